@@ -1,0 +1,34 @@
+PYTHON ?= python3
+VENV := .venv
+STAMP := $(VENV)/.installed
+
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint clean
+
+help:  ## show this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+demo: $(STAMP)  ## design, solve and verify a few mechanisms; results in demo-out/
+	$(VENV)/bin/ldpopt demo --out demo-out
+
+# The workers of pytest are the parallelism: one thread each for the linear algebra.
+test: export OMP_NUM_THREADS := 1
+test: $(STAMP)  ## run the tests and the doctests
+	$(VENV)/bin/python -m pytest -n 2
+
+lint: $(STAMP)  ## check style and types
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/mypy
+
+clean:  ## remove everything that make and the tools create
+	rm -rf $(VENV) demo-out build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("ldpopt needs Python 3.11 or later; try make PYTHON=python3.11" if sys.version_info < (3, 11) else 0)'
+	@echo "Setting up $(VENV); the first time takes a few minutes."
+	@$(PYTHON) -m venv $(VENV)
+	@$(VENV)/bin/python -m pip install -qq --upgrade pip
+	@$(VENV)/bin/python -m pip install -qq --editable ".[test,lint]"
+	@touch $@

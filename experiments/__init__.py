@@ -1,0 +1,14 @@
+"""One paper figure or study per file. To add one: write the file, add its line to the table."""
+
+from __future__ import annotations
+
+from ldpopt.registry import Registry
+from ldpopt.sweep import Experiment
+
+EXPERIMENTS: Registry[Experiment] = Registry(
+    "experiment",
+    "ldpopt.experiments",
+    {
+        "ldp-frontier": "ldpopt.experiments.ldp_frontier:EXPERIMENT",
+    },
+)

@@ -1,0 +1,63 @@
+"""From a solver's floats to claims that hold in exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from ldpopt import checker
+from ldpopt.cones import SecretCone
+from ldpopt.errors import SolverError
+from ldpopt.validate import Array
+
+GRID = 2.0**-52
+"""Entries become multiples of this: exact dyadic rationals that are also exact floats."""
+
+
+def repair(matrix: Array, cone: SecretCone) -> Array:
+    """The nearest mechanism that is stochastic and private in exact arithmetic.
+
+    A touch of the uniform mechanism gives every privacy inequality some slack, then the entries are
+    rounded to a dyadic grid such that every row sums to exactly 1. The touch is the smallest power of
+    two, times the rounding error, that the exact test of the checker accepts.
+    """
+    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    outputs = rows.shape[1]
+    touch = GRID * outputs / math.expm1(cone.epsilon)
+    while touch < 1e-3:
+        mixed = (1 - touch) * rows + touch / outputs
+        candidate = _round_rows(mixed)
+        if checker.is_private(candidate.tolist(), cone.secrets, cone.epsilon):
+            return candidate
+        touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
+def _round_rows(rows: Array) -> Array:
+    """Round to the grid by largest remainders, so that every row sums to exactly 1."""
+    units = rows / GRID
+    floor = np.floor(units)
+    missing = 2**52 - floor.astype(np.int64).sum(axis=1)
+    raised = np.clip(missing, 0, rows.shape[1])
+    rank = np.argsort(np.argsort(floor - units, axis=1), axis=1)
+    floor += rank < raised[:, None]
+    # what the float sum of the row was off by goes to its largest entry
+    floor[np.arange(len(rows)), floor.argmax(axis=1)] += missing - raised
+    result: Array = floor * GRID
+    return result
+
+
+def dual_bound(dual: Array) -> float:
+    """Σ_x β_x, rounded up to a float."""
+    exact = sum(map(Fraction, dual.tolist()), Fraction(0))
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
+
+
+def value_below(utility: Decimal) -> float:
+    """A utility, rounded down to a float."""
+    nearest = float(utility)
+    return nearest if Fraction(nearest) <= Fraction(utility) else math.nextafter(nearest, -math.inf)

@@ -1,0 +1,52 @@
+"""Questions of one shape: the best mechanism whose columns lie in a cone, for a sublinear utility."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+from ldpopt import certify, checker
+from ldpopt.cones import SecretCone
+from ldpopt.forms import ColumnProgram, Form, FormSolution
+from ldpopt.mechanism import Label, Mechanism
+from ldpopt.problem import Problem
+from ldpopt.sublinear import Sublinear
+
+
+class ColumnProblem(Problem):
+    """A problem that is one :class:`ColumnProgram`; subclasses say which cone and which utility."""
+
+    @property
+    @abstractmethod
+    def cone(self) -> SecretCone:
+        """Where the columns of the mechanism must lie."""
+
+    @property
+    @abstractmethod
+    def sublinear(self) -> Sublinear:
+        """The utility of a column."""
+
+    @property
+    def inputs(self) -> Iterable[Label]:
+        """The labels of the mechanism's inputs."""
+        return range(self.cone.dimension)
+
+    def forms(self) -> Iterable[Form]:
+        """One form: the column program over the cone."""
+        return [ColumnProgram(self.cone, self.sublinear)]
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism with columns θ_v v, repaired to exact arithmetic."""
+        return Mechanism(certify.repair(solution.point.matrix, self.cone), inputs=self.inputs)
+
+    def value(self, answer: Mechanism) -> float:
+        """Σ_y g(W[:, y])."""
+        return float(self.sublinear(answer.matrix).sum())
+
+    def claim(self, answer: Mechanism) -> float:
+        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        plain = self.statement()
+        if plain is None:
+            return self.value(answer)
+        question = checker.read_column_statement(plain)
+        return certify.value_below(checker.utility_below(answer.matrix.tolist(), question))

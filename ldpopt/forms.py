@@ -1,0 +1,64 @@
+"""Forms: the mathematical shapes on which problems and solvers agree."""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+from ldpopt.cones import SecretCone
+from ldpopt.status import Status
+from ldpopt.sublinear import Sublinear
+from ldpopt.validate import Array
+
+
+class Form(ABC):
+    """A question without its story: everything that a solver may know."""
+
+    name: ClassVar[str]
+
+
+@dataclass(frozen=True)
+class FormSolution:
+    """What a solver returns.
+
+    Attributes:
+        status: OPTIMAL, GAP or FEASIBLE come with a point; the others without.
+        point: the answer in the form's terms (for a ``ColumnProgram``, :class:`Columns`).
+        value: the form's objective at the point, before any repair.
+        bound: no point of the form is better than this, or None where nothing is proven.
+        proof: plain JSON data from which the bound can be checked (for a ``ColumnProgram``, the dual).
+        stats: counts worth printing: iterations, columns, nodes.
+    """
+
+    status: Status
+    point: Any = None
+    value: float | None = None
+    bound: float | None = None
+    proof: dict[str, Any] | None = None
+    stats: dict[str, float] | None = None
+
+
+class Columns(NamedTuple):
+    """A mechanism written as weights θ ≥ 0 and rays v with Σ θ_v v = 1."""
+
+    weights: Array
+    rays: Array
+
+    @property
+    def matrix(self) -> Array:
+        """The mechanism's matrix; its columns are θ_v v."""
+        result: Array = self.rays * self.weights
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnProgram(Form):
+    """Maximise Σ_v θ_v g(v) with Σ_v θ_v v = 1, θ ≥ 0, over the rays v of a cone; g sublinear.
+
+    Its dual: minimise Σ_x β_x with β·v ≥ g(v) for every ray v. Every such β proves the bound Σ_x β_x.
+    """
+
+    name: ClassVar[str] = "column-program"
+    cone: SecretCone
+    utility: Sublinear

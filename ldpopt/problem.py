@@ -1,0 +1,97 @@
+"""The base class of all questions."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from ldpopt import checker
+from ldpopt.errors import InvalidInputError
+from ldpopt.forms import Form, FormSolution
+from ldpopt.mechanism import Mechanism
+
+
+class Example(NamedTuple):
+    """A tiny instance with its known optimum, for the conformance suite and for newcomers."""
+
+    problem: Problem
+    optimum: float
+    tolerance: float = 1e-9
+
+
+class Problem(ABC):
+    """A question about privacy mechanisms.
+
+    Subclasses are frozen dataclasses whose fields are the parameters, checked in ``__post_init__``.
+    A problem knows mathematics, never a solver.
+    """
+
+    kind: ClassVar[str]
+    """The slug: name in the registry and tag in JSON."""
+    sense: ClassVar[Literal["maximise", "minimise"]] = "maximise"
+
+    @abstractmethod
+    def forms(self) -> Iterable[Form]:
+        """The question as solvers understand it, best form first."""
+
+    @abstractmethod
+    def lift(self, form: Form, solution: FormSolution) -> Any:
+        """The answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
+
+    @abstractmethod
+    def value(self, answer: Any) -> float:
+        """The objective of an answer, computed from the definition, never from the form."""
+
+    def claim(self, answer: Any) -> float:
+        """The objective as the result file states it: rounded so that the answer is truly that good."""
+        return self.value(answer)
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> Iterable[Example]:
+        """Tiny instances with known optimum."""
+
+    def statement(self) -> dict[str, Any] | None:
+        """What is to be proven, in the checker's vocabulary; None if the checker cannot know it.
+
+        The checker reads the statement of a built-in kind off the parameters by itself. A kind of
+        another package says it here, as ``ldpopt/checker.py`` spells it.
+        """
+        known = self.kind in checker.KINDS
+        return checker.statement(self.kind, self.to_params()) if known else None
+
+    def to_params(self) -> dict[str, Any]:
+        """The parameters as plain JSON data: arrays as lists, unset ones left out."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: _plain(name, v) for name, v in fields.items() if v is not None}
+
+    @classmethod
+    def from_params(cls, **params: Any) -> Self:
+        """Build the problem from plain data; an unknown or missing parameter is named."""
+        known = inspect.signature(cls).parameters
+        for name in params:
+            if name not in known:
+                raise InvalidInputError(
+                    f"{cls.kind} has no parameter {name!r}; it takes {', '.join(known)}"
+                )
+        for name, parameter in known.items():
+            if parameter.default is parameter.empty and name not in params:
+                raise InvalidInputError(f"{cls.kind} needs the parameter {name!r}")
+        return cls(**params)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (tuple, list)):
+        return [_plain(name, part) for part in value]
+    if isinstance(value, Mechanism):
+        return value.to_json()
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    raise InvalidInputError(f"the parameter {name!r} is Python code and cannot be written as JSON")

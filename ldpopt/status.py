@@ -1,0 +1,33 @@
+"""How an attempt to solve a problem ended."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+
+class Status(Enum):
+    """The end of a solve. Only a crash raises; everything else is one of these."""
+
+    OPTIMAL = "optimal"
+    """Feasible, and the proven gap is within the one asked for."""
+    GAP = "gap"
+    """Feasible with a proven bound, but the gap is larger than asked for."""
+    FEASIBLE = "feasible"
+    """Feasible; nothing proven about better ones."""
+    INFEASIBLE = "infeasible"
+    """Proven: there is no answer."""
+    UNBOUNDED = "unbounded"
+    """There are answers of any value."""
+    LIMIT = "limit"
+    """Stopped by a limit before anything feasible was found."""
+
+
+def relative_gap(value: float, bound: float | None) -> float | None:
+    """|bound − value| relative to the larger of the two (at least 1e-6); None if nothing is proven.
+
+    >>> relative_gap(0.5, 0.625)
+    0.2
+    """
+    if bound is None:
+        return None
+    return abs(bound - value) / max(abs(value), abs(bound), 1e-6)

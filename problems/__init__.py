@@ -1,0 +1,25 @@
+"""One question per file. To add one: write the file, add its line to the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldpopt.problem import Problem
+from ldpopt.registry import Registry
+
+PROBLEMS: Registry[type[Problem]] = Registry(
+    "problem",
+    "ldpopt.problems",
+    {
+        "staircase": "ldpopt.problems.staircase:Staircase",
+        "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return PROBLEMS.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *PROBLEMS.classes()]

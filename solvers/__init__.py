@@ -1,0 +1,29 @@
+"""One method per file. To add one: write the file, add its line to the table.
+
+``auto`` tries the solvers in the order of the table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldpopt.registry import Registry
+from ldpopt.solver import Solver
+
+SOLVERS: Registry[type[Solver]] = Registry(
+    "solver",
+    "ldpopt.solvers",
+    {
+        "enumerate": "ldpopt.solvers.enumerate:Enumerate",
+        "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
+        "cdd": "ldpopt.solvers.cdd:Cdd",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return SOLVERS.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *SOLVERS.classes()]
