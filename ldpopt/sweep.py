@@ -24,7 +24,7 @@ Point = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Study:
-    """What a run of an experiment leaves: its rows, its files, and a sentence that says what they show."""
+    """What a run of an experiment leaves: its rows, its files, and what they show."""
 
     rows: list[Row]
     files: list[Path]
@@ -72,18 +72,16 @@ class Experiment:
             progress: called with (finished, total) after every point.
         """
         points = [dict(point) for point in self.points(quick)]
+        workers = _workers(jobs, scheduler)
         if out is None:
-            rows = list(_measured(self, points, {}, None, jobs, scheduler, progress))
+            rows = _measured(self, points, workers, None, progress)
             return Study(rows, [], self.conclude(rows))
         directory = Path(out)
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInputError(f"cannot write to {directory}: {error.strerror}") from None
-        journal = directory / f"{self.name}.journal.jsonl"
-        rows = list(
-            _measured(self, points, read_journal(journal), journal, jobs, scheduler, progress)
-        )
+        rows = _measured(self, points, workers, directory / f"{self.name}.journal.jsonl", progress)
         table = directory / f"{self.name}.csv"
         write_csv(table, rows)
         return Study(rows, [table, *self.draw(rows, directory)], self.conclude(rows))
@@ -131,23 +129,22 @@ def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, tuple, dict)) else value
 
 
+Workers = contextlib.AbstractContextManager[Callable[..., Iterable[Row]]]
+
+
 def _measured(
     experiment: Experiment,
     points: list[dict[str, Any]],
-    known: dict[str, Row],
+    workers: Workers,
     journal: Path | None,
-    jobs: int,
-    scheduler: str | None,
     progress: Callable[[int, int], None] | None,
-) -> Iterator[Row]:
+) -> list[Row]:
     """The rows in the order of the points; new ones are journalled as soon as they are there."""
     keys = [point_key(point) for point in points]
-    todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in known]
-    rows = dict(known)
-    with _workers(jobs, scheduler) as parallel:
-        tasks = (
-            joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo
-        )
+    rows = {} if journal is None else read_journal(journal)
+    todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
+    with workers as parallel:
+        tasks = (joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo)
         for (key, _), row in zip(todo, parallel(tasks), strict=True):
             rows[key] = row
             if journal is not None:
@@ -155,7 +152,7 @@ def _measured(
                     file.write(json.dumps({"key": key, "row": row}) + "\n")
             if progress is not None:
                 progress(sum(k in rows for k in keys), len(keys))
-    yield from (rows[key] for key in keys)
+    return [rows[key] for key in keys]
 
 
 @contextlib.contextmanager
