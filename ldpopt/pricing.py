@@ -161,7 +161,8 @@ def _undominated(A: Array, q: Array, grain: float) -> Indices:
     """The states that no state of smaller q beats in A, by increasing q; A is compared in grains."""
     order = np.argsort(q, kind="stable")
     level = np.floor(A[order] / grain)
-    return order[np.append(True, level[1:] > np.maximum.accumulate(level)[:-1])]
+    rising: Indices = order[np.append(True, level[1:] > np.maximum.accumulate(level)[:-1])]
+    return rising
 
 
 def _later_min(x: Array) -> Array:
