@@ -47,18 +47,19 @@ class Case:
 
 def cases(
     problems: Iterable[type[Problem]] | None = None, solvers: Iterable[Solver] | None = None
-) -> Iterator[Case]:
+) -> list[Case]:
     """Every example with every installed solver that accepts it; by default all registered ones."""
     problems = [PROBLEMS[name] for name in PROBLEMS] if problems is None else list(problems)
     if solvers is None:
         solvers = [SOLVERS[name]() for name in SOLVERS if not SOLVERS[name].missing()]
     solvers = list(solvers)
-    for kind in problems:
-        for number, example in enumerate(kind.examples()):
-            forms = list(example.problem.forms())
-            for solver in solvers:
-                if any(solver.accepts(form) is True for form in forms):
-                    yield Case(example, number, solver)
+    return [
+        Case(example, number, solver)
+        for kind in problems
+        for number, example in enumerate(kind.examples())
+        for solver in solvers
+        if any(solver.accepts(form) is True for form in example.problem.forms())
+    ]
 
 
 def check(case: Case) -> Result:
