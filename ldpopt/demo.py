@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ldpopt import datasets
 from ldpopt.mechanism import Mechanism
@@ -61,7 +62,7 @@ def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) ->
     image = axes.imshow(mechanism.matrix[:, order], cmap="viridis", aspect="auto", vmin=0)
     axes.set(xlabel="output (most likely first)", title=title)
     axes.set_yticks(range(rows), labels, fontsize=8)
-    axes.xaxis.get_major_locator().set_params(integer=True)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.colorbar(image, label="P(output | input)")
     figure.savefig(path, dpi=120)
 
