@@ -122,7 +122,7 @@ class Search:
         """Random columns that the reference dual likes as well as its favourite, up to 1e-6."""
         if not self.pricer.many_optima or self.k < SCATTER_FROM:
             return
-        # not self.dual, which the noise of a lucky trial may have improved: all trials would agree with it
+        # not self.dual: the noise of one lucky trial in it would bias all later ones
         centre = self.level * self.pricer.reference
         covered = np.zeros(self.k, bool)
         for trial in range(3 * self.k):
