@@ -81,9 +81,20 @@ def _column_program(secrets: Any, epsilon: Any, utility: Any, rows: Any) -> dict
     }
 
 
+def _matrix_program(family: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def read(params: dict[str, Any]) -> dict[str, Any]:
+        size = {"k": params["k"], "epsilon": params["epsilon"]}
+        return {"form": "matrix-program", "family": family, **size}
+
+    return read
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "staircase": _staircase,
     "secret-staircase": _secret_staircase,
+    "circulant-fidelity": _matrix_program("circulant"),
+    "square-fidelity": _matrix_program("square"),
+    "broad-fidelity": _matrix_program("broad"),
 }
 """How the parameters of each kind become a statement."""
 
@@ -344,6 +355,136 @@ def _divergence_dominated(
     return False
 
 
+# ---------------------------------------------------------------- learning a distribution
+
+
+def matrix_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
+    """The claims of a result that minimises φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums of W."""
+    k, epsilon, family = plain["k"], _number(plain["epsilon"], "epsilon"), plain["family"]
+    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
+        raise UnreadableError(f"k is {k!r}, not a whole number >= 2")
+    if not 0 < epsilon <= MAX_EPSILON:
+        raise UnreadableError(f"epsilon {epsilon} is not in (0, {MAX_EPSILON:g}]")
+    if document["status"] not in ("optimal", "gap", "feasible"):
+        raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
+    value = _number(document["value"], "value")
+    if document["mechanism"] is None and family == "broad":
+        yield from _subset_claims(document.get("answer"), k, epsilon, value)
+    else:
+        yield from _phi_claims(_matrix(document, k), k, epsilon, family, value)
+    yield from _bound_claims(document, value, phi_bound_below(k, epsilon), "φ")
+
+
+def _phi_claims(
+    matrix: list[list[float]], k: int, epsilon: float, family: str, value: float
+) -> Iterator[Claim]:
+    yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
+    if family != "broad":
+        yield Claim("it has as many outputs as inputs", "exact", len(matrix[0]) == k)
+    if family == "circulant":
+        turned = all(row[y] == matrix[0][(y - x) % k] for x, row in enumerate(matrix) for y in range(k))
+        yield Claim("every row is the first one, turned", "exact", turned)
+    yield Claim(
+        f"its entries for all inputs differ by at most a factor e^{epsilon:g}",
+        "exact",
+        is_private(matrix, range(k), epsilon),
+    )
+    yield Claim(f"its φ is at most {value!r}", "exact", phi_above(matrix) <= Decimal(value))
+
+
+def _subset_claims(answer: Any, k: int, epsilon: float, value: float) -> Iterator[Claim]:
+    """Subset selection: every m-subset y with probability ∝ the ratio if x ∈ y, else ∝ 1."""
+    if not isinstance(answer, dict) or answer.get("mechanism") != "subset-selection":
+        raise UnreadableError("the file has neither a mechanism matrix nor a subset selection")
+    m, ratio = answer["size"], _number(answer["ratio"], "the ratio")
+    if isinstance(m, bool) or not isinstance(m, int) or answer["inputs"] != k:
+        raise UnreadableError("the subset selection does not fit the question")
+    yield Claim(f"the subsets have from 1 to {k - 1} elements", "exact", 0 < m < k)
+    private = 1 < ratio and Fraction(ratio) <= exp_below(epsilon)
+    yield Claim(f"the ratio of two probabilities is at most e^{epsilon:g}", "exact", private)
+    if private and 0 < m < k:
+        small = balanced_phi(k, m, Fraction(ratio)) <= Fraction(value)
+        yield Claim(f"its φ is at most {value!r}", "exact", small)
+
+
+def _bound_claims(document: dict[str, Any], value: float, proven: Decimal, what: str) -> Iterator[Claim]:
+    """The claims about a lower bound that follows from the parameters alone."""
+    if document["status"] == "feasible":
+        return
+    bound = _number(document["bound"], "bound")
+    holds = Decimal(bound) <= proven
+    yield Claim(f"no such mechanism has {what} below {bound!r}", "exact", holds)
+    if document["status"] == "optimal":
+        tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
+        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
+        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+
+
+def balanced_phi(k: int, m: int, E: Fraction) -> Fraction:
+    """φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal."""
+    return 1 + ((k - 1) * (m * E + k - m) / (E - 1)) ** 2 / (m * (k - m))
+
+
+def phi_bound_below(k: int, epsilon: float) -> Decimal:
+    """A number just below min_m 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²), which no φ is below.
+
+    W D⁻¹ Wᵀ has the eigenvalue 1, and its trace Σ_y ‖w_y‖²/c_y is at most K times the largest
+    ‖v‖²/‖v‖₁² over columns v with entries in {1, E}; the harmonic mean of its other eigenvalues is at
+    most the arithmetic one. Each term falls as E grows, so an E just above e^ε gives a lower bound.
+    """
+    with localcontext(Context(prec=DIGITS)):
+        E = Fraction(Decimal(epsilon).exp() * (1 + MARGIN))
+        least = min(balanced_phi(k, m, E) for m in range(1, k))
+        return Decimal(least.numerator) / Decimal(least.denominator) * (1 - MARGIN)
+
+
+def phi_above(matrix: Sequence[Sequence[float]]) -> Decimal:
+    """A number just above φ = tr(M⁻¹), M = W D⁻¹ Wᵀ; infinite if M cannot be inverted.
+
+    R ≈ M⁻¹ by elimination with 60 digits. With F = I − M R, tr M⁻¹ = tr R(I − F)⁻¹, which differs from
+    tr R by at most ‖R‖ ‖F‖ / (1 − ‖F‖) in the Frobenius norm.
+    """
+    with localcontext(Context(prec=DIGITS)):
+        rows = [[Decimal(entry) for entry in row] for row in matrix]
+        sums = [sum(column) for column in zip(*rows, strict=True)]
+        scaled = [[e / c for e, c in zip(row, sums, strict=True) if c] for row in rows]
+        used = [[e for e, c in zip(row, sums, strict=True) if c] for row in rows]
+        M = [[_dot(a, b) for b in scaled] for a in used]
+        R = _inverse(M)
+        if R is None:
+            return Decimal("Infinity")
+        columns = list(zip(*R, strict=True))
+        F = [[_dot(row, c) - (i == j) for j, c in enumerate(columns)] for i, row in enumerate(M)]
+        off = _norm(F)
+        if off > MARGIN:
+            return Decimal("Infinity")
+        return sum(R[i][i] for i in range(len(R))) + 2 * _norm(R) * off + MARGIN
+
+
+def _dot(a: Sequence[Decimal], b: Sequence[Decimal]) -> Decimal:
+    return sum(map(Decimal.__mul__, a, b), Decimal(0))
+
+
+def _norm(rows: Sequence[Sequence[Decimal]]) -> Decimal:
+    return sum((_dot(row, row) for row in rows), Decimal(0)).sqrt()
+
+
+def _inverse(M: list[list[Decimal]]) -> list[list[Decimal]] | None:
+    """Gauss–Jordan elimination without pivoting: M is positive definite, or None is returned."""
+    k = len(M)
+    rows = [[*row, *(Decimal(i == j) for j in range(k))] for i, row in enumerate(M)]
+    for i in range(k):
+        pivot = rows[i][i]
+        if pivot <= Decimal("1e-40"):
+            return None
+        rows[i] = [entry / pivot for entry in rows[i]]
+        for j in range(k):
+            factor = rows[j][i]
+            if j != i and factor:
+                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return [row[k:] for row in rows]
+
+
 # ---------------------------------------------------------------- the file
 
 
@@ -397,6 +538,7 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
 
 FORMS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Claim]]] = {
     "column-program": column_claims,
+    "matrix-program": matrix_claims,
 }
 """How the claims about each form are decided, given the document and its statement."""
 
