@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 from ldpopt.cones import SecretCone
-from ldpopt.moments import MomentObjective
+from ldpopt.moments import MomentObjective, WorstObjective
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
 from ldpopt.validate import Array
@@ -70,7 +70,7 @@ class MatrixProgram(Form):
     """Minimise a function of the second moments of an estimate over ε-LDP mechanisms on k inputs.
 
     Attributes:
-        objective: φ(W), or an α at a known distribution.
+        objective: φ(W), or an α at a known distribution, or its supremum over many.
         epsilon: the privacy level.
         family: "circulant" (every row is the first one, turned), "square" (k outputs) or "broad" (any
             number of outputs).
@@ -80,7 +80,7 @@ class MatrixProgram(Form):
     """
 
     name: ClassVar[str] = "matrix-program"
-    objective: MomentObjective
+    objective: MomentObjective | WorstObjective
     epsilon: float
     family: str
     bound: float

@@ -9,6 +9,7 @@ import numpy as np
 
 from ldpopt.channel import inverse_information
 from ldpopt.errors import InvalidInputError
+from ldpopt.fidelity import worst_alpha
 from ldpopt.validate import Array
 
 
@@ -68,3 +69,19 @@ class MomentObjective:
         clear = np.sqrt(p - p**2).sum()
         total = deviations.sum()
         return float((total / clear) ** 2), total / clear**2 / deviations
+
+
+@dataclass(frozen=True, eq=False)
+class WorstObjective:
+    """The supremum of α over all p with entries ≥ p0, for square W; an upper bound on it for "tv"."""
+
+    prior: Array
+    loss: str
+    p0: float
+
+    def __call__(self, W: Array) -> float:
+        """The objective; infinite where W cannot be inverted."""
+        try:
+            return worst_alpha(W, self.p0, self.loss).bound
+        except InvalidInputError:
+            return np.inf

@@ -16,6 +16,8 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "circulant-fidelity": "ldpopt.problems.circulant_fidelity:CirculantFidelity",
         "square-fidelity": "ldpopt.problems.square_fidelity:SquareFidelity",
         "broad-fidelity": "ldpopt.problems.broad_fidelity:BroadFidelity",
+        "fidelity": "ldpopt.problems.fidelity:Fidelity",
+        "minimax-fidelity": "ldpopt.problems.minimax_fidelity:MinimaxFidelity",
     },
 )
 

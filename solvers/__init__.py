@@ -19,6 +19,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "cdd": "ldpopt.solvers.cdd:Cdd",
         "designs": "ldpopt.solvers.designs:Designs",
         "descent": "ldpopt.solvers.descent:Descent",
+        "optimal-design": "ldpopt.solvers.optimal_design:OptimalDesign",
     },
 )
 

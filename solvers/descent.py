@@ -13,7 +13,8 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 from ldpopt.designs import difference_sets, two_level
 from ldpopt.fidelity import block_size
 from ldpopt.forms import Form, FormSolution, MatrixProgram
-from ldpopt.moments import MomentObjective
+from ldpopt.moments import MomentObjective, WorstObjective
+from ldpopt.optimaldesign import LINEAR_LOSSES, MOST_INPUTS, optimal_design
 from ldpopt.solver import Progress, Solver
 from ldpopt.status import Status
 from ldpopt.validate import Array
@@ -27,13 +28,14 @@ class Descent(Solver):
     """Local minima from many starts: known designs, random two-level mechanisms; the best is kept.
 
     Circulants are minimised over their first row in a box (L-BFGS-B), square mechanisms over all
-    entries under the linear constraints of ε-LDP (SLSQP).
+    entries under the linear constraints of ε-LDP (SLSQP). For a supremum over distributions, which is
+    not smooth, the circulants of least φ are compared.
     """
 
     name: ClassVar[str] = "descent"
 
     def accepts(self, form: Form) -> Literal[True] | str:
-        """Square families; a circulant one with φ as its objective."""
+        """Circulant and square families."""
         if not isinstance(form, MatrixProgram):
             return f"solves matrix programs, not a {form.name}"
         if form.family == "broad":
@@ -67,9 +69,19 @@ class Descent(Solver):
                     progress(value, form.bound)
             if value <= form.bound * (1 + gap / 4) or time.monotonic() > deadline:
                 break
-        return FormSolution(
-            status=Status.GAP, point=best, value=value, bound=form.bound, stats={"starts": tried}
-        )
+        bound, proof = proven_bound(form)
+        return FormSolution(Status.GAP, best, value, bound, proof, {"starts": float(tried)})
+
+
+def proven_bound(form: MatrixProgram) -> tuple[float, dict[str, Any] | None]:
+    """The form's own bound, or the better one that the best mechanism with free outputs proves."""
+    objective = form.objective
+    linear = isinstance(objective, MomentObjective) and objective.loss in LINEAR_LOSSES
+    if linear and form.k <= MOST_INPUTS:
+        design = optimal_design(objective.prior, objective.loss, form.epsilon)
+        if design.bound is not None and design.bound > form.bound * (1 + 1e-9):
+            return design.bound, dict(design.proof)
+    return form.bound, None
 
 
 def minima(form: MatrixProgram, rng: np.random.Generator, starts: int) -> Iterator[Array]:
@@ -77,16 +89,16 @@ def minima(form: MatrixProgram, rng: np.random.Generator, starts: int) -> Iterat
     designs = difference_sets(form.k, cyclic=form.family == "circulant")
     two_levels = [two_level(design.blocks(), form.epsilon) for design in designs]
     yield from two_levels
-    phi = form.objective.loss == "phi"
-    if phi:
+    objective = form.objective
+    if isinstance(objective, WorstObjective) or objective.loss == "phi":
         for _ in range(starts):
             row = descend_circulant(_random_row(form, rng), form.epsilon)
             yield np.array([np.roll(row, x) for x in range(form.k)])
-    if form.family == "square" and form.k <= MOST_SQUARE:
+    if isinstance(objective, MomentObjective) and form.family == "square" and form.k <= MOST_SQUARE:
         for matrix in two_levels:
-            yield descend_square(matrix, form.objective, form.epsilon)
+            yield descend_square(matrix, objective, form.epsilon)
         for _ in range(max(2, starts * 36 // max(36, form.k**2))):
-            yield descend_square(_random_square(form, rng), form.objective, form.epsilon)
+            yield descend_square(_random_square(form, rng), objective, form.epsilon)
 
 
 def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:

@@ -24,17 +24,17 @@ MOST_OUTPUTS = 300
 class Designs(Solver):
     """Difference sets, their complements and, for any number of outputs, subset selection.
 
-    All of them have φ in closed form from their block size, so the best is chosen without computing.
+    All of them have φ in closed form from their block size, so that the best one is known at once.
     """
 
     name: ClassVar[str] = "designs"
 
     def accepts(self, form: Form) -> Literal[True] | str:
-        """φ over any family."""
+        """φ over any family, any objective over square ones."""
         if not isinstance(form, MatrixProgram):
             return f"solves matrix programs, not a {form.name}"
-        if form.objective.loss != "phi":
-            return "designs are balanced: they suit φ, not a given distribution"
+        if form.family == "broad" and form.objective.loss != "phi":
+            return "subset selection is balanced: it suits φ, not a given distribution"
         if form.family != "broad" and form.k > MOST_SQUARE:
             return f"square mechanisms of more than {MOST_SQUARE} inputs cannot be certified in seconds"
         return True
@@ -42,6 +42,8 @@ class Designs(Solver):
     def suits(self, form: Form) -> Literal[True] | str:
         """Where a design meets the bound, nothing can be better."""
         assert isinstance(form, MatrixProgram)
+        if form.objective.loss != "phi":
+            return "a design is good for φ, but seldom the best here"
         if form.family == "broad" or _exact(form) is not None:
             return True
         size = block_size(form.k, form.epsilon)
@@ -59,22 +61,14 @@ class Designs(Solver):
     ) -> FormSolution:
         """Choose the block size, build the mechanism."""
         assert isinstance(form, MatrixProgram)
-        best = min(candidates(form), key=lambda design: _phi(form, design), default=None)
-        exact = _exact(form)
-        if form.family == "broad" and exact is None:
+        chosen = _exact(form) if form.objective.loss == "phi" else None
+        if form.family == "broad" and chosen is None:
             size = block_size(form.k, form.epsilon)
-            point: Array | SubsetSelection = _selection(form.k, form.epsilon, size)
-        else:
-            chosen = exact or best
-            assert chosen is not None
-            point, size = two_level(chosen.blocks(), form.epsilon), len(chosen.elements)
-        return FormSolution(
-            status=Status.GAP,
-            point=point,
-            value=balanced_phi(form.k, form.epsilon, size),
-            bound=form.bound,
-            stats={"block size": size},
-        )
+            value = balanced_phi(form.k, form.epsilon, size)
+            return _solution(form, _selection(form.k, form.epsilon, size), value, size)
+        chosen = chosen or min(candidates(form), key=lambda design: _cost(form, design))
+        point = two_level(chosen.blocks(), form.epsilon)
+        return _solution(form, point, form.objective(point), len(chosen.elements))
 
 
 def candidates(form: MatrixProgram) -> Iterator[DifferenceSet]:
@@ -88,8 +82,17 @@ def _exact(form: MatrixProgram) -> DifferenceSet | None:
     return next((design for design in candidates(form) if len(design.elements) == size), None)
 
 
-def _phi(form: MatrixProgram, design: DifferenceSet) -> float:
-    return balanced_phi(form.k, form.epsilon, len(design.elements))
+def _cost(form: MatrixProgram, design: DifferenceSet) -> float:
+    if form.objective.loss == "phi":
+        return balanced_phi(form.k, form.epsilon, len(design.elements))
+    return form.objective(two_level(design.blocks(), form.epsilon))
+
+
+def _solution(
+    form: MatrixProgram, point: Array | SubsetSelection, value: float, size: int
+) -> FormSolution:
+    stats = {"block size": float(size)}
+    return FormSolution(Status.GAP, point, value, form.bound, stats=stats)
 
 
 def _selection(k: int, epsilon: float, size: int) -> Array | SubsetSelection:

@@ -54,9 +54,8 @@ def test_small_circulants_by_brute_force() -> None:
 
 
 def test_seeds_agree_on_small_squares() -> None:
-    values = [
-        solve(problem("square-fidelity", k=4, epsilon=0.05), "descent", seed=s).value for s in (1, 2)
-    ]
+    question = problem("square-fidelity", k=4, epsilon=0.05)
+    values = [solve(question, "descent", seed=seed).value for seed in (1, 2)]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
 
