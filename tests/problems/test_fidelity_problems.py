@@ -41,7 +41,8 @@ def test_square_mechanisms_for_a_known_distribution(loss: str) -> None:
     result = solve(question, starts=4)
     assert result.status is Status.GAP
     assert result.answer.shape == (5, 5)
-    assert result.bound < result.value < fidelity.alpha(step_mechanism(5, 0.5), ZIPF, loss)
+    assert result.bound < result.value
+    assert result.value <= fidelity.alpha(step_mechanism(5, 0.5), ZIPF, loss) * (1 + 1e-12)
     assert verify(result)
 
 
