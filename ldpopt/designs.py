@@ -16,9 +16,9 @@ from itertools import combinations, product
 import numpy as np
 
 from ldpopt import finitefield, validate
-from ldpopt.errors import InvalidInputError
 from ldpopt.finitefield import Field, prime_power
 from ldpopt.mechanism import Mechanism
+from ldpopt.mechanisms import randomized_response
 from ldpopt.validate import Array
 
 Element = tuple[int, ...]
@@ -198,14 +198,12 @@ def two_level(blocks: Array, epsilon: float) -> Array:
 
 
 def step_mechanism(k: int, epsilon: float) -> Mechanism:
-    """The step mechanism, alias k-ary randomised response (papers/002, (23)).
+    """The step mechanism of papers/002, (23): another name of generalised randomised response.
 
     >>> step_mechanism(3, 1.0).matrix[0].round(4)
     array([0.5761, 0.2119, 0.2119])
     """
-    if k < 2:
-        raise InvalidInputError(f"k must be a whole number >= 2, not {k!r}")
-    return Mechanism(two_level(np.eye(k), epsilon))
+    return randomized_response(k, epsilon)
 
 
 def subset_selection(k: int, epsilon: float, size: int) -> Mechanism:

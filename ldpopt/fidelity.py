@@ -36,6 +36,7 @@ __all__ = [
     "expansion_coefficients",
     "expected_loss",
     "minimax_bound",
+    "optimal_range",
     "phi",
     "phi_bound",
     "phi_matrix",
@@ -154,6 +155,23 @@ def block_size(k: int, epsilon: float) -> int:
     k, epsilon = _size(k), validate.epsilon(epsilon)
     sizes = np.arange(1, k)
     return int(sizes[_phi_of_sizes(sizes, k, epsilon).argmin()])
+
+
+def optimal_range(k: int, m: int) -> tuple[float, float] | None:
+    """The ε at which block size m is the best one, so that its balanced designs attain the bound.
+
+    (K−m)(K−m−1)/(m(m+1)) ≤ E² ≤ (K−m+1)(K−m)/((m−1)m); None if there are none.
+
+    >>> optimal_range(7, 1)[1], tuple(round(end, 3) for end in optimal_range(7, 3))
+    (inf, (0.0, 0.602))
+    """
+    k = _size(k)
+    least = (k - m) * (k - m - 1) / (m * (m + 1))
+    most = math.inf if m == 1 else (k - m + 1) * (k - m) / ((m - 1) * m)
+    if most <= 1:
+        return None
+    low = 0.5 * math.log(least) if least > 1 else 0.0
+    return low, math.inf if m == 1 else 0.5 * math.log(most)
 
 
 def phi_bound(k: int, epsilon: float) -> float:
