@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt import fidelity
 from ldpopt.designs import step_mechanism
@@ -25,7 +26,7 @@ LOSSES = {"kl": "f-divergence", "mse": "mse", "tv": "tv"}
 
 def points(quick: bool) -> Iterable[Point]:
     """ε = 0.1 and 1, sample sizes on a logarithmic grid."""
-    sizes = np.geomspace(2, 60, 5) if quick else np.geomspace(2, 1e5, 24)
+    sizes = np.geomspace(2, 45, 5) if quick else np.geomspace(2, 1e5, 24)
     for epsilon in (0.1, 1.0):
         for n in sizes:
             for loss in LOSSES:
@@ -62,6 +63,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
     levels = sorted({row["epsilon"] for row in rows})
+    short = max(row["n"] for row in rows) < 1000
     figure = Figure(figsize=(4.6 * len(levels), 3.8), layout="constrained")
     panels = figure.subplots(1, len(levels), squeeze=False)[0]
     for axes, epsilon in zip(panels, levels, strict=True):
@@ -75,6 +77,9 @@ def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
             axes.set_ylim(top=10)
         axes.set_title(f"step mechanism, K = {len(P)}, ε = {epsilon:g}", fontsize=10)
         axes.set_xlabel("number of reports n")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,)))
+        axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.grid(alpha=0.3)
     panels[0].set_ylabel(label)
     panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))

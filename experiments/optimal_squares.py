@@ -56,7 +56,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axes.set_xlabel("ε at which it is exactly optimal")
     axes.set_ylabel("number of inputs K")
     axes.grid(alpha=0.3)
-    axes.legend(loc="lower right", fontsize=8)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
     path = out / "optimal-squares.png"
     figure.savefig(path, dpi=120)
     return [path]

@@ -37,18 +37,19 @@ def points(quick: bool) -> Iterable[Point]:
         threshold = fidelity.optimal_range(k, 1)
         assert threshold is not None
         top = 1.25 * max(threshold[0], 0.4)
-        for epsilon in np.linspace(0.05, top, 6 if quick else 16):
-            yield {"k": k, "epsilon": round(float(epsilon), 6), "seed": 0}
+        for epsilon in np.linspace(0.05, top, 4 if quick else 16):
+            level = round(float(epsilon), 6)
+            yield {"k": k, "epsilon": level, "starts": 6 if quick else 24, "seed": 0}
 
 
-def measure(k: int, epsilon: float, seed: int) -> Row:
+def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
     """φ of the step mechanism and of the best mechanism of every family, with the bound under them."""
     row: Row = {
         "step": fidelity.balanced_phi(k, epsilon, 1),
         "bound": fidelity.phi_bound(k, epsilon),
     }
     for name, kind in FAMILIES.items():
-        result = solve(kind(k, epsilon), seed=seed, time_limit=20)
+        result = solve(kind(k, epsilon), seed=seed, time_limit=20, starts=starts)
         row |= {name: result.value, f"{name}_status": result.status.value}
     return row
 

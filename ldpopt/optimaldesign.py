@@ -48,7 +48,7 @@ def optimal_design(p: Array, loss: str, epsilon: float) -> Design:
     theta = _minimised(columns, theta / (columns @ theta).mean(), p, weights)
     kept = theta > 1e-9
     matrix = columns[:, kept] * _polished(columns[:, kept], theta[kept], p, weights)
-    matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    matrix = matrix[:, matrix.any(axis=0)] / matrix.sum(axis=1, keepdims=True)
     bound, proof = _proof(matrix, p, loss, epsilon)
     return Design(matrix, bound, proof)
 
@@ -83,21 +83,34 @@ def _minimised(columns: Array, start: Array, p: Array, weights: Array) -> Array:
 
 
 def _polished(columns: Array, theta: Array, p: Array, weights: Array) -> Array:
-    """Newton steps on the support, as the proof is only as good as the optimum is exact."""
-    q = p @ columns
-    for _ in range(8):
-        inverse = np.linalg.inv((columns * (theta / q)) @ columns.T)
-        near, far = columns.T @ inverse @ columns, columns.T @ (inverse * weights) @ inverse @ columns
-        gradient = -np.diag(far) / q
-        hessian = 2 * near * far / np.outer(q, q)
-        k, count = columns.shape
-        system = np.block([[hessian, columns.T], [columns, np.zeros((k, k))]])
-        right = np.append(-gradient, 1 - columns @ theta)
-        step = np.linalg.lstsq(system, right, rcond=1e-13)[0][:count]
-        if (theta + step <= 0).any():
+    """Newton steps on the support, as the proof is only as good as the optimum is exact.
+
+    A weight that a step would make negative is set to zero and leaves the support.
+    """
+    theta = theta.copy()
+    for _ in range(20):
+        support = np.flatnonzero(theta > 0)
+        step = _newton_step(columns[:, support], theta[support], p, weights)
+        shrink = np.where(step < 0, -step / theta[support], 0.0)
+        theta[support] += step / max(1.0, shrink.max())
+        theta[support[(shrink >= 1) & (shrink == shrink.max())]] = 0.0
+        if np.abs(step).max() < 1e-13:
             break
-        theta = theta + step
     return theta
+
+
+def _newton_step(columns: Array, theta: Array, p: Array, weights: Array) -> Array:
+    q = p @ columns
+    inverse = np.linalg.inv((columns * (theta / q)) @ columns.T)
+    near, far = columns.T @ inverse @ columns, columns.T @ (inverse * weights) @ inverse @ columns
+    k, count = columns.shape
+    hessian = 2 * near * far / np.outer(q, q)
+    system = np.block([[hessian, columns.T], [columns, np.zeros((k, k))]])
+    right = np.append(np.diag(far) / q, 1 - columns @ theta)
+    # rows of very different size are balanced, as lstsq drops what is small
+    scale = np.append(np.full(count, 1 / np.abs(hessian).max()), np.ones(k))
+    step: Array = np.linalg.lstsq(system * scale[:, None], right * scale, rcond=1e-14)[0][:count]
+    return step
 
 
 def _proof(
