@@ -26,6 +26,7 @@ DIGITS = 60
 MARGIN = Decimal("1e-20")
 MAX_EPSILON = 30.0
 MAX_NODES = 2_000_000
+MAX_INPUTS = 100_000
 
 
 class UnreadableError(ValueError):
@@ -372,8 +373,8 @@ def _divergence_dominated(
 def matrix_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
     """The claims of a result that minimises φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums of W."""
     k, epsilon, family = plain["k"], _level(document, plain), plain["family"]
-    if isinstance(k, bool) or not isinstance(k, int) or k < 2:
-        raise UnreadableError(f"k is {k!r}, not a whole number >= 2")
+    if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= MAX_INPUTS:
+        raise UnreadableError(f"k is {k!r}, not a whole number from 2 to {MAX_INPUTS}")
     value = _number(document["value"], "value")
     if document["mechanism"] is None and family == "broad":
         yield from _subset_claims(document.get("answer"), k, epsilon, value)
@@ -514,7 +515,7 @@ def minimax_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     """The claims of a result that minimises the supremum of α over {p ≥ p0}."""
     k, loss, p0 = plain["k"], _loss(plain["loss"]), _number(plain["p0"], "p0")
     epsilon = _level(document, plain)
-    if isinstance(k, bool) or not isinstance(k, int) or k < 2 or not 0 < p0 * k <= 1:
+    if isinstance(k, bool) or not isinstance(k, int) or k < 2 or not 0 < p0 <= 1 / k:
         raise UnreadableError(f"k = {k!r} and p0 = {p0} leave no distribution")
     matrix, value = _matrix(document, k), _number(document["value"], "value")
     yield from _mechanism_claims(matrix, epsilon, "square")

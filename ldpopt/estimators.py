@@ -59,7 +59,7 @@ def maximum_likelihood(W: Any, counts: Any) -> Array:
         return _shaped(_water_fill(t, spread), shape)
 
     def derivatives(p: Array, which: NDArray[np.intp]) -> tuple[Array, Array]:
-        ratio = t[which] / (p @ matrix)
+        ratio = t[which] / np.maximum(p @ matrix, 1e-100)  # outputs that no input gives
         curvature = np.divide(ratio**2, t[which], out=np.zeros_like(ratio), where=t[which] > 0)
         hessian: Array = (matrix[None] * curvature[:, None, :]) @ matrix.T
         return -ratio @ matrix.T, hessian

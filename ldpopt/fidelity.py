@@ -313,6 +313,6 @@ def _size(k: Any) -> int:
 
 def _floor(p0: float, k: int) -> float:
     p0 = validate.positive_number("p0", p0)
-    if p0 * k > 1:
+    if p0 > 1 / k:
         raise InvalidInputError(f"p0 must be at most 1/{k} for {k} inputs, not {p0:g}")
     return p0

@@ -21,8 +21,8 @@ from ldpopt.validate import Array
 
 def inputs(k: Any) -> int:
     """A number of inputs: a whole number from 2 to 100 000."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= 100_000:
-        raise InvalidInputError(f"k must be a whole number from 2 to 100000, not {k!r}")
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= checker.MAX_INPUTS:
+        raise InvalidInputError(f"k must be a whole number from 2 to {checker.MAX_INPUTS}, not {k!r}")
     return int(k)
 
 

@@ -43,7 +43,7 @@ class MinimaxFidelity(Problem):
         object.__setattr__(self, "k", inputs(self.k))
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
         object.__setattr__(self, "p0", validate.positive_number("p0", self.p0))
-        if self.p0 * self.k > 1:
+        if self.p0 > 1 / self.k:
             raise InvalidInputError(f"p0 must be at most 1/k = 1/{self.k}, not {self.p0:g}")
         validate.choice("loss", self.loss, fidelity.LOSSES)
 

@@ -79,8 +79,7 @@ def proven_bound(form: MatrixProgram) -> tuple[float, dict[str, Any] | None]:
     linear = isinstance(objective, MomentObjective) and objective.loss in LINEAR_LOSSES
     if linear and form.k <= MOST_INPUTS:
         design = optimal_design(objective.prior, objective.loss, form.epsilon)
-        if design.bound is not None and design.bound > form.bound * (1 + 1e-9):
-            return design.bound, dict(design.proof)
+        return design.better(form.bound)
     return form.bound, None
 
 

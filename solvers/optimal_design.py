@@ -44,5 +44,5 @@ class OptimalDesign(Solver):
         objective = form.objective
         design = optimal_design(objective.prior, objective.loss, form.epsilon)
         stats = {"outputs": float(design.matrix.shape[1])}
-        value = objective(design.matrix)
-        return FormSolution(Status.GAP, design.matrix, value, design.bound, design.proof, stats)
+        bound, proof = design.better(form.bound)
+        return FormSolution(Status.GAP, design.matrix, objective(design.matrix), bound, proof, stats)

@@ -10,6 +10,7 @@ from scipy.optimize import minimize
 from ldpopt import estimators
 from ldpopt.designs import DifferenceSet, step_mechanism, subset_selection, two_level
 from ldpopt.errors import InvalidInputError
+from ldpopt.mechanisms import binary_mechanism
 from ldpopt.validate import Array
 
 
@@ -136,6 +137,18 @@ def test_a_million_reports_over_a_thousand_values() -> None:
         p = estimators.estimate(W, counts, name)
         assert time.perf_counter() - start < drawing
         assert np.abs(p - truth).sum() < (2.5 if name == "inversion" else 1.0)
+
+
+def test_channels_with_zeros_and_few_outputs() -> None:
+    np.testing.assert_array_equal(estimators.maximum_likelihood(np.eye(3), [3, 0, 7]), [0.3, 0, 0.7])
+    never = [[0.6, 0.4, 0, 0], [0.1, 0.5, 0.4, 0], [0, 0.2, 0.8, 0]]
+    np.testing.assert_allclose(estimators.maximum_likelihood(never, [3, 0, 7, 0]), [0.3, 0, 0.7])
+    few = binary_mechanism([True, False, False], 1.0)
+    for estimator in (estimators.maximum_likelihood, estimators.mmse):
+        p = estimator(few, [4, 6])  # not unique, but every answer has the right output law
+        np.testing.assert_allclose(p @ few.matrix, [0.4, 0.6])
+    with pytest.raises(InvalidInputError, match="2 outputs for 3 inputs"):
+        estimators.invert(few, [4, 6])
 
 
 def test_covariance_is_that_of_the_inverted_counts() -> None:

@@ -84,6 +84,7 @@ def test_structured_answers_are_checked(name: str, value: float) -> None:
     [
         lambda d: d["params"].update(k=1),
         lambda d: d["params"].update(k=7.5),
+        lambda d: d["params"].update(k=10**9),
         lambda d: d["params"].update(epsilon=-1),
         lambda d: d["params"].pop("k"),
         lambda d: d.update(mechanism=None),

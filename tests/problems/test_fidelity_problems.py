@@ -35,6 +35,13 @@ def test_uniform_distribution_is_the_phi_problem() -> None:
         assert result.value == pytest.approx((phi - 1) / 4, rel=1e-9)
 
 
+def test_where_rounding_breaks_the_proof_the_known_bound_remains() -> None:
+    result = solve(problem("fidelity", p=[0.25] * 4, epsilon=0.001, loss="mse"))
+    assert result.certificate.proof is None
+    assert result.bound == pytest.approx(fidelity.alpha_bound([0.25] * 4, 0.001, "mse"), rel=1e-9)
+    assert verify(result)
+
+
 @pytest.mark.parametrize("loss", fidelity.LOSSES)
 def test_square_mechanisms_for_a_known_distribution(loss: str) -> None:
     question = problem("fidelity", p=ZIPF, epsilon=0.5, loss=loss, family="square")
