@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpopt import certify, checker, fidelity, validate
+from ldpopt import certify, fidelity, fidelitychecker, validate
 from ldpopt.cones import staircase_cone
 from ldpopt.errors import InvalidInputError
 from ldpopt.forms import Form, FormSolution, MatrixProgram, SubsetSelection
@@ -21,8 +21,14 @@ from ldpopt.validate import Array
 
 def inputs(k: Any) -> int:
     """A number of inputs: a whole number from 2 to 100 000."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= checker.MAX_INPUTS:
-        raise InvalidInputError(f"k must be a whole number from 2 to {checker.MAX_INPUTS}, not {k!r}")
+    if (
+        isinstance(k, bool)
+        or not isinstance(k, (int, np.integer))
+        or not 2 <= k <= fidelitychecker.MAX_INPUTS
+    ):
+        raise InvalidInputError(
+            f"k must be a whole number from 2 to {fidelitychecker.MAX_INPUTS}, not {k!r}"
+        )
     return int(k)
 
 
@@ -53,7 +59,7 @@ class PhiProblem(Problem):
 
     def forms(self) -> Iterable[Form]:
         """One form: φ over the family."""
-        bound = certify.value_below(checker.phi_bound_below(self.k, self.epsilon))
+        bound = certify.value_below(fidelitychecker.phi_bound_below(self.k, self.epsilon))
         objective = MomentObjective(np.full(self.k, 1 / self.k))
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
 
@@ -74,6 +80,6 @@ class PhiProblem(Problem):
     def claim(self, answer: Any) -> float:
         """φ by the checker's exact arithmetic, rounded up."""
         if isinstance(answer, Mechanism):
-            return certify.value_above(checker.phi_above(answer.matrix.tolist()))
+            return certify.value_above(fidelitychecker.phi_above(answer.matrix.tolist()))
         ratio = Fraction(answer["ratio"])
-        return certify.value_above(checker.balanced_phi(self.k, answer["size"], ratio))
+        return certify.value_above(fidelitychecker.balanced_phi(self.k, answer["size"], ratio))

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from ldpopt import certify, checker
+from ldpopt import certify, fidelitychecker
 from ldpopt.columnlp import solve_listed
 from ldpopt.cones import staircase_cone
 from ldpopt.validate import Array
@@ -130,7 +130,7 @@ def _proof(
     listed = solve_listed(rays, gains, gap=1e-11, time_limit=None)
     assert listed.proof is not None
     beta: list[float] = listed.proof["dual"]
-    source = checker.read_source(p.tolist())
-    below = checker.design_bound_below(source, epsilon, loss, Y.tolist(), beta)
+    source = fidelitychecker.read_source(p.tolist())
+    below = fidelitychecker.design_bound_below(source, epsilon, loss, Y.tolist(), beta)
     bound = certify.value_below(below) if below.is_finite() else None
     return bound, {"Y": Y.tolist(), "beta": beta}

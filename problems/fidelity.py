@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ldpopt import certify, checker, fidelity, validate
+from ldpopt import certify, fidelity, fidelitychecker, validate
 from ldpopt.channel import full_support
 from ldpopt.errors import InvalidInputError
 from ldpopt.fidelityproblem import repaired
@@ -49,8 +49,8 @@ class Fidelity(Problem):
 
     def forms(self) -> Iterable[Form]:
         """α over the family, and over square mechanisms: each of them is a broad one, too."""
-        source = checker.read_source(self.p.tolist())
-        bound = certify.value_below(checker.alpha_bound_below(source, self.epsilon, self.loss))
+        source = fidelitychecker.read_source(self.p.tolist())
+        bound = certify.value_below(fidelitychecker.alpha_bound_below(source, self.epsilon, self.loss))
         objective = MomentObjective(self.p / self.p.sum(), self.loss)
         families = dict.fromkeys([self.family, "square"])
         return [MatrixProgram(objective, self.epsilon, family, bound) for family in families]
@@ -66,7 +66,7 @@ class Fidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """α by the checker's exact arithmetic, rounded up."""
-        above = checker.alpha_above(answer.matrix.tolist(), self.p.tolist(), self.loss)
+        above = fidelitychecker.alpha_above(answer.matrix.tolist(), self.p.tolist(), self.loss)
         return certify.value_above(above)
 
     @classmethod

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpopt import certify, checker, fidelity, validate
+from ldpopt import certify, fidelity, fidelitychecker, validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.fidelityproblem import inputs, repaired
 from ldpopt.forms import Form, FormSolution, MatrixProgram
@@ -49,7 +49,7 @@ class MinimaxFidelity(Problem):
 
     def forms(self) -> Iterable[Form]:
         """One form: the supremum over square mechanisms."""
-        least = checker.minimax_bound_below(self.k, self.epsilon, self.loss, self.p0)
+        least = fidelitychecker.minimax_bound_below(self.k, self.epsilon, self.loss, self.p0)
         objective = WorstObjective(np.full(self.k, 1 / self.k), self.loss, self.p0)
         return [MatrixProgram(objective, self.epsilon, "square", certify.value_below(least))]
 
@@ -63,7 +63,7 @@ class MinimaxFidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """The supremum with the checker's 60 digits, rounded up."""
-        above = checker.worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
+        above = fidelitychecker.worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
         return certify.value_above(above)
 
     @classmethod

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpopt import checker, fidelity, load, problem, solve, verify
+from ldpopt import checker, fidelity, fidelitychecker, load, problem, solve, verify
 from ldpopt.designs import step_mechanism, subset_selection
 from ldpopt.problems import PROBLEMS
 
@@ -121,18 +121,18 @@ def test_malformed_structured_answers_are_unreadable(change: Any) -> None:
 
 def test_phi_above_is_just_above() -> None:
     for mechanism in (step_mechanism(5, 0.01), subset_selection(6, 0.3, 2), step_mechanism(3, 8)):
-        exact = float(checker.phi_above(mechanism.matrix.tolist()))
+        exact = float(fidelitychecker.phi_above(mechanism.matrix.tolist()))
         assert exact == pytest.approx(fidelity.phi(mechanism), rel=1e-10)
 
 
 def test_phi_of_a_singular_matrix_is_infinite() -> None:
-    assert checker.phi_above([[0.5, 0.5], [0.5, 0.5]]) == Decimal("Infinity")
-    assert checker.phi_above([[1.0], [1.0]]) == Decimal("Infinity")
+    assert fidelitychecker.phi_above([[0.5, 0.5], [0.5, 0.5]]) == Decimal("Infinity")
+    assert fidelitychecker.phi_above([[1.0], [1.0]]) == Decimal("Infinity")
 
 
 def test_phi_bound_below_is_just_below() -> None:
     for k, epsilon in ((2, 1.0), (7, 1e-6), (100, 2.0), (13, 30.0)):
-        below = checker.phi_bound_below(k, epsilon)
+        below = fidelitychecker.phi_bound_below(k, epsilon)
         assert float(below) == pytest.approx(fidelity.phi_bound(k, epsilon), rel=1e-9)
 
 
