@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -56,6 +56,12 @@ class PhiProblem(Problem):
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", inputs(self.k))
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Three levels on ``size`` inputs, one of them drawn."""
+        for level in (0.3, 2.0, round(float(rng.uniform(0.1, 3)), 6)):
+            yield f"k={size} epsilon={level:g}", cls(size, level)
 
     def forms(self) -> Iterable[Form]:
         """One form: φ over the family."""

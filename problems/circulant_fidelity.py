@@ -30,6 +30,7 @@ class CirculantFidelity(PhiProblem):
 
     kind: ClassVar[str] = "circulant-fidelity"
     family: ClassVar[str] = "circulant"
+    bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 30)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ldpopt import certify, fidelity, fidelitychecker, validate
 from ldpopt.channel import full_support
@@ -33,6 +36,7 @@ class Fidelity(Problem):
 
     kind: ClassVar[str] = "fidelity"
     sense: ClassVar = "minimise"
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5)
     p: Any
     epsilon: float
     loss: str = "f-divergence"
@@ -68,6 +72,13 @@ class Fidelity(Problem):
         """α by the checker's exact arithmetic, rounded up."""
         above = fidelitychecker.alpha_above(answer.matrix.tolist(), self.p.tolist(), self.loss)
         return certify.value_above(above)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(2) distribution on ``size`` inputs, both losses with a proof, two levels."""
+        p = rng.dirichlet(np.full(size, 2.0))
+        for loss, level in product(("f-divergence", "mse"), (0.5, 2.0)):
+            yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

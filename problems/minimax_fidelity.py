@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -34,6 +34,7 @@ class MinimaxFidelity(Problem):
 
     kind: ClassVar[str] = "minimax-fidelity"
     sense: ClassVar = "minimise"
+    bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13)
     k: int
     epsilon: float
     p0: float
@@ -65,6 +66,13 @@ class MinimaxFidelity(Problem):
         """The supremum with the checker's 60 digits, rounded up."""
         above = fidelitychecker.worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
         return certify.value_above(above)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """All losses on ``size`` inputs, for a drawn least probability."""
+        p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
+        for loss in fidelity.LOSSES:
+            yield f"k={size} {loss} p0={p0:g}", cls(size, 1.0, p0, loss)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -25,6 +25,7 @@ class SquareFidelity(PhiProblem):
 
     kind: ClassVar[str] = "square-fidelity"
     family: ClassVar[str] = "square"
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
