@@ -61,3 +61,8 @@ def value_below(utility: Decimal) -> float:
     """A utility, rounded down to a float."""
     nearest = float(utility)
     return nearest if Fraction(nearest) <= Fraction(utility) else math.nextafter(nearest, -math.inf)
+
+
+def value_above(cost: Decimal) -> float:
+    """A cost or a bound, rounded up to a float."""
+    return -value_below(-cost)

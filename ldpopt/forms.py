@@ -6,6 +6,10 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
 from ldpopt.cones import SecretCone
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
@@ -62,3 +66,20 @@ class ColumnProgram(Form):
     name: ClassVar[str] = "column-program"
     cone: SecretCone
     utility: Sublinear
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionProgram(Form):
+    """Maximise log Σ_y max_g W[θ_g, y] over selections of one row θ_g from every group g.
+
+    The exponential is a monotone submodular function over a partition matroid. For every v ≥ 0,
+    Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ, y] − v_y)⁺ bounds it; v are the *prices* of the outputs.
+
+    Attributes:
+        matrix: W ≥ 0, sparse, no stored zeros.
+        groups: the group of each row: 0, 1, …, every one with a row.
+    """
+
+    name: ClassVar[str] = "selection-program"
+    matrix: csr_array
+    groups: NDArray[np.int64]

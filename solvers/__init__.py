@@ -18,6 +18,12 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
         "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
+        "matching": "ldpopt.solvers.matching:MaximumMatching",
+        "brute-force": "ldpopt.solvers.brute_force:BruteForce",
+        "milp-highs": "ldpopt.solvers.milp_highs:MilpHighs",
+        "cuts": "ldpopt.solvers.cuts:Cuts",
+        "greedy": "ldpopt.solvers.greedy:Greedy",
+        "flow-networkx": "ldpopt.solvers.flow_networkx:FlowNetworkx",
     },
 )
 
