@@ -171,16 +171,18 @@ def _sorted_columns(form: SelectionProgram) -> list[tuple[Selection, Array]]:
 def rounded(
     form: SelectionProgram, weights: Array, tries: int, rng: np.random.Generator, deadline: float = math.inf
 ) -> Selection:
-    """Draw rows by their weights, improve by local search; the best of some tries."""
+    """Iterated local search from the heaviest rows: redraw some groups by their weights, improve."""
     parts = selection.members(form)
-    best = np.array([part[weights[part].argmax()] for part in parts])
+    chances = [weights[part] / weights[part].sum() for part in parts]
+    best = np.array([part[p.argmax()] for part, p in zip(parts, chances, strict=True)])
     best = selection.improve(form, best)
     most = selection.covered(form.matrix, best).sum()
-    for _ in range(tries):
+    for share in np.linspace(1.0, 0.1, tries):
         if time.monotonic() > deadline:
             break
-        drawn = [rng.choice(p, p=weights[p] / weights[p].sum()) for p in parts]
-        candidate = selection.improve(form, np.array(drawn))
+        drawn = [rng.choice(part, p=p) for part, p in zip(parts, chances, strict=True)]
+        start = np.where(rng.random(len(parts)) < share, np.array(drawn), best)
+        candidate = selection.improve(form, start)
         value = selection.covered(form.matrix, candidate).sum()
         if value > most:
             best, most = candidate, value
