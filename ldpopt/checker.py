@@ -86,10 +86,33 @@ def _statistic_leakage(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "selection-program", "matrix": params["matrix"], "secrets": params["secrets"]}
 
 
+def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
+    tau, d = params["tau"], params["d"]
+    space = list(_histograms(tau, d))
+    return {
+        "form": "leakage-program",
+        "costs": [[sum(abs(p - q) for p, q in zip(a, b, strict=True)) for b in space] for a in space],
+        "scale": 2 * tau,
+        "secrets": params.get("secrets", [histogram[0] for histogram in space]),
+        "budget": params["budget"],
+    }
+
+
+def _histograms(tau: int, d: int) -> Iterator[tuple[int, ...]]:
+    """All counts of tau records over d categories, in lexicographic order."""
+    if d == 1:
+        yield (tau,)
+        return
+    for first in range(tau + 1):
+        for rest in _histograms(tau - first, d - 1):
+            yield (first, *rest)
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "staircase": _staircase,
     "secret-staircase": _secret_staircase,
     "statistic-leakage": _statistic_leakage,
+    "leakage-design": _leakage_design,
 }
 """How the parameters of each kind become a statement."""
 
@@ -489,14 +512,19 @@ def _log(total: int) -> Decimal:
         return (Decimal(total) / UNIT).ln()
 
 
+def selects(chosen: Any, groups: list[list[int]]) -> bool:
+    """Whether there is one row of every group, in order."""
+    fits = isinstance(chosen, list) and len(chosen) == len(groups)
+    return fits and all(i in rows for i, rows in zip(chosen, groups, strict=True))
+
+
 def selection_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
     """The claims of a result about a selection program."""
     question = read_selection_statement(plain)
     if document["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
     chosen, value = document["answer"]["selection"], _number(document["value"], "value")
-    fits = isinstance(chosen, list) and len(chosen) == len(question.groups)
-    fits = fits and all(i in rows for i, rows in zip(chosen, question.groups, strict=True))
+    fits = selects(chosen, question.groups)
     yield Claim("the answer selects one parameter per secret", "exact", fits)
     enough = fits and log_below(coverage(question.rows[i] for i in chosen)) >= Decimal(value)
     yield Claim(f"its leakage is at least {value!r} nats", "exact", enough)
@@ -514,6 +542,95 @@ def _agreement(document: dict[str, Any], value: float, bound: float) -> Claim:
     tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
     close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
     return Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+
+
+# ---------------------------------------------------------------- design under a leakage budget
+
+
+class LeakageStatement(NamedTuple):
+    """Minimise max_θ Σ_y c W over mechanisms whose statistic maximal leakage is at most the budget."""
+
+    costs: list[list[Fraction]]
+    groups: list[list[int]]
+    budget: float
+
+
+def read_leakage_statement(plain: dict[str, Any]) -> LeakageStatement:
+    """The statement of a leakage program, every part of it checked."""
+    costs = [[Fraction(cost, plain["scale"]) for cost in row] for row in plain["costs"]]
+    if not isinstance(plain["secrets"], list) or len(plain["secrets"]) != len(costs):
+        raise UnreadableError("there is not one secret per histogram")
+    groups: dict[str, list[int]] = {}
+    for i, secret in enumerate(plain["secrets"]):
+        groups.setdefault(json.dumps(secret), []).append(i)
+    budget = _number(plain["budget"], "budget")
+    if not 0 <= budget <= MAX_EPSILON:
+        raise UnreadableError(f"the budget {budget} is not in [0, {MAX_EPSILON:g}]")
+    return LeakageStatement(costs, list(groups.values()), budget)
+
+
+def worst_cost(matrix: Sequence[Sequence[float]], question: LeakageStatement) -> Fraction:
+    """max_θ Σ_y c[θ,y] W[θ,y], exactly."""
+    return max(
+        sum((c * Fraction(w) for c, w in zip(costs, row, strict=True) if w), Fraction(0))
+        for costs, row in zip(question.costs, matrix, strict=True)
+    )
+
+
+def leaks_within(
+    matrix: Sequence[Sequence[float]], groups: list[list[int]], budget: float, proof: Any
+) -> bool:
+    """Whether a proof tree shows that the leakage of the mechanism is at most the budget."""
+    rows: list[Row] = [[(y, p) for y, p in enumerate(row) if p] for row in matrix]
+    total = tree_bound(proof, SelectionStatement(rows, len(matrix[0]), groups))
+    return log_above(total) <= Decimal(budget)
+
+
+def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
+    """A number that no permitted mechanism costs less than, from a prior λ and weights μ of cuts.
+
+    For W within the budget: max_θ c·W ≥ Σ_θ λ_θ Σ_y c W + Σ_k μ_k (cut_k(W) − e^b), as λ sums to at
+    most 1 and every cut_k(W) = Σ_y W[θ_k(y), y] ≤ e^b; the least of this over stochastic W is taken
+    row by row. Each cut names one parameter per secret, and for every output one of them.
+    """
+    prior = [Fraction(p) for p in _numbers(proof["prior"], "the prior")]
+    if len(prior) != len(question.costs) or min(prior) < 0 or sum(prior) > 1:
+        raise UnreadableError("the prior of the proof is no distribution")
+    prices = [[p * c for c in row] for p, row in zip(prior, question.costs, strict=True)]
+    weight = Fraction(0)
+    for cut in proof["cuts"]:
+        mu, chosen, takers = _number(cut["weight"], "a weight"), cut["selection"], cut["outputs"]
+        if mu < 0 or not selects(chosen, question.groups) or len(takers) != len(prices[0]):
+            raise UnreadableError("a cut of the proof is malformed")
+        weight += Fraction(mu)
+        for y, g in enumerate(takers):
+            prices[chosen[g]][y] += Fraction(mu)
+    with localcontext(Context(prec=DIGITS)):
+        E = Fraction(Decimal(question.budget).exp() * (1 + MARGIN))
+    return sum(map(min, prices), Fraction(0)) - E * weight
+
+
+def leakage_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
+    """The claims of a result about a leakage program."""
+    question = read_leakage_statement(plain)
+    if document["status"] not in ("optimal", "gap", "feasible"):
+        raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
+    matrix = _matrix(document, len(question.costs))
+    if len(matrix[0]) != len(question.costs[0]):
+        raise UnreadableError("the mechanism does not release histograms")
+    value, proof = _number(document["value"], "value"), (document["certificate"] or {})["proof"]
+    yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
+    private = leaks_within(matrix, question.groups, question.budget, proof["privacy"])
+    yield Claim(f"it leaks at most {question.budget!r} nats about the secret", "exact", private)
+    cheap = worst_cost(matrix, question) <= Fraction(value)
+    yield Claim(f"its worst expected distortion is at most {value!r}", "exact", cheap)
+    if document["status"] == "feasible":
+        return
+    bound = _number(document["bound"], "bound")
+    proven = cost_bound(question, proof) >= Fraction(bound)
+    yield Claim(f"no such mechanism has a distortion below {bound!r}", "exact", proven)
+    if document["status"] == "optimal":
+        yield _agreement(document, value, bound)
 
 
 # ---------------------------------------------------------------- the file
@@ -570,6 +687,7 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
 FORMS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Claim]]] = {
     "column-program": column_claims,
     "selection-program": selection_claims,
+    "leakage-program": leakage_claims,
 }
 """How the claims about each form are decided, given the document and its statement."""
 

@@ -101,7 +101,7 @@ class PriceLP:
             point = np.array(self._model.getSolution().col_value)
             if not len(point) or self._timed_out:
                 break
-            weights, claimed = point[:m], point[m:]
+            weights, claimed = np.maximum(point[:m], 0.0), point[m:]
             for prices in self._prices():
                 bound = selection.price_bound(self.form, prices)
                 if bound < best_bound:

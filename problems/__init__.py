@@ -14,6 +14,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
         "statistic-leakage": "ldpopt.problems.statistic_leakage:StatisticLeakage",
+        "leakage-design": "ldpopt.problems.leakage_design:LeakageDesign",
     },
 )
 
