@@ -24,6 +24,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "cuts": "ldpopt.solvers.cuts:Cuts",
         "greedy": "ldpopt.solvers.greedy:Greedy",
         "flow-networkx": "ldpopt.solvers.flow_networkx:FlowNetworkx",
+        "flow-ortools": "ldpopt.solvers.flow_ortools:FlowOrtools",
         "leakage-cuts": "ldpopt.solvers.leakage_cuts:LeakageCuts",
     },
 )
