@@ -87,7 +87,7 @@ class SelectionProgram(Form):
 
 @dataclass(frozen=True, eq=False)
 class LeakageProgram(Form):
-    """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats about a secret.
+    """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats.
 
     Σ_y max_g W[θ_g, y] ≤ e^budget for every selection θ_g is a family of linear cuts on W, one per
     selection and assignment of the outputs to groups.

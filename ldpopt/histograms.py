@@ -169,7 +169,9 @@ class HistogramRandomizedResponse(HistogramMechanism):
         """
         target = validate.positive_number("sml", sml)
         if target >= math.log(tau + 1):
-            raise InvalidInputError(f"sml must be below log(tau + 1) = {math.log(tau + 1):.6g}, not {sml}")
+            raise InvalidInputError(
+                f"sml must be below log(tau + 1) = {math.log(tau + 1):.6g}, not {sml}"
+            )
         log_r = math.log(math.expm1(target)) - math.log(tau + 1 - math.exp(target))
         log_product = log_r + log_count(tau, d)  # log(e^ε − 1)
         return cls(tau, d, float(np.logaddexp(0.0, log_product)))
@@ -280,7 +282,8 @@ class HistogramMaxL(HistogramMechanism):
 
     def _row(self, histogram: Histogram, space: Histogram) -> Array:
         released = self.release(histogram, np.random.default_rng(0))
-        return (space == released).all(axis=1).astype(np.float64)
+        result: Array = (space == released).all(axis=1).astype(np.float64)
+        return result
 
 
 def _random_value(low: int, high: int, tau: int, d: int, rng: np.random.Generator) -> int:

@@ -134,7 +134,9 @@ class LeakageBounds(NamedTuple):
     high: float
 
 
-def additive_noise_leakage(noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike) -> LeakageBounds:
+def additive_noise_leakage(
+    noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike
+) -> LeakageBounds:
     """SML of releasing θ + noise for continuous θ, by discretisation (papers/003, Appendix L).
 
     Proposition 8: e^Π is the supremum over one θ_g per secret of ∫ sup_g f(θ'|θ_g) dθ'. Below: the

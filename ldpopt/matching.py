@@ -27,7 +27,9 @@ def adjacency(form: SelectionProgram) -> csr_array:
     return graph
 
 
-def matched_solution(form: SelectionProgram, matching: Matching, stats: dict[str, float]) -> FormSolution:
+def matched_solution(
+    form: SelectionProgram, matching: Matching, stats: dict[str, float]
+) -> FormSolution:
     """The selection of a largest matching, with its König cover as prices."""
     prices = cover_prices(adjacency(form), matching)
     proof = selection.leaf(prices)

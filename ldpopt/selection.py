@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
@@ -112,10 +112,7 @@ def plain_rows(matrix: csr_array) -> list[checker.Row]:
     """The rows as the checker reads them."""
     columns, entries = matrix.indices.tolist(), matrix.data.tolist()
     ends = matrix.indptr.tolist()
-    return [
-        list(zip(columns[a:b], entries[a:b], strict=True))
-        for a, b in zip(ends[:-1], ends[1:], strict=True)
-    ]
+    return [list(zip(columns[a:b], entries[a:b], strict=True)) for a, b in pairwise(ends)]
 
 
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:

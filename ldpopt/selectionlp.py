@@ -57,7 +57,8 @@ class PriceLP:
         none, nothing = np.zeros(0, np.int32), np.zeros(0)
         cost = np.concatenate([np.zeros(m), np.ones(n)])
         upper = np.concatenate([np.full(m, highspy.kHighsInf), top])
-        self._model.addCols(m + n, cost, np.zeros(m + n), upper, 0, np.zeros(m + n, np.int32), none, nothing)
+        low, starts = np.zeros(m + n), np.zeros(m + n, np.int32)
+        self._model.addCols(m + n, cost, low, upper, 0, starts, none, nothing)
         for part in selection.members(self.form):
             self._model.addRow(1.0, 1.0, len(part), part.astype(np.int32), np.ones(len(part)))
         self._top = top
@@ -65,7 +66,9 @@ class PriceLP:
     def add(self, outputs: list[int], levels: list[float]) -> None:
         """Add the cuts of some outputs at some v."""
         m = self.form.matrix.shape[0]
-        starts, indices, values = [], [], []
+        starts: list[int] = []
+        indices: list[Any] = []
+        values: list[Any] = []
         size = 0
         for y, v in zip(outputs, levels, strict=True):
             rows, entries = self._columns[y]
@@ -169,7 +172,11 @@ def _sorted_columns(form: SelectionProgram) -> list[tuple[Selection, Array]]:
 
 
 def rounded(
-    form: SelectionProgram, weights: Array, tries: int, rng: np.random.Generator, deadline: float = math.inf
+    form: SelectionProgram,
+    weights: Array,
+    tries: int,
+    rng: np.random.Generator,
+    deadline: float = math.inf,
 ) -> Selection:
     """Iterated local search from the heaviest rows: redraw some groups by their weights, improve."""
     parts = selection.members(form)

@@ -136,7 +136,7 @@ def _plain(secret: Any) -> Any:
 
 
 def _plain_matrix(matrix: Any) -> Any:
-    if not issparse(matrix):
+    if not isinstance(matrix, csr_array):
         return matrix.tolist()
     triples = matrix.tocoo()
     return {

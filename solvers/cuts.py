@@ -14,7 +14,7 @@ from ldpopt.selectionlp import PriceLP, rounded
 from ldpopt.solver import Progress, Solver
 from ldpopt.status import Status
 
-TRIES = 20
+TRIES = 30
 
 
 class Cuts(Solver):
@@ -27,7 +27,9 @@ class Cuts(Solver):
 
     def accepts(self, form: Form) -> Literal[True] | str:
         """Every selection program."""
-        return True if isinstance(form, SelectionProgram) else f"solves selection programs, not a {form.name}"
+        if not isinstance(form, SelectionProgram):
+            return f"solves selection programs, not a {form.name}"
+        return True
 
     def run(
         self,

@@ -66,7 +66,7 @@ class FlowOrtools(Solver):
         taken = np.flatnonzero(between[np.arange(m), form.matrix.indices])
         matching = np.full(count, -1)
         matching[form.groups[taken]] = form.matrix.indices[taken]
-        stats = {"edges": len(tails), "cost": int(flow @ costs)}
+        stats: dict[str, float] = {"edges": len(tails), "cost": int(flow @ costs)}
         return matched_solution(form, matching, stats)
 
 

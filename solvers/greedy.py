@@ -24,7 +24,9 @@ class Greedy(Solver):
 
     def accepts(self, form: Form) -> Literal[True] | str:
         """Every selection program."""
-        return True if isinstance(form, SelectionProgram) else f"solves selection programs, not a {form.name}"
+        if not isinstance(form, SelectionProgram):
+            return f"solves selection programs, not a {form.name}"
+        return True
 
     def suits(self, form: Form) -> Literal[True] | str:
         """Never the first choice."""

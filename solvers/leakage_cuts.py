@@ -98,26 +98,31 @@ def inner_program(form: LeakageProgram) -> tuple[Array, Array]:
     sums = kron(eye_array(m), np.ones((1, n)))
     each = kron(np.ones((m, 1)), eye_array(n))
     one = np.ones
-    upper = block_array(
-        [
-            [block_diag(form.costs[:, None, :]), None, None, None, -one((m, 1))],
-            [None, sums, None, -own, None],
-            [eye_array(size), -eye_array(size), -each, None, None],
-            [None, None, csr_array(one((1, n))), csr_array(one((1, count))), None],
-        ],
-        format="csr",
-    )
+    blocks: Any = [
+        [block_diag(form.costs[:, None, :]), None, None, None, -one((m, 1))],
+        [None, sums, None, -own, None],
+        [eye_array(size), -eye_array(size), -each, None, None],
+        [None, None, csr_array(one((1, n))), csr_array(one((1, count))), None],
+    ]
+    upper: Any = block_array(blocks, format="csr")
     limits = np.concatenate([np.zeros(m + m + size), [math.exp(form.budget)]])
-    total = block_array([[sums, csr_array((m, size + n + count + 1))]], format="csr")
+    total: Any = block_array([[sums, csr_array((m, size + n + count + 1))]], format="csr")
     cost = np.zeros(upper.shape[1])
     cost[-1] = 1
-    found = linprog(cost, upper, limits, total, np.ones(m), method="highs-ds", options=_TIGHT)
+    arguments: Any = {
+        "A_ub": upper,
+        "b_ub": limits,
+        "A_eq": total,
+        "b_eq": np.ones(m),
+        "options": _TIGHT,
+    }
+    found = linprog(cost, method="highs-ds", **arguments)
     if found.x is None:
         raise SolverError(f"HiGHS ended with: {found.message}")
     return found.x[:size].reshape(m, n), np.maximum(found.x[2 * size : 2 * size + n], 0.0)
 
 
-_TIGHT = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+_TIGHT: dict[str, float] = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 
 
 class OuterLP:
@@ -132,8 +137,8 @@ class OuterLP:
         self._model = highspy.Highs()
         self._model.setOptionValue("output_flag", False)
         self._model.setOptionValue("threads", 1)
-        for option in _TIGHT:
-            self._model.setOptionValue(option, _TIGHT[option])
+        for option, setting in _TIGHT.items():
+            self._model.setOptionValue(option, setting)
         infinity, none = highspy.kHighsInf, np.zeros(0, np.int32)
         size = m * n + 1
         cost = np.zeros(size)

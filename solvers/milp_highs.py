@@ -72,17 +72,21 @@ class MilpHighs(Solver):
         )
 
 
-def facility_location(form: SelectionProgram, time_limit: float | None) -> tuple[Array, float]:
+def facility_location(
+    form: SelectionProgram, time_limit: float | None
+) -> tuple[selection.Selection, float]:
     """The selection that HiGHS finds, and its bound on e^SML (inf if it stopped early)."""
-    model = facility_model(form)
-    limit = {} if time_limit is None else {"time_limit": time_limit}
+    model = FacilityModel(form)
+    options: Any = {"mip_rel_gap": 0.0}
+    if time_limit is not None:
+        options["time_limit"] = time_limit
     integral = (np.arange(len(model.cost)) < len(form.groups)).astype(np.int64)
     found = milp(
         model.cost,
         integrality=integral,
         bounds=Bounds(0, 1),
         constraints=model.constraints,
-        options={"mip_rel_gap": 0.0, **limit},
+        options=options,
     )
     if found.status not in (0, 1):
         raise SolverError(f"HiGHS ended with: {found.message}")
@@ -101,8 +105,8 @@ class FacilityModel:
         m, entries = len(form.groups), form.matrix.nnz
         self.cost = np.concatenate([np.zeros(m), -form.matrix.data])
         z = m + np.arange(entries)
-        link = _rows(np.arange(entries), z, np.ones(entries), (entries, m + entries))
-        link -= _rows(np.arange(entries), rows, np.ones(entries), (entries, m + entries))
+        own = _rows(np.arange(entries), rows, np.ones(entries), (entries, m + entries))
+        link = _rows(np.arange(entries), z, np.ones(entries), (entries, m + entries)) - own
         assign = _rows(columns, z, np.ones(entries), (form.matrix.shape[1], m + entries))
         count = int(form.groups.max()) + 1
         choose = _rows(form.groups, np.arange(m), np.ones(m), (count, m + entries))
@@ -111,11 +115,6 @@ class FacilityModel:
             LinearConstraint(assign, -np.inf, 1),
             LinearConstraint(choose, 1, 1),
         ]
-
-
-def facility_model(form: SelectionProgram) -> FacilityModel:
-    """The facility-location model of a selection program."""
-    return FacilityModel(form)
 
 
 def _rows(places: Any, columns: Any, values: Array, shape: tuple[int, int]) -> csr_array:

@@ -12,7 +12,13 @@ from hypothesis import strategies as st
 from ldpopt import leakage
 from ldpopt.validate import Array
 
-MATRIX = [[1 / 2, 1 / 4, 1 / 4], [1 / 3, 1 / 3, 1 / 3], [0.2, 0.4, 0.4], [0.25, 0.5, 0.25], [0.4, 0.4, 0.2]]
+MATRIX = [
+    [1 / 2, 1 / 4, 1 / 4],
+    [1 / 3, 1 / 3, 1 / 3],
+    [0.2, 0.4, 0.4],
+    [0.25, 0.5, 0.25],
+    [0.4, 0.4, 0.2],
+]
 SECRETS = [0, 0, 1, 1, 2]
 
 seeds = st.integers(0, 10**6)
