@@ -10,5 +10,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
     "ldpopt.experiments",
     {
         "ldp-frontier": "ldpopt.experiments.ldp_frontier:EXPERIMENT",
+        "leakage-scale": "ldpopt.experiments.leakage_scale:EXPERIMENT",
+        "leakage-optimum": "ldpopt.experiments.leakage_optimum:EXPERIMENT",
     },
 )

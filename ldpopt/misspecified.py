@@ -2,9 +2,9 @@
 
 The holder knows d̂ categories (d̂₀ feasible, d̂₁ not) and misses k feasible ones. Data whose records
 fall into the missed categories B are released over the known categories and B, which betrays B.
-Everything depends on a data set through its secret and B alone, and on a release through its secret and
-the missed categories S that occur in it, so that the leakage is a small selection program: one B per secret.
-The secret is the number of records in one known category.
+Everything depends on a data set through its secret and B alone, and on a release through its secret
+and the missed categories S that occur in it: the leakage is a small selection program, one B per
+secret. The secret is the number of records in one known category.
 """
 
 from __future__ import annotations
