@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -36,6 +36,7 @@ class LeakageDesign(Problem):
     """
 
     kind: ClassVar[str] = "leakage-design"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
     sense: ClassVar = "minimise"
     tau: int
     d: int
@@ -86,6 +87,12 @@ class LeakageDesign(Problem):
         cost = checker.worst_cost(answer.matrix.tolist(), checker.read_leakage_statement(plain))
         nearest = float(cost)
         return nearest if Fraction(nearest) >= cost else math.nextafter(nearest, math.inf)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """``size`` records over three categories at a random budget."""
+        budget = round(float(rng.uniform(0.1, math.log(size + 1))), 3)
+        yield f"tau={size} d=3 budget={budget:g}", cls(size, 3, budget)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

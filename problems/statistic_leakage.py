@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
@@ -15,6 +15,9 @@ from ldpopt.errors import InvalidInputError
 from ldpopt.forms import Form, FormSolution, SelectionProgram
 from ldpopt.mechanism import Mechanism
 from ldpopt.problem import Example, Problem
+
+MOST_DENSE = 2_000
+"""Random instances beyond this many parameters are deterministic only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,7 @@ class StatisticLeakage(Problem):
     """
 
     kind: ClassVar[str] = "statistic-leakage"
+    bench_sizes: ClassVar[tuple[int, ...]] = (12, 60, 120)
     matrix: Any
     secrets: Any
 
@@ -82,6 +86,18 @@ class StatisticLeakage(Problem):
     def to_params(self) -> dict[str, Any]:
         """Dense rows as lists, a sparse matrix as triples."""
         return {"matrix": _plain_matrix(self.matrix), "secrets": [_plain(s) for s in self.secrets]}
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """``size`` parameters and half as many outputs: deterministic, and Dirichlet(0.05) rows."""
+        outputs = max(size // 2, 1)
+        released = (np.ones(size), (np.arange(size), rng.integers(0, outputs, size)))
+        secrets = rng.integers(0, max(size // 3, 1), size).tolist()
+        yield f"deterministic size={size}", cls(csr_array(released, shape=(size, outputs)), secrets)
+        if size <= MOST_DENSE:
+            rows = rng.dirichlet(np.full(outputs, 0.05), size=size)
+            few = np.arange(size) // 20 if size >= 40 else np.arange(size) // 3
+            yield f"dirichlet size={size}", cls(rows, few.tolist())
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
