@@ -12,5 +12,6 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "ldp-frontier": "ldpopt.experiments.ldp_frontier:EXPERIMENT",
         "leakage-scale": "ldpopt.experiments.leakage_scale:EXPERIMENT",
         "leakage-optimum": "ldpopt.experiments.leakage_optimum:EXPERIMENT",
+        "leakage-tradeoff": "ldpopt.experiments.leakage_tradeoff:EXPERIMENT",
     },
 )

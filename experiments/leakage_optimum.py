@@ -83,7 +83,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-optimum",
-    summary="Randomised response, quantisation and MaxL against the best mechanism under a leakage budget",
+    summary="The mechanisms of papers/003 against the best under a leakage budget",
     points=points,
     measure=measure,
     draw=draw,

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from ldpopt import selection
+from ldpopt import certify, checker, selection
 from ldpopt.forms import FormSolution, SelectionProgram
 from ldpopt.status import Status
 from ldpopt.validate import Array
@@ -37,10 +37,16 @@ def matched_solution(
         status=Status.OPTIMAL,
         point=matched_selection(form, matching),
         value=math.log(np.count_nonzero(matching >= 0)),
-        bound=selection.exact_bound(form, proof),
+        bound=certify.value_above(checker.log_above(cover_size(form, prices) * checker.UNIT)),
         proof=proof,
         stats=stats,
     )
+
+
+def cover_size(form: SelectionProgram, prices: Array) -> int:
+    """What prices 0 and 1 bound: the priced outputs, and the groups with a row outside of them."""
+    outside = form.groups[prices[form.matrix.indices] == 0]
+    return int(np.count_nonzero(prices)) + len(np.unique(outside))
 
 
 def matched_selection(form: SelectionProgram, matching: Matching) -> selection.Selection:

@@ -117,8 +117,9 @@ def plain_rows(matrix: csr_array) -> list[checker.Row]:
 
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
     """log Σ_y max_g W[θ_g, y], rounded down."""
-    chosen = plain_rows(matrix[np.asarray(selection)])
-    return certify.value_below(checker.log_below(checker.coverage(chosen)))
+    top = covered(matrix, np.asarray(selection))
+    total = sum(map(checker.units, top[top > 0].tolist()))
+    return certify.value_below(checker.log_below(total))
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
