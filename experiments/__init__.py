@@ -13,5 +13,7 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "leakage-scale": "ldpopt.experiments.leakage_scale:EXPERIMENT",
         "leakage-optimum": "ldpopt.experiments.leakage_optimum:EXPERIMENT",
         "leakage-tradeoff": "ldpopt.experiments.leakage_tradeoff:EXPERIMENT",
+        "leakage-forest": "ldpopt.experiments.leakage_forest:EXPERIMENT",
+        "leakage-support": "ldpopt.experiments.leakage_support:EXPERIMENT",
     },
 )

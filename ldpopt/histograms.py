@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
 
 from ldpopt import validate
 from ldpopt.errors import InvalidInputError
@@ -291,7 +292,8 @@ def _random_value(low: int, high: int, tau: int, d: int, rng: np.random.Generato
     values = np.arange(low, high)
     if d == 2:
         return int(rng.choice(values))
-    weights = np.array([log_count(tau - int(value), d - 1) for value in values])
+    rest = tau - values
+    weights = gammaln(rest + d - 1) - gammaln(rest + 1)  # log C(rest + d − 2, d − 2), up to a constant
     chances = np.exp(weights - weights.max())
     return int(rng.choice(values, p=chances / chances.sum()))
 

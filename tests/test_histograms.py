@@ -105,7 +105,7 @@ def test_samplers_follow_the_matrix(mechanism) -> None:
     matrix = mechanism.mechanism()
     data = (0, 1, 2)
     expected = matrix.matrix[matrix.inputs.index(data)]
-    draws = 20_000
+    draws = 6_000
     index = {label: i for i, label in enumerate(matrix.outputs)}
     seen = np.zeros(len(index))
     for _ in range(draws):

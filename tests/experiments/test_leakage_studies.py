@@ -6,7 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from ldpopt.experiments import leakage_optimum, leakage_scale, leakage_tradeoff
+from ldpopt.errors import InvalidInputError
+from ldpopt.experiments import (
+    leakage_forest,
+    leakage_optimum,
+    leakage_scale,
+    leakage_support,
+    leakage_tradeoff,
+)
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult.csv.gz"
 
@@ -50,3 +57,31 @@ def test_combinations_of_the_census_data() -> None:
     columns = leakage_tradeoff.COLUMNS
     assert len(rows) == leakage_tradeoff.TAU
     assert len({tuple(row[c] for c in columns) for row in rows}) == leakage_tradeoff.COMBINATIONS
+
+
+def test_support(tmp_path) -> None:
+    study = leakage_support.EXPERIMENT.run(quick=True, out=tmp_path)
+    for row in study.rows:
+        assert row["sml"] <= row["bound"] <= row["sml"] + 1e-9
+        assert row["sml"] <= row["printed"]
+    by_missed: dict[int, list[float]] = {}
+    for row in study.rows:
+        by_missed.setdefault(row["missed"], []).append(row["sml"])
+    assert all(values == sorted(values, reverse=True) for values in by_missed.values())
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the census data are not here")
+def test_forest(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.setenv("LDPOPT_ADULT", str(DATA))
+    study = leakage_forest.EXPERIMENT.run(quick=True, out=tmp_path)
+    areas = {row["interval"]: row["auc"] for row in study.rows}
+    assert areas[leakage_forest.RAW] > 0.8
+    assert min(areas[17], areas[1]) > 0.7
+    assert "leaks nothing" in study.conclusion
+
+
+def test_forest_without_data() -> None:
+    pytest.importorskip("sklearn")
+    with pytest.raises(InvalidInputError, match="set LDPOPT_ADULT to its path"):
+        leakage_forest.measure(interval=1, seed=0, data="no-such-file.gz", rows=10, trees=1)
