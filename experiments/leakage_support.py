@@ -37,7 +37,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         own = [row for row in rows if row["missed"] == missed]
         added = [row["added"] for row in own]
         axes.plot(added, [r["sml"] for r in own], "o-", color=f"C{i}", label=f"{missed} missed, exact")
-        axes.plot(added, [r["printed"] for r in own], ":", color=f"C{i}", label="Proposition 4")
+        label = "Proposition 4" if i == 0 else None
+        axes.plot(added, [r["printed"] for r in own], ":", color=f"C{i}", label=label)
     axes.axhline(math.log(-(-(TAU + 1) // INTERVAL)), color="k", lw=0.8, label="none missed")
     axes.set(xlabel="infeasible categories added", ylabel="SML (nats)")
     axes.legend(fontsize=8, ncols=2)
@@ -51,9 +52,10 @@ def conclude(rows: list[Row]) -> str:
     most = max(row["missed"] for row in rows)
     own = [row for row in rows if row["missed"] == most]
     loose = max(row["printed"] - row["sml"] for row in rows)
+    first, last = own[0], own[-1]
     return (
-        f"With {most} missed categories, adding {own[-1]['added']} infeasible ones lowers the leakage "
-        f"of quantisation from {own[0]['sml']:.3f} to {own[-1]['sml']:.3f} nats; Proposition 4 exceeds the "
+        f"With {most} missed categories, adding {last['added']} infeasible ones lowers the leakage of "
+        f"quantisation from {first['sml']:.3f} to {last['sml']:.3f} nats; Proposition 4 exceeds the "
         f"exact leakage by up to {loose:.2f} nats."
     )
 
