@@ -45,8 +45,17 @@ def row_gains(matrix: csr_array, level: Array) -> Array:
     return result
 
 
+MOST_DENSE = 20_000_000
+
+
 def improve(form: SelectionProgram, start: Selection) -> Selection:
     """Local search: exchange the row of one group at a time for a better one, until none is."""
+    m, n = form.matrix.shape
+    dense = m * n <= MOST_DENSE and form.matrix.nnz > 0.2 * m * n
+    return _improve_dense(form, start) if dense else _improve_sparse(form, start)
+
+
+def _improve_sparse(form: SelectionProgram, start: Selection) -> Selection:
     selection = start.copy()
     parts = members(form)
     rows = [form.matrix[part] for part in parts]
@@ -56,12 +65,35 @@ def improve(form: SelectionProgram, start: Selection) -> Selection:
         for g, (part, own) in enumerate(zip(parts, rows, strict=True)):
             if len(part) == 1:
                 continue
-            others = covered(form.matrix, np.delete(selection, g))
-            gains = row_gains(own, others)
+            gains = row_gains(own, covered(form.matrix, np.delete(selection, g)))
             best = int(gains.argmax())
-            now = gains[np.searchsorted(part, selection[g])]
-            if gains[best] > now + 1e-12:
+            if gains[best] > gains[np.searchsorted(part, selection[g])] + 1e-12:
                 selection[g] = part[best]
+                better = True
+    return selection
+
+
+def _improve_dense(form: SelectionProgram, start: Selection) -> Selection:
+    """The same, with the largest and second largest entry of every output at hand."""
+    selection = start.copy()
+    matrix, parts = form.matrix.toarray(), members(form)
+    if len(parts) == 1:
+        return _improve_sparse(form, start)
+    rows = [matrix[part] for part in parts]
+    chosen = matrix[selection]
+    second, first = np.partition(chosen, -2, axis=0)[-2:]
+    owner = chosen.argmax(axis=0)
+    better = True
+    while better:
+        better = False
+        for g, (part, own) in enumerate(zip(parts, rows, strict=True)):
+            others = np.where(owner == g, second, first)
+            values = np.maximum(own, others).sum(axis=1)
+            best = int(values.argmax())
+            if values[best] > values[np.searchsorted(part, selection[g])] + 1e-12:
+                selection[g], chosen[g] = part[best], own[best]
+                second, first = np.partition(chosen, -2, axis=0)[-2:]
+                owner = chosen.argmax(axis=0)
                 better = True
     return selection
 

@@ -177,15 +177,19 @@ def rounded(
     tries: int,
     rng: np.random.Generator,
     deadline: float = math.inf,
+    enough: float = math.inf,
 ) -> Selection:
-    """Iterated local search from the heaviest rows: redraw some groups by their weights, improve."""
+    """Iterated local search from the heaviest rows: redraw some groups by their weights, improve.
+
+    It stops when the coverage is ``enough``.
+    """
     parts = selection.members(form)
     chances = [weights[part] / weights[part].sum() for part in parts]
     best = np.array([part[p.argmax()] for part, p in zip(parts, chances, strict=True)])
     best = selection.improve(form, best)
     most = selection.covered(form.matrix, best).sum()
     for share in np.linspace(1.0, 0.1, tries):
-        if time.monotonic() > deadline:
+        if time.monotonic() > deadline or most >= enough:
             break
         drawn = [rng.choice(part, p=p) for part, p in zip(parts, chances, strict=True)]
         start = np.where(rng.random(len(parts)) < share, np.array(drawn), best)

@@ -14,7 +14,7 @@ from ldpopt.selectionlp import PriceLP, rounded
 from ldpopt.solver import Progress, Solver
 from ldpopt.status import Status
 
-TRIES = 30
+TRIES = 150
 
 
 class Cuts(Solver):
@@ -45,7 +45,8 @@ class Cuts(Solver):
         assert isinstance(form, SelectionProgram)
         deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         relaxed = PriceLP(form).solve(deadline=deadline)
-        point = rounded(form, relaxed.weights, TRIES, np.random.default_rng(seed), deadline)
+        rng, enough = np.random.default_rng(seed), relaxed.bound * (1 - 1e-12)
+        point = rounded(form, relaxed.weights, TRIES, rng, deadline, enough)
         value = math.log(selection.covered(form.matrix, point).sum())
         if progress is not None:
             progress(value, math.log(relaxed.bound))
