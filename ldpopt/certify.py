@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt import checker
+from ldpopt import checker, leakagechecker
 from ldpopt.cones import SecretCone
 from ldpopt.errors import SolverError
 from ldpopt.validate import Array
@@ -94,11 +94,11 @@ def repair_leakage(
 
 def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
     proof = {"outputs": list(range(len(prices))), "prices": prices.tolist()}
-    return checker.leaks_within(matrix.tolist(), groups, budget, proof)
+    return leakagechecker.leaks_within(matrix.tolist(), groups, budget, proof)
 
 
-def cost_below(question: checker.LeakageStatement, proof: dict[str, Any]) -> float:
+def cost_below(question: leakagechecker.LeakageStatement, proof: dict[str, Any]) -> float:
     """The lower bound that a prior and weighted cuts prove, rounded down."""
-    exact = checker.cost_bound(question, proof)
+    exact = leakagechecker.cost_bound(question, proof)
     nearest = float(exact)
     return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from ldpopt import certify, checker, selection
+from ldpopt import certify, leakagechecker, selection
 from ldpopt.forms import FormSolution, SelectionProgram
 from ldpopt.status import Status
 from ldpopt.validate import Array
@@ -37,7 +37,9 @@ def matched_solution(
         status=Status.OPTIMAL,
         point=matched_selection(form, matching),
         value=math.log(np.count_nonzero(matching >= 0)),
-        bound=certify.value_above(checker.log_above(cover_size(form, prices) * checker.UNIT)),
+        bound=certify.value_above(
+            leakagechecker.log_above(cover_size(form, prices) * leakagechecker.UNIT)
+        ),
         proof=proof,
         stats=stats,
     )

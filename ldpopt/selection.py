@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ldpopt import certify, checker
+from ldpopt import certify, leakagechecker
 from ldpopt.forms import SelectionProgram
 from ldpopt.validate import Array
 
@@ -140,7 +140,7 @@ def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionP
 # ------------------------------------------------------------ exact claims
 
 
-def plain_rows(matrix: csr_array) -> list[checker.Row]:
+def plain_rows(matrix: csr_array) -> list[leakagechecker.Row]:
     """The rows as the checker reads them."""
     columns, entries = matrix.indices.tolist(), matrix.data.tolist()
     ends = matrix.indptr.tolist()
@@ -150,15 +150,15 @@ def plain_rows(matrix: csr_array) -> list[checker.Row]:
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
     """log Σ_y max_g W[θ_g, y], rounded down."""
     top = covered(matrix, np.asarray(selection))
-    total = sum(map(checker.units, top[top > 0].tolist()))
-    return certify.value_below(checker.log_below(total))
+    total = sum(map(leakagechecker.units, top[top > 0].tolist()))
+    return certify.value_below(leakagechecker.log_below(total))
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
     """What a proof tree bounds, in nats, rounded up."""
     groups = [part.tolist() for part in members(form)]
-    question = checker.SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
-    return certify.value_above(checker.log_above(checker.tree_bound(proof, question)))
+    question = leakagechecker.SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
+    return certify.value_above(leakagechecker.log_above(leakagechecker.tree_bound(proof, question)))
 
 
 def leaf(prices: Array) -> dict[str, Any]:

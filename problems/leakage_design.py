@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt import checker, histograms, validate
+from ldpopt import checker, histograms, leakagechecker, validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.forms import Form, FormSolution, LeakageProgram
 from ldpopt.mechanism import Mechanism
@@ -84,7 +84,8 @@ class LeakageDesign(Problem):
     def claim(self, answer: Mechanism) -> float:
         """The distortion in exact arithmetic, rounded up."""
         plain = checker.statement(self.kind, self.to_params())
-        cost = checker.worst_cost(answer.matrix.tolist(), checker.read_leakage_statement(plain))
+        question = leakagechecker.read_leakage_statement(plain)
+        cost = leakagechecker.worst_cost(answer.matrix.tolist(), question)
         nearest = float(cost)
         return nearest if Fraction(nearest) >= cost else math.nextafter(nearest, math.inf)
 

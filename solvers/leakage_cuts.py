@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array, kron
 
-from ldpopt import certify, checker, selection
+from ldpopt import certify, leakagechecker, selection
 from ldpopt.errors import SolverError
 from ldpopt.forms import Form, FormSolution, LeakageProgram, SelectionProgram
 from ldpopt.solver import Progress, Solver
@@ -80,10 +80,10 @@ class LeakageCuts(Solver):
         )
 
 
-def _exactly(form: LeakageProgram) -> checker.LeakageStatement:
+def _exactly(form: LeakageProgram) -> leakagechecker.LeakageStatement:
     costs = [[Fraction(c, form.scale) for c in row] for row in form.counts.tolist()]
     groups = [np.flatnonzero(form.groups == g).tolist() for g in range(int(form.groups.max()) + 1)]
-    return checker.LeakageStatement(costs, groups, form.budget)
+    return leakagechecker.LeakageStatement(costs, groups, form.budget)
 
 
 def inner_program(form: LeakageProgram) -> tuple[Array, Array]:
