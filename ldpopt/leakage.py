@@ -23,7 +23,7 @@ from ldpopt.matching import adjacency, matched_selection
 from ldpopt.selectionlp import Branching
 from ldpopt.validate import Array
 
-EFFORT = 20_000_000
+EFFORT = 1_000_000
 """Nodes of the branching times entries of the matrix: a minute, roughly."""
 
 

@@ -16,6 +16,8 @@ from ldpopt.status import Status
 
 MOST_SELECTIONS = 1_000_000
 QUICK = 256
+MOST_NODES = 5_000
+"""The proof stops branching here; a result that it does not close says so by its gap."""
 
 
 class BruteForce(Solver):
@@ -64,7 +66,7 @@ class BruteForce(Solver):
         assert best is not None
         point = np.array(best)
         # the tree branches as long as prices do not prove the best selection
-        nodes = int(selection.count_selections(form)) + 1 if finished else 1
+        nodes = min(tried + 1, MOST_NODES) if finished else 1
         _, proof = Branching(gap, deadline, nodes).run(form, point)
         return FormSolution(
             status=Status.OPTIMAL,

@@ -20,7 +20,8 @@ from ldpopt.validate import Array
 
 MOST_ENTRIES = 200_000
 QUICK = 2_000
-MOST_NODES = 2_000
+EFFORT = 2_000_000
+"""Nodes of the proof times entries of the matrix."""
 
 
 class MilpHighs(Solver):
@@ -61,7 +62,8 @@ class MilpHighs(Solver):
         assert isinstance(form, SelectionProgram)
         deadline = math.inf if time_limit is None else time.monotonic() + time_limit
         point, said = facility_location(form, time_limit)
-        point, proof = Branching(gap, deadline, MOST_NODES).run(form, selection.improve(form, point))
+        nodes = 10 + EFFORT // form.matrix.nnz
+        point, proof = Branching(gap, deadline, nodes).run(form, selection.improve(form, point))
         return FormSolution(
             status=Status.GAP,
             point=point,
