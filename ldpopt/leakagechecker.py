@@ -6,7 +6,6 @@ exponentials are those of the checker, with its margin.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Context, Decimal, localcontext
@@ -58,10 +57,19 @@ def read_selection_statement(plain: dict[str, Any]) -> SelectionStatement:
     for i, row in enumerate(rows):
         if any(p < 0 for _, p in row) or abs(math.fsum(p for _, p in row) - 1) > 1e-9:
             raise UnreadableError(f"row {i} of the matrix is no distribution")
-    groups: dict[str, list[int]] = {}
-    for i, secret in enumerate(plain["secrets"]):
-        groups.setdefault(json.dumps(secret), []).append(i)
-    return SelectionStatement(rows, columns, list(groups.values()))
+    return SelectionStatement(rows, columns, by_secret(plain["secrets"]))
+
+
+def by_secret(secrets: list[Any]) -> list[list[int]]:
+    """The places of equal secrets, in order of first appearance; 1 and 1.0 are equal."""
+    groups: dict[Any, list[int]] = {}
+    for i, secret in enumerate(secrets):
+        groups.setdefault(_hashable(secret), []).append(i)
+    return list(groups.values())
+
+
+def _hashable(secret: Any) -> Any:
+    return tuple(map(_hashable, secret)) if isinstance(secret, list) else secret
 
 
 def _dense_rows(matrix: Any) -> tuple[list[Row], int]:
@@ -229,13 +237,10 @@ def read_leakage_statement(plain: dict[str, Any]) -> LeakageStatement:
     costs = [[Fraction(cost, plain["scale"]) for cost in row] for row in plain["costs"]]
     if not isinstance(plain["secrets"], list) or len(plain["secrets"]) != len(costs):
         raise UnreadableError("there is not one secret per histogram")
-    groups: dict[str, list[int]] = {}
-    for i, secret in enumerate(plain["secrets"]):
-        groups.setdefault(json.dumps(secret), []).append(i)
     budget = read_number(plain["budget"], "budget")
     if not 0 <= budget <= MAX_EPSILON:
         raise UnreadableError(f"the budget {budget} is not in [0, {MAX_EPSILON:g}]")
-    return LeakageStatement(costs, list(groups.values()), budget)
+    return LeakageStatement(costs, by_secret(plain["secrets"]), budget)
 
 
 def worst_cost(matrix: Sequence[Sequence[float]], question: LeakageStatement) -> Fraction:

@@ -49,6 +49,8 @@ class StatisticLeakage(Problem):
         sparse = issparse(self.matrix) or isinstance(self.matrix, dict)
         matrix = _sparse(self.matrix) if sparse else _dense(self.matrix)
         _check_rows(csr_array(matrix))
+        if not isinstance(self.secrets, Iterable):
+            raise InvalidInputError(f"secrets must be a list of labels, not {self.secrets!r}")
         secrets = tuple(_label(secret) for secret in self.secrets)
         if len(secrets) != matrix.shape[0]:
             raise InvalidInputError(

@@ -132,6 +132,13 @@ def test_one_secret_leaks_nothing() -> None:
     assert verify(result)
 
 
+def test_labels_of_many_kinds() -> None:
+    labels = ["a", ("b", 1), ["b", 1], 1, 1.0, np.int64(1)]
+    result = solve(StatisticLeakage(np.eye(6), labels))
+    assert math.exp(result.value) == pytest.approx(3)
+    assert verify(result)
+
+
 def test_sparse_input_and_files(tmp_path) -> None:
     dense = StatisticLeakage(SMALL, ["a", "a", "b"])
     sparse = StatisticLeakage(csr_array(np.array(SMALL)), ["a", "a", "b"])
@@ -216,6 +223,7 @@ def test_malformed_files_are_unreadable(changes) -> None:
         ([[1.5, -0.5]], [0], "-0.5, not a probability"),
         ([[0.5, 0.5]], [0, 1], "2 labels for 1 rows"),
         ([[0.5, 0.5]], [None], "string or a number"),
+        ([[0.5, 0.5]], 3, "list of labels, not 3"),
         ([[0.5], [0.5, 0.5]], [0, 0], "ragged"),
         ([[float("nan"), 1]], [0], "not a finite number"),
         ({"rows": [0]}, [0], "no sparse matrix"),
