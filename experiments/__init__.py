@@ -16,5 +16,10 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "fidelity-phi": "ldpopt.experiments.fidelity_phi:EXPERIMENT",
         "step-is-not-optimal": "ldpopt.experiments.step_is_not_optimal:EXPERIMENT",
         "optimal-squares": "ldpopt.experiments.optimal_squares:EXPERIMENT",
+        "leakage-scale": "ldpopt.experiments.leakage_scale:EXPERIMENT",
+        "leakage-optimum": "ldpopt.experiments.leakage_optimum:EXPERIMENT",
+        "leakage-tradeoff": "ldpopt.experiments.leakage_tradeoff:EXPERIMENT",
+        "leakage-forest": "ldpopt.experiments.leakage_forest:EXPERIMENT",
+        "leakage-support": "ldpopt.experiments.leakage_support:EXPERIMENT",
     },
 )

@@ -95,6 +95,8 @@ SECTIONS: dict[str, str] = {
     "broad-fidelity": "ldpopt.fidelitychecker",
     "fidelity": "ldpopt.fidelitychecker",
     "minimax-fidelity": "ldpopt.fidelitychecker",
+    "statistic-leakage": "ldpopt.leakagechecker",
+    "leakage-design": "ldpopt.leakagechecker",
 }
 """Kinds whose forms are decided in a file of their own: standard library and this module only."""
 

@@ -6,6 +6,10 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
 from ldpopt.cones import SecretCone
 from ldpopt.moments import MomentObjective, WorstObjective
 from ldpopt.status import Status
@@ -96,3 +100,47 @@ class SubsetSelection(NamedTuple):
 
     size: int
     ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionProgram(Form):
+    """Maximise log Σ_y max_g W[θ_g, y] over selections of one row θ_g from every group g.
+
+    The exponential is a monotone submodular function over a partition matroid. For every v ≥ 0,
+    Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ, y] − v_y)⁺ bounds it; v are the *prices* of the outputs.
+
+    Attributes:
+        matrix: W ≥ 0, sparse, no stored zeros.
+        groups: the group of each row: 0, 1, …, every one with a row.
+    """
+
+    name: ClassVar[str] = "selection-program"
+    matrix: csr_array
+    groups: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageProgram(Form):
+    """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats.
+
+    Σ_y max_g W[θ_g, y] ≤ e^budget for every selection θ_g is a family of linear cuts on W, one per
+    selection and assignment of the outputs to groups.
+
+    Attributes:
+        counts: c ≥ 0 in whole multiples of 1/scale, so that proofs about it are exact.
+        scale: the denominator of the costs.
+        groups: the secret of each row: 0, 1, …
+        budget: the largest statistic maximal leakage, in nats.
+    """
+
+    name: ClassVar[str] = "leakage-program"
+    counts: NDArray[np.int64]
+    scale: int
+    groups: NDArray[np.int64]
+    budget: float
+
+    @property
+    def costs(self) -> Array:
+        """c as floats."""
+        result: Array = self.counts / self.scale
+        return result

@@ -9,7 +9,17 @@ import numpy as np
 
 from ldpopt import validate
 from ldpopt.errors import InvalidInputError
+from ldpopt.histograms import HistogramMaxL, HistogramQuantization, HistogramRandomizedResponse
 from ldpopt.mechanism import Mechanism
+
+__all__ = [
+    "HistogramMaxL",
+    "HistogramQuantization",
+    "HistogramRandomizedResponse",
+    "binary_mechanism",
+    "randomized_response",
+    "secret_randomized_response",
+]
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:

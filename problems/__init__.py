@@ -18,6 +18,8 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "broad-fidelity": "ldpopt.problems.broad_fidelity:BroadFidelity",
         "fidelity": "ldpopt.problems.fidelity:Fidelity",
         "minimax-fidelity": "ldpopt.problems.minimax_fidelity:MinimaxFidelity",
+        "statistic-leakage": "ldpopt.problems.statistic_leakage:StatisticLeakage",
+        "leakage-design": "ldpopt.problems.leakage_design:LeakageDesign",
     },
 )
 

@@ -21,6 +21,14 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "designs": "ldpopt.solvers.designs:Designs",
         "descent": "ldpopt.solvers.descent:Descent",
         "optimal-design": "ldpopt.solvers.optimal_design:OptimalDesign",
+        "matching": "ldpopt.solvers.matching:MaximumMatching",
+        "brute-force": "ldpopt.solvers.brute_force:BruteForce",
+        "milp-highs": "ldpopt.solvers.milp_highs:MilpHighs",
+        "cuts": "ldpopt.solvers.cuts:Cuts",
+        "greedy": "ldpopt.solvers.greedy:Greedy",
+        "flow-networkx": "ldpopt.solvers.flow_networkx:FlowNetworkx",
+        "flow-ortools": "ldpopt.solvers.flow_ortools:FlowOrtools",
+        "leakage-cuts": "ldpopt.solvers.leakage_cuts:LeakageCuts",
     },
 )
 
