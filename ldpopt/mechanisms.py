@@ -8,8 +8,19 @@ from itertools import product
 import numpy as np
 
 from ldpopt import validate
+from ldpopt.encodings import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.errors import InvalidInputError
 from ldpopt.mechanism import Mechanism
+
+__all__ = [
+    "HadamardResponse",
+    "LocalHashing",
+    "SubsetSelection",
+    "UnaryEncoding",
+    "binary_mechanism",
+    "randomized_response",
+    "secret_randomized_response",
+]
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:
