@@ -386,22 +386,29 @@ def _frullani(columns: Array, alpha: Array, shares: Array | None) -> tuple[Array
     peak = columns.max(axis=0)
     if not (peak > 0).all():
         raise InvalidInputError("the logarithm of a linear form that is zero has no expectation")
+    if columns.shape[1] > 1 and (alpha == alpha[0]).all():
+        # columns that differ by a permutation have the same integral
+        alike, which = np.unique(np.sort(columns, axis=0), axis=1, return_inverse=True)
+        if alike.shape[1] < columns.shape[1]:
+            return _frullani(alike, alpha, shares)[0][which.ravel()], peak
     V, total = columns / peak, float(alpha.sum())
     carried = [float(alpha[v > 0].sum()) for v in V.T]
     least = min(float(v[v > 0].min()) for v in V.T)
     high = 40 / min([*carried, 1.0]) - math.log(least)
-    t = np.exp(np.arange(-40, high, STEP))
+    u = np.arange(-40, high, STEP)  # log t, as t itself may overflow
+    grow, own = total * np.logaddexp(0, u), np.exp(-np.logaddexp(0, u))
+    with np.errstate(divide="ignore"):
+        log_v = np.log(V)
     result = np.empty(V.shape[1])
-    for j, v in enumerate(V.T):
-        log_m = alpha @ np.log1p(np.outer(v, t))
-        grow = total * np.log1p(t)
+    for j, (v, log_form) in enumerate(zip(V.T, log_v.T, strict=True)):
+        log_terms = np.logaddexp(0, log_form[:, None] + u)
+        log_m = alpha @ log_terms
         if shares is None:
-            terms = -np.exp(-grow) * np.expm1(grow - log_m)
+            terms = -np.exp(-grow) * np.expm1(np.minimum(grow - log_m, 700.0))
+            terms = np.where(grow - log_m > 30, np.exp(-grow) - np.exp(-log_m), terms)
         else:
-            mass = float(shares @ v)
-            bias = (shares * v) @ (1 / (1 + np.outer(v, t)))
-            reference = mass * np.exp(-grow) / (1 + t)
-            terms = reference - np.exp(-log_m) * bias
+            bias = (shares * v) @ np.exp(-log_terms)
+            terms = float(shares @ v) * np.exp(-grow) * own - np.exp(-log_m) * bias
         result[j] = terms.sum() * STEP
     return result, peak
 
