@@ -13,6 +13,8 @@ PROBLEMS: Registry[type[Problem]] = Registry(
     {
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
+        "asymptotic-utility": "ldpopt.problems.asymptotic_utility:AsymptoticUtility",
+        "privacy-utility-frontier": "ldpopt.problems.privacy_utility_frontier:PrivacyUtilityFrontier",
     },
 )
 

@@ -17,6 +17,8 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
+        "frank-wolfe": "ldpopt.solvers.frank_wolfe:FrankWolfe",
+        "cvxpy": "ldpopt.solvers.cvxpy:Cvxpy",
     },
 )
 

@@ -1,0 +1,170 @@
+"""Questions of one shape: the ε-LDP mechanism with the largest asymptotic utility under a prior."""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from ldpopt import certify, checker
+from ldpopt.cones import staircase_cone
+from ldpopt.errors import InvalidInputError
+from ldpopt.fisher import orbit_information, subsets
+from ldpopt.forms import ConvexProgram, Form, FormSolution
+from ldpopt.mechanism import Mechanism
+from ldpopt.metrics import _leakage
+from ldpopt.priors import Dirichlet
+from ldpopt.problem import Problem
+from ldpopt.validate import Array
+
+MOST_UNEQUAL = 8
+MOST_COLUMNS = 20_000
+"""Outputs of a released mechanism; a mixture over more sets is refused."""
+
+
+class DesignProblem(Problem):
+    """U^as of (6.1) in papers/000 as a concave program over the weights of two-valued columns.
+
+    A mechanism is Σ_v θ_v v = 1 over columns v; J(p) = Σ_v θ_v v vᵀ/(v·p) is linear in θ, so
+    E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is convex in v, so without a floor on
+    the privacy columns with entries {1, e^ε} suffice. With a floor they do not: milder columns are
+    needed too, and the program takes those of :data:`checker.LEVELS` levels up to ε.
+
+    If all α are equal, averaging over permutations shows that some optimum weighs all columns with m high
+    entries alike: k + 1 variables a level, whatever k is.
+
+    The expectation is discretised as :class:`checker.DesignStatement` says: exact for randomised response.
+    """
+
+    alpha: Any
+    epsilon: float
+
+    @property
+    @abstractmethod
+    def floor(self) -> float | None:
+        """The least average privacy, if one is asked for."""
+
+    @cached_property
+    def prior(self) -> Dirichlet:
+        """Dirichlet(α)."""
+        return Dirichlet(self.alpha)
+
+    @cached_property
+    def question(self) -> checker.DesignStatement:
+        """The statement that the checker decides."""
+        return checker.read_design_statement(checker.statement(self.kind, self.to_params()))
+
+    def forms(self) -> Iterable[Form]:
+        """One form: the convex program over the columns, or over their classes if all α are equal."""
+        return [self._program]
+
+    @cached_property
+    def _program(self) -> ConvexProgram:
+        k = self.prior.size
+        atoms = _classes(self.question) if self.prior.exchangeable else _rays(self.question)
+        points, weights = map(np.array, checker.prior_points(self.question.alpha))
+        blocks = atoms.blocks(points)
+        costs, budget = np.zeros(len(atoms.labels)), math.inf
+        if self.floor is not None:
+            costs = np.array([_leakage(column[:, None], self.prior) for column in atoms.columns.T])
+            budget = (1 - self.floor) * self.prior.expected_entropy()
+        columns = atoms.columns
+        constraints = columns.mean(axis=0, keepdims=True) if self.prior.exchangeable else columns
+        return ConvexProgram(
+            blocks=blocks,
+            weights=weights,
+            scale=1 / (2 * k - 2),
+            offset=checker.design_offset(self.question),
+            constraints=constraints,
+            costs=costs,
+            budget=budget,
+            labels=atoms.labels,
+            start=_start(atoms, constraints, costs, budget),
+        )
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism with columns θ_v v, repaired to exact arithmetic."""
+        assert isinstance(form, ConvexProgram)
+        used = [(form.labels[j], float(solution.point[j])) for j in np.flatnonzero(solution.point)]
+        parts = [self._columns(label, weight) for label, weight in used]
+        count = sum(part.shape[1] for part in parts)
+        if count > MOST_COLUMNS:
+            raise InvalidInputError(
+                f"the optimal mechanism has {count} outputs, more than {MOST_COLUMNS}; "
+                "its set sizes and weights are those of mixtures of SubsetSelection"
+            )
+        matrix = np.hstack(parts)
+        return Mechanism(certify.repair(matrix, staircase_cone(self.prior.size, self.question.epsilon)))
+
+    def _columns(self, label: tuple[int, int], weight: float) -> Array:
+        """The columns that an atom stands for, with its weight spread over them."""
+        level, which = label
+        k, E = self.prior.size, math.exp(self.question.levels[level])
+        if not self.prior.exchangeable:
+            sets = subsets(k)[which : which + 1]
+        elif which in (0, k):
+            sets = np.full((1, k), float(which == k))
+        else:
+            sets = np.zeros((math.comb(k, which), k))
+            for row, members in enumerate(combinations(range(k), which)):
+                sets[row, list(members)] = 1
+        result: Array = weight / len(sets) * (1 + (E - 1) * sets.T)
+        return result
+
+    def value(self, answer: Mechanism) -> float:
+        """The asymptotic utility with its discretised expectation."""
+        return checker.design_utility(answer.matrix.tolist(), self.question)
+
+
+class _Atoms:
+    """Columns, or classes of them: representatives, labels, and their blocks v vᵀ/(v·p)."""
+
+    def __init__(self, question: checker.DesignStatement, labels: tuple[Any, ...], columns: Array) -> None:
+        self.question, self.labels, self.columns = question, labels, columns
+
+    def blocks(self, points: Array) -> Array:
+        """[point, atom, x, x'] for single columns."""
+        shares = points @ self.columns
+        outer = self.columns.T[:, :, None] * self.columns.T[:, None, :]
+        result: Array = outer[None] / shares[:, :, None, None]
+        return result
+
+
+class _Classes(_Atoms):
+    def blocks(self, points: Array) -> Array:
+        """[point, atom, x, x'] averaged over all columns with as many high entries."""
+        parts = [orbit_information(points, 1.0, math.exp(level)) for level in self.question.levels]
+        return np.concatenate(parts, axis=1)
+
+
+def _classes(question: checker.DesignStatement) -> _Atoms:
+    k = len(question.alpha)
+    labels = tuple((j, m) for j in range(len(question.levels)) for m in range(k + 1))
+    steps = np.tri(k + 1, k, -1).T  # column m has its first m entries high
+    columns = [1 + math.expm1(level) * steps for level in question.levels]
+    return _Classes(question, labels, np.hstack(columns))
+
+
+def _rays(question: checker.DesignStatement) -> _Atoms:
+    k = len(question.alpha)
+    labels = tuple((j, mask) for j in range(len(question.levels)) for mask in range(2**k))
+    columns = [1 + math.expm1(level) * subsets(k).T for level in question.levels]
+    return _Atoms(question, labels, np.hstack(columns))
+
+
+def _start(atoms: _Atoms, constraints: Array, costs: Array, budget: float) -> Array:
+    """Randomised response, mixed with saying nothing until the budget has room."""
+    high = (atoms.columns > 1).sum(axis=0)
+    response, silence = np.zeros(len(high)), np.zeros(len(high))
+    top = high.size - 1 - (constraints.shape[1] // len(atoms.question.levels) - 1)
+    singles = np.flatnonzero((high == 1) & (np.arange(len(high)) >= top))
+    response[singles] = 1 / (constraints[:, singles].sum(axis=1)[0])
+    silence[np.flatnonzero(high == 0)[0]] = 1.0
+    leaked = float(costs @ response)
+    share = 0.5 if leaked == 0 or math.isinf(budget) else min(0.5, 0.5 * budget / leaked)
+    return share * response + (1 - share) * silence
