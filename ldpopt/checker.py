@@ -85,7 +85,7 @@ def _column_program(secrets: Any, epsilon: Any, utility: Any, rows: Any) -> dict
 
 LEVELS = 8
 """With a floor on the average privacy, columns of this many levels up to ε take part."""
-FREE_EPSILON = 6.0
+FREE_EPSILON = 10.0
 """The largest level where ε is free."""
 
 
@@ -372,10 +372,10 @@ def _divergence_dominated(
 class DesignStatement(NamedTuple):
     """Maximise the discretised asymptotic utility of papers/000, (6.1), over ε-LDP mechanisms.
 
-    With β = e^ε − 1 and the points p_i and weights w_i of `prior_points`, the utility is
-    −½ log 2πe + (Σ_i w_i [log det J(p_i) + Σ_x log(1 + β p_ix)] − Σ_x E log(1 + β P_x)) / (2k − 2), where
-    J(p) = Σ_y W_y W_yᵀ/(W_y·p) and the last expectation is exact: randomised response has no
-    discretisation error. If all α are equal, every p_i stands for all its permutations.
+    With the points p_i and weights w_i of `prior_points` in place of the expectation it is
+    −½ log 2πe + Σ_i w_i log det J(p_i)/(2k − 2), J(p) = Σ_y W_y W_yᵀ/(W_y·p). The weights are such that
+    randomised response has no discretisation error. If all α are equal, every p_i stands for all its
+    permutations.
     """
 
     alpha: tuple[float, ...]
@@ -385,6 +385,7 @@ class DesignStatement(NamedTuple):
 
 
 DESIGN_TOLERANCE = 1e-9
+HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
 
 
 def read_design_statement(plain: dict[str, Any]) -> DesignStatement:
@@ -400,21 +401,70 @@ def read_design_statement(plain: dict[str, Any]) -> DesignStatement:
     return DesignStatement(alpha, epsilon, tuple(_numbers(plain["levels"], "levels")), floor)
 
 
-def prior_points(alpha: Sequence[float]) -> tuple[list[list[float]], list[float]]:
+def prior_points(alpha: Sequence[float], epsilon: float) -> tuple[list[list[float]], list[float]]:
     """Points and weights for expectations under Dirichlet(α), the same on every machine to rounding.
 
-    Up to four values Gauss rules for the beta variables of stick-breaking; beyond, fixed random draws.
+    Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws; then
+    the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the utility
+    of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4.
     """
+    points, weights = _raw_points(alpha)
+    for divisors in ((1, 2, 4), (1,)):
+        betas = [math.expm1(epsilon / d) for d in divisors]
+        rows = [[math.fsum(math.log1p(beta * x) for x in p) for beta in betas] for p in points]
+        exact = [_expected_sum(alpha, beta) for beta in betas]
+        calibrated = _calibrated(weights, rows, exact)
+        if min(calibrated) > 0:
+            return points, calibrated
+    return points, weights
+
+
+def _raw_points(alpha: Sequence[float]) -> tuple[list[list[float]], list[float]]:
     k = len(alpha)
-    if k > 4:
-        count = 48 if k <= 8 else 16
+    if k > 5:
+        count = 96 if k <= 8 else 24
         return list(_draws(alpha, count)), [1 / count] * count
-    order = {2: 24, 3: 16, 4: 8}[k]
+    order = {2: 24, 3: 12, 4: 6, 5: 4}[k]
     points: list[tuple[list[float], float, float]] = [([], 1.0, 1.0)]
     for x in range(k - 1):
         rule = _gauss_beta(alpha[x], math.fsum(alpha[x + 1 :]), order)
-        points = [(p + [left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
-    return [p + [left] for p, left, _ in points], [w for _, _, w in points]
+        points = [([*p, left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
+    return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
+
+
+def _expected_sum(alpha: Sequence[float], beta: float) -> float:
+    """Σ_x E log(1 + β P_x); P_x is Beta(α_x, A − α_x)."""
+    A, counts = math.fsum(alpha), Counter(alpha)
+    return math.fsum(n * expected_log((a, A - a), (1 + beta, 1.0)) for a, n in counts.items())
+
+
+def _calibrated(weights: list[float], rows: list[list[float]], exact: list[float]) -> list[float]:
+    """Weights w_i (1 + λ·(f_i − mean)) under which the means of the rows f_i are exact."""
+    size = range(len(exact))
+    mean = [math.fsum(w * row[a] for w, row in zip(weights, rows, strict=True)) for a in size]
+    centred = [[row[a] - mean[a] for a in size] for row in rows]
+    table = [
+        [math.fsum(w * f[a] * f[b] for w, f in zip(weights, centred, strict=True)) for b in size]
+        + [exact[a] - mean[a]]
+        for a in size
+    ]
+    factors = _solved(table)
+    return [w * (1 + sum(map(mul, factors, f))) for w, f in zip(weights, centred, strict=True)]
+
+
+def _solved(table: list[list[float]]) -> list[float]:
+    """Gauss–Jordan elimination of [A | b]."""
+    size = len(table)
+    for i in range(size):
+        best = max(range(i, size), key=lambda r: abs(table[r][i]))
+        table[i], table[best] = table[best], table[i]
+        pivot = table[i][i] or 1e-300
+        table[i] = [entry / pivot for entry in table[i]]
+        for r in range(size):
+            if r != i:
+                factor = table[r][i]
+                table[r] = [a - factor * b for a, b in zip(table[r], table[i], strict=True)]
+    return [row[-1] for row in table]
 
 
 def _gauss_beta(a: float, b: float, order: int) -> list[tuple[float, float]]:
@@ -456,7 +506,7 @@ def _draws(alpha: Sequence[float], count: int) -> Iterator[list[float]]:
 def _gamma(alpha: float, uniform: Callable[[], float]) -> float:
     """A Gamma(α) draw by the method of Marsaglia and Tsang (2000)."""
     if alpha < 1:
-        boost = (1 - uniform()) ** (1 / alpha)
+        boost = float((1 - uniform()) ** (1 / alpha))
         return max(boost * _gamma(alpha + 1, uniform), 1e-200)
     d = alpha - 1 / 3
     while True:
@@ -509,27 +559,26 @@ Matrix = list[list[float]]
 
 
 class Atom(NamedTuple):
-    """A column of entries 1 and e^level, or the average over all columns with m high entries."""
+    """A column of entries 1 and e^level; with equal α it stands for all columns with m high entries."""
 
     label: tuple[Any, ...]
     column: list[float]
-    copies: int
 
 
 def _design_atoms(question: DesignStatement) -> list[Atom]:
     """All columns that mechanisms can be made of; with equal α one per level and number of high entries."""
-    k, atoms = len(question.alpha), []
+    k, equal = len(question.alpha), len(set(question.alpha)) == 1
+    if not equal and k > 10:
+        raise UnreadableError("unequal alpha with more than ten values")
+    atoms = [Atom((0, 0), [1.0] * k)]
     for j, level in enumerate(question.levels):
         E = math.exp(level)
-        if len(set(question.alpha)) == 1:
-            for m in range(k + 1):
-                atoms.append(Atom((j, m), [E] * m + [1.0] * (k - m), math.comb(k, m)))
-            continue
-        if k > 10:
-            raise UnreadableError("unequal alpha with more than ten values")
-        for mask in range(2**k):
-            column = [E if mask >> (k - 1 - x) & 1 else 1.0 for x in range(k)]
-            atoms.append(Atom((j, mask), column, 1))
+        if equal:
+            atoms += [Atom((j, m), [E] * m + [1.0] * (k - m)) for m in range(1, k)]
+        else:
+            masks = range(1, 2**k - 1)
+            columns = ([E if mask >> (k - 1 - x) & 1 else 1.0 for x in range(k)] for mask in masks)
+            atoms += [Atom((j, mask), column) for mask, column in zip(masks, columns, strict=True)]
     return atoms
 
 
@@ -538,7 +587,8 @@ def _design_blocks(question: DesignStatement, p: list[float]) -> dict[tuple[Any,
     blocks: dict[tuple[Any, ...], Matrix] = {}
     if len(set(question.alpha)) == 1:
         for j, level in enumerate(question.levels):
-            for m, block in enumerate(_set_averages(p, math.expm1(level))):
+            averages = _listed_averages if len(p) <= 8 else _set_averages
+            for m, block in enumerate(averages(p, math.expm1(level))):
                 blocks[j, m] = block
         return blocks
     for atom in _design_atoms(question):
@@ -547,8 +597,22 @@ def _design_blocks(question: DesignStatement, p: list[float]) -> dict[tuple[Any,
     return blocks
 
 
+def _listed_averages(p: list[float], c: float) -> list[Matrix]:
+    """The average of v vᵀ/(v·p), v = 1 + c 1_S, over the sets S of each size 0 … k, by listing them."""
+    k = len(p)
+    sums = [[[0.0] * k for _ in range(k)] for _ in range(k + 1)]
+    for mask in range(2**k):
+        v = [1 + c * (mask >> x & 1) for x in range(k)]
+        block, q = sums[mask.bit_count()], sum(map(mul, v, p))
+        for x in range(k):
+            row, share = block[x], v[x] / q / math.comb(k, mask.bit_count())
+            for z in range(k):
+                row[z] += share * v[z]
+    return sums
+
+
 def _set_averages(p: list[float], c: float) -> list[Matrix]:
-    """The average of v vᵀ/(v·p), v = 1 + c 1_S, over the sets S of each size 0 … k.
+    """The average of v vᵀ/(v·p), v = 1 + c 1_S, over the sets S of each size 0 … k, unlisted.
 
     1/(1 + c p(S)) = ∫ e^{−t} Π_{x∈S} z_x dt with z_x = e^{−t c p_x}, so sums over sets are elementary symmetric
     polynomials of z; t = exp(τ − e^{−τ}) makes the trapezoidal rule converge at once.
@@ -628,25 +692,12 @@ def _inverse(L: Matrix) -> Matrix:
     return inverse
 
 
-def design_offset(question: DesignStatement) -> float:
-    """All of the utility but Σ_i w_i log det J(p_i)/(2k − 2)."""
-    k, E = len(question.alpha), math.exp(question.epsilon)
-    points, weights = prior_points(question.alpha)
-    drawn = math.fsum(
-        w * math.log1p((E - 1) * x) for p, w in zip(points, weights, strict=True) for x in p
-    )
-    exact = math.fsum(
-        expected_log(question.alpha, [E if z == x else 1.0 for z in range(k)]) for x in range(k)
-    )
-    return -0.5 * math.log(2 * math.pi * math.e) + (drawn - exact) / (2 * k - 2)
-
-
 def design_utility(matrix: Sequence[Sequence[float]], question: DesignStatement) -> float:
     """The discretised asymptotic utility of a mechanism; −inf if some J(p_i) is singular."""
     k = len(question.alpha)
     columns = [list(column) for column in zip(*matrix, strict=True) if any(column)]
     total = []
-    for p, w in zip(*prior_points(question.alpha), strict=True):
+    for p, w in zip(*prior_points(question.alpha, question.epsilon), strict=True):
         J = [[0.0] * k for _ in range(k)]
         for column in columns:
             q = math.fsum(a * b for a, b in zip(column, p, strict=True))
@@ -658,7 +709,7 @@ def design_utility(matrix: Sequence[Sequence[float]], question: DesignStatement)
         if L is None:
             return -math.inf
         total.append(2 * w * math.fsum(math.log(L[x][x]) for x in range(k)))
-    return design_offset(question) + math.fsum(total) / (2 * k - 2)
+    return -HALF_LOG_2PIE + math.fsum(total) / (2 * k - 2)
 
 
 def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
@@ -677,8 +728,8 @@ def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
     fits = len(dual) == (1 if equal else k) and set(reference) <= {atom.label for atom in atoms}
     if not fits or price < 0 or min(reference.values()) < 0 or (price and question.floor is None):
         return math.inf
-    slope, value = dict.fromkeys((atom.label for atom in atoms), 0.0), design_offset(question)
-    for p, w in zip(*prior_points(question.alpha), strict=True):
+    slope, value = dict.fromkeys((atom.label for atom in atoms), 0.0), -HALF_LOG_2PIE
+    for p, w in zip(*prior_points(question.alpha, question.epsilon), strict=True):
         blocks = _design_blocks(question, p)
         J = [
             [math.fsum(t * blocks[label][x][z] for label, t in reference.items()) for z in range(k)]
@@ -689,7 +740,8 @@ def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
             return math.inf
         value += 2 * w * scale * math.fsum(math.log(L[x][x]) for x in range(k))
         inverse = [number for row in _inverse(L) for number in row]
-        for label, block in blocks.items():
+        for label in slope:
+            block = blocks[label]
             entries = [number for row in block for number in row]
             slope[label] += scale * w * sum(map(mul, inverse, entries))
     for atom in atoms:

@@ -15,10 +15,9 @@ from ldpopt.validate import Array
 
 
 class Step(NamedTuple):
-    """The linear program over all atoms at a gradient: its vertex, its value and its duals."""
+    """The linear program over all atoms at a gradient: its vertex and its duals."""
 
     vertex: Array
-    value: float
     dual: Array
     price: float
 
@@ -40,8 +39,8 @@ def value(form: ConvexProgram, theta: Array) -> float:
 def gradient(form: ConvexProgram, theta: Array) -> Array:
     """g_j = scale Σ_i w_i tr(M_i⁻¹ F_ij)."""
     inverse = np.linalg.inv(moments(form, theta))
-    result: Array = form.scale * np.einsum("i,ijxy,iyx->j", form.weights, form.blocks, inverse, optimize=True)
-    return result
+    total: Array = np.einsum("i,ijxy,iyx->j", form.weights, form.blocks, inverse, optimize=True)
+    return form.scale * total
 
 
 def linear_step(form: ConvexProgram, g: Array) -> Step:
@@ -63,14 +62,14 @@ def linear_step(form: ConvexProgram, g: Array) -> Step:
     short = float((g - dual @ form.constraints - price * form.costs).max())
     least = float(form.constraints.sum(axis=0).min())
     dual += max(short, 0.0) / least
-    return Step(np.asarray(found.x), -float(found.fun), dual, price)
+    return Step(np.asarray(found.x), dual, price)
 
 
 def bound(form: ConvexProgram, theta: Array, step: Step) -> float:
     """The upper bound that the duals prove with θ as reference."""
     size = form.blocks.shape[-1]
     budget = step.price * form.budget if step.price else 0.0
-    return value(form, theta) - form.scale * size + float(step.dual.sum()) + budget
+    return float(value(form, theta) - form.scale * size + step.dual.sum() + budget)
 
 
 def solution(form: ConvexProgram, theta: Array, *, gap: float, stats: dict[str, float]) -> FormSolution:

@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from scipy.special import xlogy
 
 from ldpopt import certify, checker
 from ldpopt.cones import staircase_cone
@@ -17,7 +18,6 @@ from ldpopt.errors import InvalidInputError
 from ldpopt.fisher import orbit_information, subsets
 from ldpopt.forms import ConvexProgram, Form, FormSolution
 from ldpopt.mechanism import Mechanism
-from ldpopt.metrics import _leakage
 from ldpopt.priors import Dirichlet
 from ldpopt.problem import Problem
 from ldpopt.validate import Array
@@ -67,11 +67,12 @@ class DesignProblem(Problem):
     def _program(self) -> ConvexProgram:
         k = self.prior.size
         atoms = _classes(self.question) if self.prior.exchangeable else _rays(self.question)
-        points, weights = map(np.array, checker.prior_points(self.question.alpha))
+        points, weights = map(np.array, checker.prior_points(self.question.alpha, self.question.epsilon))
         blocks = atoms.blocks(points)
         costs, budget = np.zeros(len(atoms.labels)), math.inf
         if self.floor is not None:
-            costs = np.array([_leakage(column[:, None], self.prior) for column in atoms.columns.T])
+            own = self.prior.mean() @ xlogy(atoms.columns, atoms.columns)
+            costs = own - self.prior.expected_xlogx(atoms.columns)
             budget = (1 - self.floor) * self.prior.expected_entropy()
         columns = atoms.columns
         constraints = columns.mean(axis=0, keepdims=True) if self.prior.exchangeable else columns
@@ -79,12 +80,12 @@ class DesignProblem(Problem):
             blocks=blocks,
             weights=weights,
             scale=1 / (2 * k - 2),
-            offset=checker.design_offset(self.question),
+            offset=-checker.HALF_LOG_2PIE,
             constraints=constraints,
             costs=costs,
             budget=budget,
             labels=atoms.labels,
-            start=_start(atoms, constraints, costs, budget),
+            start=_start(atoms, costs, budget),
         )
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
@@ -107,8 +108,6 @@ class DesignProblem(Problem):
         k, E = self.prior.size, math.exp(self.question.levels[level])
         if not self.prior.exchangeable:
             sets = subsets(k)[which : which + 1]
-        elif which in (0, k):
-            sets = np.full((1, k), float(which == k))
         else:
             sets = np.zeros((math.comb(k, which), k))
             for row, members in enumerate(combinations(range(k), which)):
@@ -122,49 +121,64 @@ class DesignProblem(Problem):
 
 
 class _Atoms:
-    """Columns, or classes of them: representatives, labels, and their blocks v vᵀ/(v·p)."""
+    """Single columns: representatives, labels (level, set), and their blocks v vᵀ/(v·p)."""
 
-    def __init__(self, question: checker.DesignStatement, labels: tuple[Any, ...], columns: Array) -> None:
-        self.question, self.labels, self.columns = question, labels, columns
+    def __init__(self, levels: tuple[float, ...], labels: tuple[Any, ...], columns: Array) -> None:
+        self.levels, self.labels, self.columns = levels, labels, columns
 
     def blocks(self, points: Array) -> Array:
-        """[point, atom, x, x'] for single columns."""
+        """[point, atom, x, x']."""
         shares = points @ self.columns
         outer = self.columns.T[:, :, None] * self.columns.T[:, None, :]
         result: Array = outer[None] / shares[:, :, None, None]
         return result
 
+    def response(self) -> Array:
+        """The weights of randomised response at the highest level."""
+        top = len(self.levels) - 1
+        high = (self.columns > 1).sum(axis=0)
+        single = np.array([level == top for level, _ in self.labels]) & (high == 1)
+        result: Array = single / (self.columns[:, single].sum(axis=1)[0])
+        return result
+
 
 class _Classes(_Atoms):
+    """Classes of columns with labels (level, number of high entries)."""
+
     def blocks(self, points: Array) -> Array:
-        """[point, atom, x, x'] averaged over all columns with as many high entries."""
-        parts = [orbit_information(points, 1.0, math.exp(level)) for level in self.question.levels]
-        return np.concatenate(parts, axis=1)
+        """[point, atom, x, x'], averaged over the class."""
+        averages = [orbit_information(points, 1.0, math.exp(level)) for level in self.levels]
+        return np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
+
+    def response(self) -> Array:
+        """The weight of the class of single high entries, at the highest level."""
+        weights = np.zeros(len(self.labels))
+        which = self.labels.index((len(self.levels) - 1, 1))
+        weights[which] = 1 / self.columns[:, which].mean()
+        return weights
 
 
 def _classes(question: checker.DesignStatement) -> _Atoms:
-    k = len(question.alpha)
-    labels = tuple((j, m) for j in range(len(question.levels)) for m in range(k + 1))
-    steps = np.tri(k + 1, k, -1).T  # column m has its first m entries high
-    columns = [1 + math.expm1(level) * steps for level in question.levels]
-    return _Classes(question, labels, np.hstack(columns))
+    k, levels = len(question.alpha), question.levels
+    labels = [(0, 0), *((j, m) for j in range(len(levels)) for m in range(1, k))]
+    sets = np.tri(k + 1, k, -1)  # row m has its first m entries high
+    columns = [1 + math.expm1(levels[j]) * sets[m] for j, m in labels]
+    return _Classes(levels, tuple(labels), np.array(columns).T)
 
 
 def _rays(question: checker.DesignStatement) -> _Atoms:
-    k = len(question.alpha)
-    labels = tuple((j, mask) for j in range(len(question.levels)) for mask in range(2**k))
-    columns = [1 + math.expm1(level) * subsets(k).T for level in question.levels]
-    return _Atoms(question, labels, np.hstack(columns))
+    k, levels = len(question.alpha), question.levels
+    labels = [(0, 0), *((j, mask) for j in range(len(levels)) for mask in range(1, 2**k - 1))]
+    sets = subsets(k)
+    columns = [1 + math.expm1(levels[j]) * sets[mask] for j, mask in labels]
+    return _Atoms(levels, tuple(labels), np.array(columns).T)
 
 
-def _start(atoms: _Atoms, constraints: Array, costs: Array, budget: float) -> Array:
+def _start(atoms: _Atoms, costs: Array, budget: float) -> Array:
     """Randomised response, mixed with saying nothing until the budget has room."""
-    high = (atoms.columns > 1).sum(axis=0)
-    response, silence = np.zeros(len(high)), np.zeros(len(high))
-    top = high.size - 1 - (constraints.shape[1] // len(atoms.question.levels) - 1)
-    singles = np.flatnonzero((high == 1) & (np.arange(len(high)) >= top))
-    response[singles] = 1 / (constraints[:, singles].sum(axis=1)[0])
-    silence[np.flatnonzero(high == 0)[0]] = 1.0
+    response = atoms.response()
+    silence = np.zeros_like(response)
+    silence[0] = 1.0
     leaked = float(costs @ response)
     share = 0.5 if leaked == 0 or math.isinf(budget) else min(0.5, 0.5 * budget / leaked)
     return share * response + (1 - share) * silence

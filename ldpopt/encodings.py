@@ -271,6 +271,9 @@ class HadamardResponse(Mechanism, Support):
     (5, 8)
     """
 
+    _supported: NDArray[np.bool_]
+    _level: float
+
     def __init__(self, k: int, epsilon: float) -> None:
         k = _whole("k", k, 2)
         E = math.exp(validate.epsilon(epsilon))

@@ -149,7 +149,7 @@ class EnumeratedPosterior(Posterior):
     def marginal(self, x: int) -> BetaMixture:
         """n + 1 beta distributions: the mixture depends on t through t_x only."""
         x, n = _value(x, self.prior.size), int(self.counts.sum())
-        weights = np.bincount(self._tallies[:, x], self._weights, minlength=n + 1)
+        weights = np.asarray(np.bincount(self._tallies[:, x], self._weights, n + 1), np.float64)
         a = self.prior.alpha[x] + np.arange(n + 1)
         return BetaMixture(a, self.prior.total + n - a, weights)
 
@@ -275,7 +275,7 @@ def _expanded(columns: Array, counts: Tallies) -> tuple[Array, float]:
 
 
 def _times_form(f: Array, form: Array) -> Array:
-    product = form[-1] * f
+    product: Array = form[-1] * f
     for x, q in enumerate(form[:-1]):
         up = tuple(slice(1, None) if z == x else slice(None) for z in range(f.ndim))
         down = tuple(slice(None, -1) if z == x else slice(None) for z in range(f.ndim))

@@ -73,7 +73,8 @@ def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: A
     log_q = np.log(np.maximum(points @ columns, 1e-300))
     log_w = np.log(weights)
     step = max(1, CHUNK // len(points))
-    parts = [_log_sum(counts[i : i + step] @ log_q.T + log_w) for i in range(0, len(counts), step)]
+    rows = counts.astype(np.float64)
+    parts = [_log_sum(rows[i : i + step] @ log_q.T + log_w) for i in range(0, len(rows), step)]
     return np.concatenate(parts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -49,13 +48,14 @@ class AsymptoticUtility(DesignProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Randomised response where it is optimal (its utility has a closed form), and a floor."""
+        """Randomised response where it is optimal (its utility has a closed form)."""
         yield Example(cls([0.5, 0.5, 0.5], 2.0), RESPONSE_3_2, 1e-8)
         yield Example(cls([1.0, 1.0], 1.0), RESPONSE_2_1, 1e-8)
 
 
-RESPONSE_3_2 = math.nan
-RESPONSE_2_1 = math.nan
+RESPONSE_3_2 = -0.832840006592843
+RESPONSE_2_1 = -1.459590385461081
+"""U^as of randomised response, (10.5): Jeffreys, k = 3, ε = 2; uniform, k = 2, ε = 1."""
 
 
 def design_alpha(alpha: Any) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ldpopt import validate
 from ldpopt.designproblem import DesignProblem
 from ldpopt.problem import Example
-from ldpopt.problems.asymptotic_utility import design_alpha, privacy_floor
+from ldpopt.problems.asymptotic_utility import RESPONSE_2_1, design_alpha, privacy_floor
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,10 +22,10 @@ class PrivacyUtilityFrontier(DesignProblem):
     Args:
         alpha: the parameter of the Dirichlet prior.
         min_average_privacy: the floor on S_μ, at least 0 and less than 1.
-        epsilon: the largest LDP level, in nats; by default free (up to 6, where e^−ε is 0.25 %).
+        epsilon: the largest LDP level, in nats; by default free (up to 10, where e^−ε = 5e-5).
 
     >>> PrivacyUtilityFrontier(alpha=[0.5, 0.5, 0.5], min_average_privacy=0.8).question.epsilon
-    6.0
+    10.0
     """
 
     kind: ClassVar[str] = "privacy-utility-frontier"
@@ -47,4 +47,4 @@ class PrivacyUtilityFrontier(DesignProblem):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """A floor that does not bind leaves the optimum of ``asymptotic-utility``."""
-        yield Example(cls([1.0, 1.0], 0.0, 1.0), 0.0, 1e-8)
+        yield Example(cls([1.0, 1.0], 0.0, 1.0), RESPONSE_2_1, 1e-8)

@@ -10,13 +10,15 @@ from ldpopt import convex
 from ldpopt.errors import SolverError
 from ldpopt.forms import ConvexProgram, Form, FormSolution
 from ldpopt.solver import Progress, Solver
+from ldpopt.validate import Array
 
-LARGEST = 150_000
+TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+LARGEST = 300_000
 """Points × atoms × matrix entries up to which the compiled cone program stays small."""
 
 
 class Cvxpy(Solver):
-    """Each log det becomes a semidefinite and some exponential cones: simple, but only for small programs."""
+    """Each log det becomes a semidefinite and some exponential cones: simple, for small programs."""
 
     name: ClassVar[str] = "cvxpy"
 
@@ -47,9 +49,10 @@ class Cvxpy(Solver):
 
         assert isinstance(form, ConvexProgram)
         _, atoms, size, _ = form.blocks.shape
-        theta = cp.Variable(atoms, nonneg=True)
+        share = cp.Variable(atoms, nonneg=True)  # of the total mass: keeps large columns in scale
+        theta = cp.multiply(1 / form.constraints.mean(axis=0), share)
         terms = []
-        for w, blocks in zip(form.weights, form.blocks, strict=True):
+        for w, blocks in zip(form.weights, _conditioned(form), strict=True):
             matrix = cp.reshape(blocks.reshape(atoms, -1).T @ theta, (size, size), order="C")
             terms.append(w * cp.log_det((matrix + matrix.T) / 2))
         limits = [form.constraints @ theta == 1]
@@ -57,13 +60,7 @@ class Cvxpy(Solver):
             limits.append(form.costs @ theta <= form.budget)
         question = cp.Problem(cp.Maximize(cp.sum(cp.hstack(terms))), limits)
         try:
-            question.solve(
-                solver=cp.CLARABEL,
-                time_limit=time_limit or 1e6,
-                tol_gap_abs=1e-11,
-                tol_gap_rel=1e-11,
-                tol_feas=1e-11,
-            )
+            question.solve(solver=cp.CLARABEL, time_limit=time_limit or 1e6, **TOLERANCES)
         except cp.SolverError as error:
             raise SolverError(f"cvxpy: {error}") from None
         if theta.value is None:
@@ -73,7 +70,14 @@ class Cvxpy(Solver):
         return convex.solution(form, used, gap=gap, stats={"iterations": iterations})
 
 
-def _inside(form: ConvexProgram, theta: Any) -> Any:
+def _conditioned(form: ConvexProgram) -> Array:
+    """The blocks in coordinates where the matrices at the start are the identity: log det only shifts."""
+    root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
+    result: Array = root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
+    return result
+
+
+def _inside(form: ConvexProgram, theta: Array) -> Array:
     """The nearest feasible point: no negligible atoms, and a budget that is met."""
     used = convex.cleaned(form, np.maximum(theta, 0.0))
     spent = float(form.costs @ used)

@@ -59,7 +59,7 @@ class FrankWolfe(Solver):
             if progress is not None:
                 progress(reached, limit)
             late = time_limit is not None and time.perf_counter() - start > time_limit
-            if measured <= gap / 4 or late or measured > 0.999 * best_gap and steps > 20:
+            if measured <= gap / 4 or late or (measured > 0.999 * best_gap and steps > 20):
                 break
             theta = correct(form, 0.9 * theta + 0.1 * np.maximum(step.vertex, 0.0))
         used = convex.cleaned(form, best)
