@@ -61,7 +61,7 @@ def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> f
     """The largest F_μ of any ε-LDP mechanism, never above 1.
 
     With a prior (8.2) (and the sharper bound for a = 2); without, a^{−a/(a−1)} (e^ε − 1)² for every μ,
-    as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (papers/000 says there is no such bound).
+    as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (the paper says there is none).
     """
     least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
     identity = least if prior is None else unobfuscated_utility(prior)

@@ -404,9 +404,9 @@ def read_design_statement(plain: dict[str, Any]) -> DesignStatement:
 def prior_points(alpha: Sequence[float], epsilon: float) -> tuple[list[list[float]], list[float]]:
     """Points and weights for expectations under Dirichlet(α), the same on every machine to rounding.
 
-    Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws; then
-    the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the utility
-    of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4.
+    Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws.
+    Then the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the
+    utility of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4.
     """
     points, weights = _raw_points(alpha)
     for divisors in ((1, 2, 4), (1,)):
@@ -424,7 +424,7 @@ def _raw_points(alpha: Sequence[float]) -> tuple[list[list[float]], list[float]]
     if k > 5:
         count = 96 if k <= 8 else 24
         return list(_draws(alpha, count)), [1 / count] * count
-    order = {2: 24, 3: 12, 4: 6, 5: 4}[k]
+    order = {2: 60, 3: 12, 4: 6, 5: 4}[k]
     points: list[tuple[list[float], float, float]] = [([], 1.0, 1.0)]
     for x in range(k - 1):
         rule = _gauss_beta(alpha[x], math.fsum(alpha[x + 1 :]), order)
@@ -566,7 +566,7 @@ class Atom(NamedTuple):
 
 
 def _design_atoms(question: DesignStatement) -> list[Atom]:
-    """All columns that mechanisms can be made of; with equal α one per level and number of high entries."""
+    """All columns of the class; with equal α one per level and number of high entries."""
     k, equal = len(question.alpha), len(set(question.alpha)) == 1
     if not equal and k > 10:
         raise UnreadableError("unequal alpha with more than ten values")
@@ -614,8 +614,8 @@ def _listed_averages(p: list[float], c: float) -> list[Matrix]:
 def _set_averages(p: list[float], c: float) -> list[Matrix]:
     """The average of v vᵀ/(v·p), v = 1 + c 1_S, over the sets S of each size 0 … k, unlisted.
 
-    1/(1 + c p(S)) = ∫ e^{−t} Π_{x∈S} z_x dt with z_x = e^{−t c p_x}, so sums over sets are elementary symmetric
-    polynomials of z; t = exp(τ − e^{−τ}) makes the trapezoidal rule converge at once.
+    1/(1 + c p(S)) = ∫ e^{−t} Π_{x∈S} z_x dt with z_x = e^{−t c p_x}, so sums over sets are elementary
+    symmetric polynomials of z; t = exp(τ − e^{−τ}) makes the trapezoidal rule converge at once.
     """
     k = len(p)
     empty = [0.0] * (k + 1)
@@ -749,7 +749,8 @@ def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
         cost = price * leakage(question.alpha, atom.column) if price else 0.0
         if slope[atom.label] > mass + cost + DESIGN_TOLERANCE / 10:
             return math.inf
-    allowed = (1 - question.floor) * _expected_entropy(question.alpha) if question.floor is not None else 0
+    free = 0.0 if question.floor is None else 1 - question.floor
+    allowed = free * _expected_entropy(question.alpha)
     return value - k * scale + math.fsum(dual) + price * allowed
 
 
@@ -774,7 +775,8 @@ def _treats_alike(matrix: Sequence[Sequence[float]]) -> bool:
             sorted(tuple(round(entry, 10) for entry in column) for column in zip(*version, strict=True))
             for version in (rows, renamed)
         )
-        if any(abs(a - b) > 1e-9 for u, v in zip(before, after, strict=True) for a, b in zip(u, v, strict=True)):
+        pairs = (zip(u, v, strict=True) for u, v in zip(before, after, strict=True))
+        if any(abs(a - b) > 1e-9 for pair in pairs for a, b in pair):
             return False
     return True
 
@@ -789,7 +791,8 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     numeric = f"numeric {DESIGN_TOLERANCE:g}"
     yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
     private = is_private(matrix, range(k), question.epsilon)
-    yield Claim(f"its entries for all inputs differ by at most a factor e^{question.epsilon:g}", "exact", private)
+    limit = f"e^{question.epsilon:g}"
+    yield Claim(f"its entries for all inputs differ by at most a factor {limit}", "exact", private)
     if not private:
         return
     if len(set(question.alpha)) == 1:

@@ -1,7 +1,7 @@
 """Mechanisms that report a set: unary encoding, local hashing, subset selection, Hadamard response.
 
-Each is described by its sets, never by a matrix with 2^k columns. A report stands for the set S of values
-that it supports; its likelihood has only two levels, ``high`` for x ∈ S and ``low`` otherwise.
+Each is described by its sets, never by a matrix with 2^k columns. A report stands for the set S of
+values that it supports; its likelihood has only two levels, ``high`` for x ∈ S and ``low`` otherwise.
 """
 
 from __future__ import annotations
@@ -203,7 +203,7 @@ class LocalHashing(SetMechanism):
         return hit
 
     def _hash(self, seed: Reports, x: Reports) -> Reports:
-        """A pseudo-random function of seed and value: the finaliser of SplitMix64 (Steele et al. 2014)."""
+        """A pseudo-random function of seed and value: SplitMix64's finaliser (Steele et al. 2014)."""
         z = seed + (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -264,8 +264,8 @@ class SubsetSelection(SetMechanism):
 class HadamardResponse(Mechanism, Support):
     """Report an index y of a K × K Hadamard matrix, K > k a power of two (Acharya, Sun & Zhang 2019).
 
-    Output y supports x where H[x + 1, y] = 1, which is so for half of the outputs of every x and, for any
-    two values, for a quarter.
+    Output y supports x where H[x + 1, y] = 1, which is so for half of the outputs of every x and, for
+    any two values, for a quarter.
 
     >>> HadamardResponse(5, 1.0).shape
     (5, 8)

@@ -1,7 +1,7 @@
 """Privacy and utility of a mechanism in nats: the metrics of papers/000, and the plain ones.
 
-Every metric takes a :class:`Mechanism` or a set-valued mechanism and returns an :class:`Estimate`: a float
-with ``.error`` and ``.method`` ("closed-form", "quadrature", "exact-enumeration" or "monte-carlo").
+Every metric takes a :class:`Mechanism` or a set-valued mechanism and returns an :class:`Estimate`: a
+float with ``.error`` and ``.method``: "closed-form", "quadrature", "exact-enumeration" or "monte-carlo".
 
 >>> from ldpopt.priors import Dirichlet
 >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
@@ -25,10 +25,32 @@ from ldpopt.encodings import LARGEST_DENSE, SetMechanism
 from ldpopt.errors import InvalidInputError
 from ldpopt.estimate import ROUNDING, Estimate
 from ldpopt.mechanism import Mechanism
-from ldpopt.posterior import Posterior as Posterior
-from ldpopt.posterior import posterior as posterior
+from ldpopt.posterior import Posterior, posterior
 from ldpopt.priors import Dirichlet, Prior
 from ldpopt.validate import Array
+
+__all__ = [
+    "Estimate",
+    "Posterior",
+    "asymptotic_utility",
+    "asymptotic_utility_bound",
+    "attacker_success",
+    "average_privacy",
+    "digit_utility",
+    "distribution_utility",
+    "entropy",
+    "is_faithful",
+    "ldp_level",
+    "maximal_leakage",
+    "min_entropy_leakage",
+    "mutual_information",
+    "participation_factor",
+    "participation_factor_bound",
+    "posterior",
+    "rank_and_classes",
+    "tally_utility",
+    "worst_case_privacy",
+]
 
 METHODS = ("auto", "exact", "monte-carlo")
 AnyMechanism = Mechanism | SetMechanism
@@ -81,7 +103,8 @@ def _set_leakage(m: SetMechanism, prior: Prior, seed: int) -> Estimate:
     for size in rng.choice(m.k + 1, draws, p=m.sizes / m.sizes.sum()):
         inside = float(alpha[rng.permutation(m.k)[:size]].sum())
         values.append(_ratio_entropy(m, inside, prior.total - inside))
-    return Estimate(own - float(np.mean(values)), float(np.std(values)) / math.sqrt(draws), "monte-carlo")
+    error = float(np.std(values)) / math.sqrt(draws)
+    return Estimate(own - float(np.mean(values)), error, "monte-carlo")
 
 
 def _ratio_entropy(m: SetMechanism, inside: float, outside: float) -> float:
@@ -129,8 +152,8 @@ def asymptotic_utility(
 ) -> Estimate:
     """U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
 
-    A closed form (one-dimensional integrals) where, after merging proportional outputs, there are as many
-    outputs as inputs; quadrature up to a = 6; beyond, Monte Carlo with a control variate.
+    A closed form (one-dimensional integrals) where, after merging proportional outputs, there are as
+    many outputs as inputs; quadrature up to a = 6; beyond, Monte Carlo with a control variate.
     """
     _check(m, prior)
     validate.choice("method", method, METHODS)

@@ -1,8 +1,8 @@
 """What the aggregator believes about P after the reports (papers/000, Section 9).
 
-Under a Dirichlet prior the posterior is a mixture of Dirichlets Δ_{α+t} over the hidden tallies t, (9.4).
-The mixture is summed exactly where it is small, through polynomials for randomised response of any size
-(10.6), and sampled otherwise.
+Under a Dirichlet prior the posterior is a mixture of Dirichlets Δ_{α+t} over the hidden tallies t,
+(9.4). The mixture is summed exactly where it is small, through polynomials for randomised response of
+any size (10.6), and sampled otherwise.
 """
 
 from __future__ import annotations
@@ -220,7 +220,9 @@ class SampledPosterior(Posterior):
         return BetaMixture(a, self.prior.total + n - a, weights)
 
 
-def posterior(m: Mechanism | SetMechanism, prior: Prior, counts: ArrayLike, *, seed: int = 0) -> Posterior:
+def posterior(
+    m: Mechanism | SetMechanism, prior: Prior, counts: ArrayLike, *, seed: int = 0
+) -> Posterior:
     """The posterior of P when output y was reported ``counts[y]`` times.
 
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])

@@ -1,7 +1,7 @@
 """What n reports tell, exactly: sums over tallies, with the unknown P integrated out.
 
-Reports enter through their tallies s_y only. ``P(Y = y) = E Π_y (W[:, y]·P)^{s_y}`` is the expectation of
-a polynomial of degree n, for which Gauss quadrature is exact; for randomised response it is a
+Reports enter through their tallies s_y only. ``P(Y = y) = E Π_y (W[:, y]·P)^{s_y}`` is the expectation
+of a polynomial of degree n, for which Gauss quadrature is exact; for randomised response it is a
 coefficient of a product of one-variable polynomials (papers/000, (D.17)).
 """
 
@@ -142,7 +142,10 @@ def _sampled_information(W: Array, prior: Prior, n: int, seed: int) -> Estimate:
 
 
 def _unobfuscated(prior: Dirichlet, n: int) -> Estimate:
-    """I(X; P) = −E log B(α+T)/B(α) − n H(X|P), T Dirichlet-multinomial; (D.20) with the sign of errata."""
+    """I(X; P) = −E log B(α+T)/B(α) − n H(X|P), T Dirichlet-multinomial.
+
+    (D.20) of papers/000, corrected: it prints + n H(X|P).
+    """
     value = -_expected_log_beta(prior, n) - n * prior.expected_entropy()
     return Estimate(value, ROUNDING * n, "closed-form")
 
@@ -173,7 +176,7 @@ def _marginal_sum(prior: Dirichlet, n: int, f: Any) -> float:
 
 
 def response_level(W: Array) -> float | None:
-    """β = e^ε − 1 if the columns are those of k-ary randomised response, (1 + β δ_xy)/(k + β), else None.
+    """β = e^ε − 1 if the columns are those of randomised response, (1 + β δ_xy)/(k + β), else None.
 
     >>> response_level(np.array([[0.75, 0.25], [0.25, 0.75]]))
     2.0
@@ -210,9 +213,9 @@ ONE = Scaled(np.ones(1), 0.0)
 class ResponseSeries:
     """The expansion (D.17) of P(Y = y) for randomised response under a Dirichlet prior.
 
-    Π_y (1 + β p_y)^{s_y} = Σ_k Π_y C(s_y, k_y) β^{k_y} p_y^{k_y}; its expectation needs, for every K = Σ k_y,
-    a coefficient of Π_y f_y, f_y(x) = Σ_k C(s_y, k) β^k Γ(α_y + k)/Γ(α_y) (x/c)^k. The scale c is near the
-    typical A + K, so that nothing over- or underflows where it matters.
+    Π_y (1 + β p_y)^{s_y} = Σ_k Π_y C(s_y, k_y) β^{k_y} p_y^{k_y}; its expectation needs, for every
+    K = Σ k_y, a coefficient of Π_y f_y with f_y(x) = Σ_k C(s_y, k) β^k Γ(α_y + k)/Γ(α_y) (x/c)^k. The
+    scale c is near the typical A + K, so that nothing over- or underflows where it matters.
     """
 
     prior: Dirichlet

@@ -16,8 +16,9 @@ from ldpopt.problems.asymptotic_utility import RESPONSE_2_1, design_alpha, priva
 class PrivacyUtilityFrontier(DesignProblem):
     """One point of the frontier: maximise U^as subject to S_μ ≥ ``min_average_privacy``.
 
-    papers/000, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class of mechanisms is made of
-    columns with two values at several levels up to ε; see :class:`ldpopt.designproblem.DesignProblem`.
+    papers/000, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class of mechanisms is
+    made of columns with two values at several levels up to ε; see
+    :class:`ldpopt.designproblem.DesignProblem`.
 
     Args:
         alpha: the parameter of the Dirichlet prior.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -60,7 +61,10 @@ class Cvxpy(Solver):
             limits.append(form.costs @ theta <= form.budget)
         question = cp.Problem(cp.Maximize(cp.sum(cp.hstack(terms))), limits)
         try:
-            question.solve(solver=cp.CLARABEL, time_limit=time_limit or 1e6, **TOLERANCES)
+            with warnings.catch_warnings():
+                # "may be inaccurate": how accurate it is, the certificate says
+                warnings.simplefilter("ignore", UserWarning)
+                question.solve(solver=cp.CLARABEL, time_limit=time_limit or 1e6, **TOLERANCES)
         except cp.SolverError as error:
             raise SolverError(f"cvxpy: {error}") from None
         if theta.value is None:
@@ -71,7 +75,7 @@ class Cvxpy(Solver):
 
 
 def _conditioned(form: ConvexProgram) -> Array:
-    """The blocks in coordinates where the matrices at the start are the identity: log det only shifts."""
+    """The blocks in coordinates where the matrices at the start are 1: log det only shifts."""
     root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
     result: Array = root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
     return result

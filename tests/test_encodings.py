@@ -81,7 +81,8 @@ def test_sampler_follows_the_matrix():
 
 def test_large_k_needs_no_matrix():
     rng = np.random.default_rng(0)
-    for mechanism in (UnaryEncoding.oue(500, 1.0), LocalHashing(500, 3, 1.0), SubsetSelection(500, 134, 1.0)):
+    k = 500
+    for mechanism in (UnaryEncoding.oue(k, 1.0), LocalHashing(k, 3, 1.0), SubsetSelection(k, 134, 1.0)):
         assert mechanism.estimate(mechanism.sample(np.arange(500), rng)).shape == (500,)
         with pytest.raises(ValueError, match="2\\^500 columns"):
             mechanism.dense()

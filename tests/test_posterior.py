@@ -112,7 +112,7 @@ def test_plot(tmp_path):
         (lambda: posterior(Q_A, PointMixture([[1, 0, 0]], [1.0]), [1, 2, 3]), "Dirichlet prior"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).marginal(3), "value 3 is not in 0..2"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).credible_interval(0, 1.5), "level"),
-        (lambda: posterior(Mechanism([[1, 0], [1, 0]]), Dirichlet.uniform(2), [0, 1]), "probability zero"),
+        (lambda: posterior(Mechanism([[1, 0]] * 2), Dirichlet.uniform(2), [0, 1]), "probability zero"),
     ],
 )
 def test_bad_input_is_named(call, message):
