@@ -60,8 +60,8 @@ def conclude(rows: list[Row]) -> str:
     n = max(row["n"] for row in rows)
     last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in rows if row["n"] == n]
     return (
-        f"At n = {n} the digit utility is off its limit by {', '.join(last)}: under Jeffreys' prior, much of "
-        "which lies near the boundary of the simplex, convergence is slow."
+        f"At n = {n} the digit utility is off its limit by {', '.join(last)}: under Jeffreys' prior, "
+        "much of which lies near the boundary of the simplex, convergence is slow."
     )
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
+from ldpopt.encodings import SetMechanism
+from ldpopt.mechanism import Mechanism
 from ldpopt.mechanisms import UnaryEncoding, randomized_response
 from ldpopt.metrics import average_privacy, worst_case_privacy
 from ldpopt.priors import Dirichlet
 from ldpopt.sweep import Experiment, Point, Row
 
-PROTOCOLS = {
+PROTOCOLS: dict[str, Callable[[int, float], Mechanism | SetMechanism]] = {
     "GRR": randomized_response,
     "RAPPOR": UnaryEncoding.rappor,
     "OUE": UnaryEncoding.oue,
@@ -66,8 +68,9 @@ def conclude(rows: list[Row]) -> str:
     last = {row["protocol"]: row["average_privacy"] for row in rows if row["a"] == largest}
     ranking = ", ".join(f"{name} {value:.3f}" for name, value in sorted(last.items(), key=_by_value))
     return (
-        f"Average privacy lies far above the worst case e^−2 = {rows[0]['worst_case_privacy']:.3f} and grows "
-        f"with a; at a = {largest}: {ranking}. As in the paper, randomised response hides most for large a."
+        f"Average privacy lies far above the worst case e^−2 = {rows[0]['worst_case_privacy']:.3f} and "
+        f"grows with a; at a = {largest}: {ranking}. As in the paper, randomised response hides most "
+        "for large a."
     )
 
 

@@ -13,8 +13,8 @@ from ldpopt.metrics import asymptotic_utility, average_privacy
 from ldpopt.priors import Dirichlet
 from ldpopt.sweep import Experiment, Point, Row
 
-FIRST = Mechanism([[1, 0, 0], [0, 2 / 3, 1 / 3], [0, 1 / 3, 2 / 3]])
-SECOND = Mechanism([[2 / 3, 1 / 3, 0], [1 / 3, 2 / 3, 0], [0, 0, 1]])
+FIRST = Mechanism([[1.0, 0.0, 0.0], [0.0, 2 / 3, 1 / 3], [0.0, 1 / 3, 2 / 3]])
+SECOND = Mechanism([[2 / 3, 1 / 3, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]])
 
 
 def points(quick: bool) -> Iterable[Point]:

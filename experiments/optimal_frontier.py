@@ -10,7 +10,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ldpopt.asymptotics import unobfuscated_utility
+from ldpopt.encodings import SetMechanism
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
+from ldpopt.mechanism import Mechanism
 from ldpopt.metrics import asymptotic_utility, average_privacy
 from ldpopt.priors import Dirichlet
 from ldpopt.problems.privacy_utility_frontier import PrivacyUtilityFrontier
@@ -34,12 +36,13 @@ def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
     if floor is not None:
         result = solve(PrivacyUtilityFrontier(prior.alpha, floor, epsilon))
         assert result.mechanism is not None
-        m, utility, bound = result.mechanism, result.value, result.bound
+        assert result.value is not None
+        m: Mechanism | SetMechanism = result.mechanism
+        utility, bound = result.value, result.bound
     else:
         assert epsilon is not None
         m, bound = PROTOCOLS[protocol](3, epsilon), None
         utility = float(asymptotic_utility(m, prior))
-    assert utility is not None
     return {
         "average_privacy": float(average_privacy(m, prior)),
         "asymptotic_utility": utility,

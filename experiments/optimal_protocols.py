@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from ldpopt.encodings import SetMechanism
+from ldpopt.mechanism import Mechanism
 from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
 from ldpopt.metrics import asymptotic_utility
 from ldpopt.priors import Dirichlet
@@ -38,7 +40,7 @@ def measure(k: int, epsilon: float) -> Row:
         "bound": result.bound,
         "outputs": result.mechanism.shape[1],
     }
-    protocols = {
+    protocols: dict[str, Mechanism | SetMechanism] = {
         "GRR": randomized_response(k, epsilon),
         "RAPPOR": UnaryEncoding.rappor(k, epsilon),
         "OUE": UnaryEncoding.oue(k, epsilon),
@@ -57,9 +59,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     for axes, k in zip(panels, sizes, strict=True):
         curve = sorted((row for row in rows if row["k"] == k), key=lambda row: float(row["epsilon"]))
         for name, style in STYLES.items():
-            axes.plot(
-                [row["epsilon"] for row in curve], [row[name] for row in curve], style, ms=3.5, label=name
-            )
+            share = [row[name] for row in curve]
+            axes.plot([row["epsilon"] for row in curve], share, style, ms=3.5, label=name)
         axes.set_xscale("log")
         axes.set_xlabel("ε")
         axes.set_title(f"k = {k}")

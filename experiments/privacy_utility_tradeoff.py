@@ -62,7 +62,7 @@ def conclude(rows: list[Row]) -> str:
     """The best protocol at a given privacy of each kind."""
     parts = []
     for key, word in (("average_privacy", "average"), ("worst_case_privacy", "worst-case")):
-        best = [f"{_best(rows, key, level)} at {level}" for level in (0.5, 0.75, 0.95)]
+        best = [f"{_best(rows, key, level)} at {level}" for level in (0.5, 0.7, 0.9)]
         parts.append(f"for a given {word} privacy the best is {', '.join(best)}")
     return "; ".join(parts) + "."
 
@@ -71,7 +71,8 @@ def _best(rows: list[Row], key: str, level: float) -> str:
     """The protocol with the largest F_μ where its curve crosses the level, by interpolation."""
     reached = {}
     for name in PROTOCOLS:
-        curve = sorted((row[key], row["participation_factor"]) for row in rows if row["protocol"] == name)
+        mine = [row for row in rows if row["protocol"] == name]
+        curve = sorted((row[key], row["participation_factor"]) for row in mine)
         privacy, factor = np.array(curve).T
         if privacy[0] <= level <= privacy[-1]:
             reached[name] = float(np.interp(level, privacy, factor))
