@@ -62,6 +62,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
             share = [row[name] for row in curve]
             axes.plot([row["epsilon"] for row in curve], share, style, ms=3.5, label=name)
         axes.set_xscale("log")
+        axes.set_xticks([0.2, 0.5, 1, 2, 4], ["0.2", "0.5", "1", "2", "4"])
+        axes.minorticks_off()
         axes.set_xlabel("ε")
         axes.set_title(f"k = {k}")
         axes.set_ylim(0, 1.05)

@@ -696,20 +696,62 @@ def design_utility(matrix: Sequence[Sequence[float]], question: DesignStatement)
     """The discretised asymptotic utility of a mechanism; −inf if some J(p_i) is singular."""
     k = len(question.alpha)
     columns = [list(column) for column in zip(*matrix, strict=True) if any(column)]
+    classes = _set_classes(columns) if len(columns) > 2000 and _treats_alike(matrix) else None
     total = []
     for p, w in zip(*prior_points(question.alpha, question.epsilon), strict=True):
-        J = [[0.0] * k for _ in range(k)]
-        for column in columns:
-            q = math.fsum(a * b for a, b in zip(column, p, strict=True))
-            for x in range(k):
-                share, row = column[x] / q, J[x]
-                for z in range(x + 1):
-                    row[z] += share * column[z]
-        L = _cholesky(J)
+        L = _cholesky(_information(columns, p) if classes is None else _class_information(classes, p))
         if L is None:
             return -math.inf
         total.append(2 * w * math.fsum(math.log(L[x][x]) for x in range(k)))
     return -HALF_LOG_2PIE + math.fsum(total) / (2 * k - 2)
+
+
+def _information(columns: list[list[float]], p: list[float]) -> Matrix:
+    """The lower half of J(p) = Σ_y W_y W_yᵀ/(W_y·p)."""
+    k = len(p)
+    J = [[0.0] * k for _ in range(k)]
+    for column in columns:
+        q = sum(map(mul, column, p))
+        for x in range(k):
+            share, row = column[x] / q, J[x]
+            for z in range(x + 1):
+                row[z] += share * column[z]
+    return J
+
+
+Classes = dict[tuple[float, int], float]
+
+
+def _set_classes(columns: list[list[float]]) -> Classes | None:
+    """Columns low·(1 + c 1_S) by c and size of S, with the sum of their lows; None if some is not so.
+
+    Entries and ratios that agree to a relative 1e-10 count as equal: the rounding of the stored matrix.
+    """
+    found: dict[tuple[str, int], list[tuple[float, float]]] = {}
+    for column in columns:
+        ordered = sorted(column)
+        size = sum(entry - ordered[0] > ordered[-1] - entry for entry in column)
+        lows, highs = ordered[: len(column) - size], ordered[len(column) - size :]
+        if any(part[-1] - part[0] > 1e-10 * part[-1] for part in (lows, highs) if part):
+            return None
+        low = math.fsum(lows) / len(lows)
+        c = math.fsum(highs) / len(highs) / low - 1 if highs else 0.0
+        found.setdefault((f"{c:.8e}", size), []).append((low, c))
+    classes: Classes = {}
+    for (_, size), members in found.items():
+        total = math.fsum(low for low, _ in members)
+        classes[math.fsum(low * c for low, c in members) / total, size] = total
+    return classes
+
+
+def _class_information(classes: Classes, p: list[float]) -> Matrix:
+    """J(p) of a mechanism that treats all inputs alike, one average over sets per class."""
+    k = len(p)
+    averages = {c: _set_averages(p, c) for c, _ in classes}
+    return [
+        [math.fsum(low * averages[c][m][x][z] for (c, m), low in classes.items()) for z in range(k)]
+        for x in range(k)
+    ]
 
 
 def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:

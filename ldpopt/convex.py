@@ -79,7 +79,7 @@ def solution(form: ConvexProgram, theta: Array, *, gap: float, stats: dict[str, 
     limit = max(limit, reached)
     used = np.flatnonzero(theta)
     proof = {
-        "reference": [[form.labels[j], float(theta[j])] for j in used],
+        "reference": [[list(form.labels[j]), float(theta[j])] for j in used],
         "dual": step.dual.tolist(),
         "price": step.price,
     }

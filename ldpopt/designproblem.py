@@ -15,7 +15,7 @@ from scipy.special import xlogy
 from ldpopt import certify, checker
 from ldpopt.cones import staircase_cone
 from ldpopt.errors import InvalidInputError
-from ldpopt.fisher import orbit_information, subsets
+from ldpopt.fisher import information, orbit_information, subsets
 from ldpopt.forms import ConvexProgram, Form, FormSolution
 from ldpopt.mechanism import Mechanism
 from ldpopt.priors import Dirichlet
@@ -65,10 +65,14 @@ class DesignProblem(Problem):
         return [self._program]
 
     @cached_property
+    def _points(self) -> tuple[list[list[float]], list[float]]:
+        return checker.prior_points(self.question.alpha, self.question.epsilon)
+
+    @cached_property
     def _program(self) -> ConvexProgram:
         k = self.prior.size
         atoms = _classes(self.question) if self.prior.exchangeable else _rays(self.question)
-        points, weights = map(np.array, checker.prior_points(self.question.alpha, self.question.epsilon))
+        points, weights = map(np.array, self._points)
         blocks = atoms.blocks(points)
         costs, budget = np.zeros(len(atoms.labels)), math.inf
         if self.floor is not None:
@@ -118,7 +122,11 @@ class DesignProblem(Problem):
 
     def value(self, answer: Mechanism) -> float:
         """The asymptotic utility with its discretised expectation."""
-        return checker.design_utility(answer.matrix.tolist(), self.question)
+        points, weights = map(np.array, self._points)
+        sign, log_det = np.linalg.slogdet(information(points, answer.matrix))
+        if (sign <= 0).any():
+            return -math.inf
+        return float(weights @ log_det) / (2 * self.prior.size - 2) - checker.HALF_LOG_2PIE
 
 
 class _Atoms:
