@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt import certify, checker
+from ldpopt import certify, checker, designchecker
 from ldpopt.cones import staircase_cone
 from ldpopt.errors import InvalidInputError
 from ldpopt.fisher import information, orbit_information, subsets
@@ -33,13 +33,13 @@ class DesignProblem(Problem):
     A mechanism is Σ_v θ_v v = 1 over columns v; J(p) = Σ_v θ_v v vᵀ/(v·p) is linear in θ, so
     E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is convex in v, so without a
     floor on the privacy columns with entries {1, e^ε} suffice. With a floor they do not: milder columns
-    are needed too, and the program takes those of :data:`checker.LEVELS` levels up to ε.
+    are needed too, and the program takes those of :data:`designchecker.LEVELS` levels up to ε.
 
     If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
     high entries alike: k − 1 variables a level, whatever k is.
 
-    The expectation is discretised as :class:`checker.DesignStatement` says; for randomised response it
-    is exact.
+    The expectation is discretised as :class:`designchecker.DesignStatement` says; for randomised
+    response it is exact.
     """
 
     alpha: Any
@@ -56,9 +56,9 @@ class DesignProblem(Problem):
         return Dirichlet(self.alpha)
 
     @cached_property
-    def question(self) -> checker.DesignStatement:
+    def question(self) -> designchecker.DesignStatement:
         """The statement that the checker decides."""
-        return checker.read_design_statement(checker.statement(self.kind, self.to_params()))
+        return designchecker.read_design_statement(checker.statement(self.kind, self.to_params()))
 
     def forms(self) -> Iterable[Form]:
         """One form: the convex program over the columns, or over their classes if all α are equal."""
@@ -66,7 +66,7 @@ class DesignProblem(Problem):
 
     @cached_property
     def _points(self) -> tuple[list[list[float]], list[float]]:
-        return checker.prior_points(self.question.alpha, self.question.epsilon)
+        return designchecker.prior_points(self.question.alpha, self.question.epsilon)
 
     @cached_property
     def _program(self) -> ConvexProgram:
@@ -85,7 +85,7 @@ class DesignProblem(Problem):
             blocks=blocks,
             weights=weights,
             scale=1 / (2 * k - 2),
-            offset=-checker.HALF_LOG_2PIE,
+            offset=-designchecker.HALF_LOG_2PIE,
             constraints=constraints,
             costs=costs,
             budget=budget,
@@ -126,7 +126,7 @@ class DesignProblem(Problem):
         sign, log_det = np.linalg.slogdet(information(points, answer.matrix))
         if (sign <= 0).any():
             return -math.inf
-        return float(weights @ log_det) / (2 * self.prior.size - 2) - checker.HALF_LOG_2PIE
+        return float(weights @ log_det) / (2 * self.prior.size - 2) - designchecker.HALF_LOG_2PIE
 
 
 class _Atoms:
@@ -167,7 +167,7 @@ class _Classes(_Atoms):
         return weights
 
 
-def _classes(question: checker.DesignStatement) -> _Atoms:
+def _classes(question: designchecker.DesignStatement) -> _Atoms:
     k, levels = len(question.alpha), question.levels
     labels = [(0, 0), *((j, m) for j in range(len(levels)) for m in range(1, k))]
     sets = np.tri(k + 1, k, -1)  # row m has its first m entries high
@@ -175,7 +175,7 @@ def _classes(question: checker.DesignStatement) -> _Atoms:
     return _Classes(levels, tuple(labels), np.array(columns).T)
 
 
-def _rays(question: checker.DesignStatement) -> _Atoms:
+def _rays(question: designchecker.DesignStatement) -> _Atoms:
     k, levels = len(question.alpha), question.levels
     labels = [(0, 0), *((j, mask) for j in range(len(levels)) for mask in range(1, 2**k - 1))]
     sets = subsets(k)

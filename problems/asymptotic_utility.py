@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ldpopt import validate
+from ldpopt import designchecker, validate
 from ldpopt.designproblem import MOST_UNEQUAL, DesignProblem
 from ldpopt.errors import InvalidInputError
 from ldpopt.priors import Dirichlet
@@ -64,6 +64,13 @@ def design_alpha(alpha: Any) -> Array:
     if not checked.exchangeable and checked.size > MOST_UNEQUAL:
         raise InvalidInputError(
             f"alpha has {checked.size} different entries: beyond {MOST_UNEQUAL} all must be equal"
+        )
+    low, high = designchecker.LEAST_ALPHA, designchecker.MOST_ALPHA
+    if checked.alpha.min() < low or checked.alpha.max() > high:
+        raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
+    if checked.size > designchecker.MOST_VALUES:
+        raise InvalidInputError(
+            f"alpha has {checked.size} entries, more than {designchecker.MOST_VALUES} cannot be certified"
         )
     return checked.alpha
 

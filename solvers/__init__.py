@@ -17,6 +17,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
+        "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
         "frank-wolfe": "ldpopt.solvers.frank_wolfe:FrankWolfe",
         "cvxpy": "ldpopt.solvers.cvxpy:Cvxpy",
     },

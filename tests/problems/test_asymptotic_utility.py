@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
 import math
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import roots_jacobi
 
-from ldpopt import checker, convex, fisher, solve, verify
+from ldpopt import checker, convex, designchecker, fisher, solve, verify
 from ldpopt.mechanism import Mechanism
 from ldpopt.mechanisms import HadamardResponse, SubsetSelection, UnaryEncoding, randomized_response
 from ldpopt.metrics import asymptotic_utility, average_privacy
@@ -107,11 +110,11 @@ def test_twenty_values_with_a_proven_gap():
 
 def test_large_orbits_are_summed_without_listing():
     """At k = 12 the averages over sets come from generating functions, in solver and checker alike."""
-    points, _ = checker.prior_points([0.5] * 12, 1.0)
+    points, _ = designchecker.prior_points([0.5] * 12, 1.0)
     p = points[0]
     listed = fisher._listed(np.array([p]), 1.0, math.e)[0]
     generated = fisher.orbit_information(np.array([p]), 1.0, math.e)[0]
-    for averages in (checker._set_averages(p, math.e - 1), generated):
+    for averages in (designchecker._set_averages(p, math.e - 1), generated):
         assert np.array(averages) == pytest.approx(listed, rel=1e-9)
 
 
@@ -159,9 +162,16 @@ def test_frontier_with_free_epsilon_beats_a_fixed_one():
 # ---------------------------------------------------------------- the statement
 
 
+def test_the_section_of_the_checker_needs_the_standard_library_only():
+    tree = ast.parse(Path(designchecker.__file__).read_text(encoding="utf-8"))
+    names = {n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names}
+    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert names - {"ldpopt.checker"} <= set(sys.stdlib_module_names) | {"collections.abc"}
+
+
 def test_gauss_rules_of_the_checker():
     for a, b in ((0.5, 1.0), (1.2, 2.7), (3.0, 0.4)):
-        rule = checker._gauss_beta(a, b, 7)
+        rule = designchecker._gauss_beta(a, b, 7)
         x, w = roots_jacobi(7, b - 1, a - 1)
         assert [z for z, _ in rule] == pytest.approx((1 + x) / 2, abs=1e-13)
         assert [v for _, v in rule] == pytest.approx(w / w.sum(), rel=1e-10)
@@ -170,7 +180,7 @@ def test_gauss_rules_of_the_checker():
 @pytest.mark.parametrize("alpha", [[0.5, 1.2, 2.0], [0.5] * 7])
 def test_points_are_calibrated_to_randomised_response(alpha):
     k = len(alpha)
-    points, weights = map(np.array, checker.prior_points(alpha, 1.7))
+    points, weights = map(np.array, designchecker.prior_points(alpha, 1.7))
     assert weights.sum() == pytest.approx(1)
     assert (weights > 0).all()
     problem, prior = AsymptoticUtility(alpha, 1.7), Dirichlet(alpha)
@@ -180,7 +190,7 @@ def test_points_are_calibrated_to_randomised_response(alpha):
 
 
 def test_draws_have_the_right_mean():
-    draws = np.array(list(checker._draws([0.5, 1.5, 3.0], 4000)))
+    draws = np.array(list(designchecker._draws([0.5, 1.5, 3.0], 4000)))
     assert draws.mean(axis=0) == pytest.approx([0.1, 0.3, 0.6], abs=0.01)
 
 
@@ -188,10 +198,10 @@ def test_checker_formulas_agree_with_the_library():
     prior = Dirichlet([0.5, 1.2, 2.0])
     v = np.array([[1.0], [3.0], [1.0]])
     own = float(prior.mean() @ (v * np.log(v))[:, 0])
-    assert checker.leakage(prior.alpha.tolist(), v[:, 0].tolist()) == pytest.approx(
+    assert designchecker.leakage(prior.alpha.tolist(), v[:, 0].tolist()) == pytest.approx(
         own - float(prior.expected_xlogx(v)[0]), abs=1e-12
     )
-    found = checker._expected_entropy([0.5, 1.2, 2.0])
+    found = designchecker._expected_entropy([0.5, 1.2, 2.0])
     assert found == pytest.approx(prior.expected_entropy(), abs=1e-12)
 
 
@@ -267,6 +277,11 @@ def test_malformed_files_are_unreadable(document):
         (("params",), {"alpha": [1.0, 1.0], "epsilon": 1.0, "min_average_privacy": 2}),
         (("certificate", "proof"), {"dual": "x", "price": 0, "reference": []}),
         (("certificate", "proof"), {}),
+        (("certificate", "proof", "reference"), []),
+        (("certificate", "proof", "reference"), [1, 2]),
+        (("certificate", "proof", "reference"), [[[0, 1], "x"]]),
+        (("params",), {"alpha": [1e-300, 1.0], "epsilon": 1.0}),
+        (("params",), {"alpha": [1.0] * 500, "epsilon": 1.0}),
         (("mechanism", "matrix"), [[1.0]]),
         (("status",), "limit"),
     ):
@@ -283,6 +298,8 @@ def test_malformed_files_are_unreadable(document):
     ("make", "message"),
     [
         (lambda: AsymptoticUtility([0.5, -1.0], 1.0), "alpha"),
+        (lambda: AsymptoticUtility([0.5, 1e-3], 1.0), "alpha must lie between"),
+        (lambda: AsymptoticUtility([0.5] * 65, 1.0), "65 entries"),
         (lambda: AsymptoticUtility([0.5, 0.5], -1.0), "epsilon"),
         (lambda: AsymptoticUtility([0.5, 0.5], 1.0, 1.0), r"min_average_privacy must lie in \[0, 1\)"),
         (lambda: AsymptoticUtility(np.arange(1.0, 10.0), 1.0), "all must be equal"),
@@ -312,9 +329,9 @@ def test_classes_of_columns_give_the_same_information():
         [SubsetSelection(5, 2, 0.7).dense(), randomized_response(5, 1.2)], [0.3, 0.7]
     ).matrix
     columns, p = m.T.tolist(), [0.1, 0.3, 0.05, 0.15, 0.4]
-    classes = checker._set_classes(columns)
+    classes = designchecker._set_classes(columns)
     assert sorted(size for _, size in classes) == [1, 2]
-    listed = np.tril(checker._information(columns, p))
-    assert np.tril(checker._class_information(classes, p)) == pytest.approx(listed, rel=1e-10)
+    listed = np.tril(designchecker._information(columns, p))
+    assert np.tril(designchecker._class_information(classes, p)) == pytest.approx(listed, rel=1e-10)
     columns[0][0] *= 1 + 1e-8
-    assert checker._set_classes(columns) is None
+    assert designchecker._set_classes(columns) is None
