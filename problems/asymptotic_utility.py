@@ -70,7 +70,7 @@ def design_alpha(alpha: Any) -> Array:
         raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
     if checked.size > designchecker.MOST_VALUES:
         raise InvalidInputError(
-            f"alpha has {checked.size} entries, more than {designchecker.MOST_VALUES} cannot be certified"
+            f"alpha has {checked.size} entries, but at most {designchecker.MOST_VALUES} can be certified"
         )
     return checked.alpha
 
