@@ -10,6 +10,7 @@ import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations
 from operator import mul
 from typing import Any, NamedTuple
 
@@ -83,13 +84,15 @@ def prior_points(alpha: Sequence[float], epsilon: float) -> tuple[list[list[floa
 
     Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws.
     Then the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the
-    utility of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4.
+    utility of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
+    values also its like for pairs and triples of values.
     """
     points, weights = _raw_points(alpha)
-    for divisors in ((1, 2, 4), (1,)):
-        betas = [math.expm1(epsilon / d) for d in divisors]
-        rows = [[math.fsum(math.log1p(beta * x) for x in p) for beta in betas] for p in points]
-        exact = [_expected_sum(alpha, beta) for beta in betas]
+    singles = [(1, math.expm1(epsilon / divisor)) for divisor in (1, 2, 4)]
+    larger = [(m, math.expm1(epsilon)) for m in (2, 3) if m <= len(alpha) // 2 and len(alpha) <= 8]
+    for controls in (singles + larger, singles, singles[:1]):
+        rows = [[_set_sum(p, m, beta) for m, beta in controls] for p in points]
+        exact = [_expected_sum(alpha, m, beta) for m, beta in controls]
         calibrated = _calibrated(weights, rows, exact)
         if min(calibrated) > 0:
             return points, calibrated
@@ -109,9 +112,14 @@ def _raw_points(alpha: Sequence[float]) -> tuple[list[list[float]], list[float]]
     return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
 
 
-def _expected_sum(alpha: Sequence[float], beta: float) -> float:
-    """Σ_x E log(1 + β P_x); P_x is Beta(α_x, A − α_x)."""
-    A, counts = math.fsum(alpha), Counter(alpha)
+def _set_sum(p: Sequence[float], m: int, beta: float) -> float:
+    """Σ log(1 + β p(S)) over the sets S of size m."""
+    return math.fsum(math.log1p(beta * math.fsum(S)) for S in combinations(p, m))
+
+
+def _expected_sum(alpha: Sequence[float], m: int, beta: float) -> float:
+    """Σ E log(1 + β P(S)) over the sets S of size m; P(S) is Beta(α(S), A − α(S))."""
+    A, counts = math.fsum(alpha), Counter(math.fsum(S) for S in combinations(alpha, m))
     return math.fsum(n * expected_log((a, A - a), (1 + beta, 1.0)) for a, n in counts.items())
 
 
