@@ -21,5 +21,11 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "leakage-tradeoff": "ldpopt.experiments.leakage_tradeoff:EXPERIMENT",
         "leakage-forest": "ldpopt.experiments.leakage_forest:EXPERIMENT",
         "leakage-support": "ldpopt.experiments.leakage_support:EXPERIMENT",
+        "average-privacy": "ldpopt.experiments.average_privacy:EXPERIMENT",
+        "privacy-utility-tradeoff": "ldpopt.experiments.privacy_utility_tradeoff:EXPERIMENT",
+        "mixture-gain": "ldpopt.experiments.mixture_gain:EXPERIMENT",
+        "asymptotic-convergence": "ldpopt.experiments.asymptotic_convergence:EXPERIMENT",
+        "optimal-protocols": "ldpopt.experiments.optimal_protocols:EXPERIMENT",
+        "optimal-frontier": "ldpopt.experiments.optimal_frontier:EXPERIMENT",
     },
 )

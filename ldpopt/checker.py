@@ -97,6 +97,8 @@ SECTIONS: dict[str, str] = {
     "minimax-fidelity": "ldpopt.fidelitychecker",
     "statistic-leakage": "ldpopt.leakagechecker",
     "leakage-design": "ldpopt.leakagechecker",
+    "asymptotic-utility": "ldpopt.designchecker",
+    "privacy-utility-frontier": "ldpopt.designchecker",
 }
 """Kinds whose forms are decided in a file of their own: standard library and this module only."""
 

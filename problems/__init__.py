@@ -20,6 +20,8 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "minimax-fidelity": "ldpopt.problems.minimax_fidelity:MinimaxFidelity",
         "statistic-leakage": "ldpopt.problems.statistic_leakage:StatisticLeakage",
         "leakage-design": "ldpopt.problems.leakage_design:LeakageDesign",
+        "asymptotic-utility": "ldpopt.problems.asymptotic_utility:AsymptoticUtility",
+        "privacy-utility-frontier": "ldpopt.problems.privacy_utility_frontier:PrivacyUtilityFrontier",
     },
 )
 

@@ -29,6 +29,8 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "flow-networkx": "ldpopt.solvers.flow_networkx:FlowNetworkx",
         "flow-ortools": "ldpopt.solvers.flow_ortools:FlowOrtools",
         "leakage-cuts": "ldpopt.solvers.leakage_cuts:LeakageCuts",
+        "frank-wolfe": "ldpopt.solvers.frank_wolfe:FrankWolfe",
+        "cvxpy": "ldpopt.solvers.cvxpy:Cvxpy",
     },
 )
 
