@@ -6,7 +6,7 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
-from ldpopt.cones import SecretCone
+from ldpopt.cones import Cone
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
 from ldpopt.validate import Array
@@ -60,5 +60,5 @@ class ColumnProgram(Form):
     """
 
     name: ClassVar[str] = "column-program"
-    cone: SecretCone
+    cone: Cone
     utility: Sublinear

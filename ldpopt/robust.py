@@ -136,8 +136,9 @@ def _balls(F: Chi2Set, s: int, other: int, share: float) -> tuple[Chi2Ball, Chi2
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
     """The level of one output and pair, and the share of the slack that attains it.
 
-    The logarithm of the numerator is concave in √r_s, that of the denominator convex in √r_s': the
-    objective is concave in the share, so a bracketing search is exact.
+    The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
+    ``ldpopt/checker.py``), so their ratio has no local maximum but the global one: a bracketing search
+    is exact.
     """
 
     def loss(share: float) -> float:

@@ -14,6 +14,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
+from ldpopt.uncertainty import Chi2Ball
 from ldpopt.validate import Array
 
 
@@ -72,3 +73,38 @@ class Divergence:
     def __call__(self, columns: Array) -> Array:
         """The value of every column."""
         return DIVERGENCES[self.name](self.p0 @ columns, self.p1 @ columns)
+
+
+@dataclass(frozen=True, eq=False)
+class RobustInformation:
+    """μ²(T) = min_{P∈F} μ_P(T) for a χ² ball F (papers/001, (46)); from below, within a small error.
+
+    −q log q = min_λ e^(λ−1) − λ q, so μ² = min_λ e^(λ−1) + min_P P·(T log T − λ T). The inner minimum is
+    concave in λ; on each of a number of intervals its chord is a lower bound, and the sum with
+    e^(λ−1) has an explicit least value. No sublinear function (it is a minimum of such), but
+    Σ_y μ²(W[:, y]) is a guarantee for every P ∈ F.
+
+    >>> from ldpopt.uncertainty import Chi2Ball
+    >>> round(float(RobustInformation(Chi2Ball([0.5, 0.5], 0.1))(np.eye(2)).sum()), 3)
+    0.591
+    """
+
+    ball: Chi2Ball
+    pieces: int = 32
+
+    def __call__(self, columns: Array) -> Array:
+        """The value of every column."""
+        return np.array([self._value(T) for T in columns.T])
+
+    def _value(self, T: Array) -> float:
+        low, high = self.ball.minimum(T)[0], self.ball.maximum(T)[0]
+        if not low < high:
+            return 0.0
+        cuts = 1 + np.log(np.geomspace(max(low, 1e-12 * high), high, self.pieces + 1))
+        own = xlogy(T, T)
+        ends = np.array([self.ball.minimum(own - cut * T)[0] for cut in cuts])
+        slopes = np.diff(ends) / np.diff(cuts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            stationary = np.where(slopes < 0, 1 + np.log(-slopes), -np.inf)
+        best = np.clip(stationary, cuts[:-1], cuts[1:])
+        return float((np.exp(best - 1) + ends[:-1] + slopes * (best - cuts[:-1])).min())

@@ -1,0 +1,153 @@
+"""The best mechanism that hides s against every distribution of a polytope around a confidence set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar
+
+from ldpopt import certify, checker, validate
+from ldpopt.blockcone import PAIRS, BlockCone
+from ldpopt.columnproblem import ColumnProblem
+from ldpopt.errors import InvalidInputError
+from ldpopt.forms import ColumnProgram, Form, FormSolution
+from ldpopt.mechanism import Mechanism
+from ldpopt.problem import Example
+from ldpopt.robust import rldp_level
+from ldpopt.robustproblem import RobustPrivacy, confidence_set
+from ldpopt.status import Status
+from ldpopt.sublinear import MutualInformation, RobustInformation, Sublinear
+from ldpopt.uncertainty import Chi2Set
+
+CALIBRATION_STEPS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class PolyOpt(ColumnProblem):
+    """Maximise I(X; Y) over mechanisms whose columns lie in the cone Γ of papers/001, (44).
+
+    By Theorem 11 every such mechanism is (ε, F)-RLDP for the χ² confidence set F. Γ is described in
+    :mod:`ldpopt.blockcone`; (44) is printed with the rows s1 = s2, which Definition 1 does not need.
+
+    Args:
+        epsilon: the level, in nats.
+        p_hat: the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of the confidence set.
+        counts: the contingency table [s][u].
+        pairs: "distinct" (s1 ≠ s2 only) or "all" ((44) to the letter).
+        objective: "empirical" maximises I under p̂ (Q¹ of Theorem 12); "robust" maximises the bound L of
+            Theorem 12 on min_{P∈F} I_P (its Q²): the value is a guarantee for every P ∈ F.
+        calibrate: raise the level of the cone until the exact level over F meets ε.
+
+    >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+    >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.shape
+    (3, 3)
+    """
+
+    kind: ClassVar[str] = "polyopt"
+    epsilon: float
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float = 0.05
+    counts: Any = None
+    pairs: str = "distinct"
+    objective: str = "empirical"
+    calibrate: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        validate.choice("pairs", self.pairs, PAIRS)
+        validate.choice("objective", self.objective, ("empirical", "robust"))
+        if not isinstance(self.calibrate, bool):
+            raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set:
+        """The confidence set F."""
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @property
+    def cone(self) -> BlockCone:
+        """Γ at the level ε."""
+        return self.cone_at(self.epsilon)
+
+    def cone_at(self, epsilon: float) -> BlockCone:
+        """Γ at another level."""
+        return BlockCone(self.uncertainty.lower_conditionals(), epsilon, self.pairs)
+
+    @property
+    def sublinear(self) -> Sublinear:
+        """The (least) mutual information that a column adds."""
+        if self.objective == "robust":
+            return RobustInformation(self.uncertainty.ball)
+        return MutualInformation(self.uncertainty.p_hat.ravel())
+
+    @property
+    def inputs(self) -> Iterable[tuple[int, int]]:
+        """The joint inputs (s, u)."""
+        a1, a2 = self.uncertainty.shape
+        return product(range(a1), range(a2))
+
+    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
+        """One run, or, to calibrate, a bisection over the level of the cone."""
+        solution = run(form)
+        if solution.point is None:
+            return form, solution
+        if self.calibrate:
+            form, solution = self._calibrated(form, solution, run)
+        if self.calibrate or self.objective == "robust":
+            solution = _without_bound(solution)
+        return form, solution
+
+    def _calibrated(
+        self, form: Form, solution: FormSolution, run: Callable[[Form], FormSolution]
+    ) -> tuple[Form, FormSolution]:
+        low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
+        for _ in range(CALIBRATION_STEPS):
+            middle = (low + high) / 2
+            trial = ColumnProgram(self.cone_at(middle), self.sublinear)
+            found = run(trial)
+            if found.point is None:
+                break
+            if rldp_level(found.point.matrix, self.uncertainty).level <= self.epsilon:
+                low, form, solution = middle, trial, found
+            else:
+                high = middle
+        return form, solution
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism with columns θ_v v, repaired to be robustly private in exact arithmetic."""
+        privacy = RobustPrivacy(self.uncertainty, self.epsilon)
+        return Mechanism(certify.repair(solution.point.matrix, privacy), inputs=self.inputs)
+
+    def claim(self, answer: Mechanism) -> float:
+        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        plain = self.statement()
+        assert plain is not None
+        question = checker.read_robust_statement(plain)
+        rows = answer.matrix.tolist()
+        if self.objective == "robust":
+            return certify.value_below(checker.robust_information(rows, question))
+        return certify.value_below(checker.empirical_information(rows, question))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Known optima of a 3 × 3 table; the last is that of all distributions, as F grows."""
+        table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+        yield Example(cls(1.0, table, 1000), 0.908081315593)
+        yield Example(cls(1.0, table, 1000, pairs="all"), 0.801185563490)
+        yield Example(cls(2.0, table, 1000), 1.141053319382)
+        yield Example(cls(4.0, table, 1000, pairs="all"), 1.720364712025)
+
+
+def _without_bound(solution: FormSolution) -> FormSolution:
+    """The LP's bound holds for its list of rays, which is no natural class of mechanisms here."""
+    return FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=solution.stats)
