@@ -60,6 +60,7 @@ class BlockSearch:
         self.rounds = self.nodes = 0
         self.interrupted = False
         self.mix = 0.5
+        self.wide = False  # first the columns that both pair rules share, as they are cheap
         self.lp = ColumnLP(self.k, 1.0)
         self._add(np.ones((self.k, 1)))
         self.optimum = self._solved()
@@ -91,6 +92,8 @@ class BlockSearch:
             self.optimum = self._solved()
         elif self.mix > 0.05:
             self.mix /= 2
+        elif not self.wide:
+            self.wide, self.mix = True, 0.5
         else:
             self.mix = 0.0
             self._close(dual)
@@ -98,11 +101,11 @@ class BlockSearch:
     def _probed(self, blocks: PricedBlocks) -> Array:
         """Good columns; where s* is known, a random local search over the break-points of ρ."""
         columns = [blocks.probe(None, 0)]
-        for s, best in enumerate(self.best):
+        for s, best in enumerate(self.best if self.wide else []):
             last = len(self.pricer.cuts[s]) - 1
             steps = self.rng.integers(1, last + 2, size=2) * self.rng.random(2) ** 3
-            tries = {0, last, best, int(self.rng.integers(last + 1))}
-            tries |= {min(max(best + int(d), 0), last) for d in (*steps, *-steps)}
+            tries = {0, best, int(self.rng.integers(last + 1))}
+            tries |= {min(max(best + int(d), 0), last) for d in (steps[0], -steps[1])}
             found = {i: blocks.probe(s, i) for i in sorted(tries)}
             self.best[s] = max(found, key=lambda i: blocks.value(found[i]) / found[i].sum())
             columns += found.values()

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 DIGITS = 60
@@ -83,6 +83,11 @@ def _confidence(params: dict[str, Any]) -> dict[str, Any]:
     return {"p_hat": p_hat, "n": total, "alpha": alpha, "epsilon": params["epsilon"]}
 
 
+def _reporting(protocol: str, params: dict[str, Any]) -> dict[str, Any]:
+    blocks = params.get("blocks", "grr")
+    return {"form": "reporting", "protocol": protocol, "blocks": blocks, **_confidence(params)}
+
+
 def _polyopt(params: dict[str, Any]) -> dict[str, Any]:
     options = {
         "pairs": params.get("pairs", "distinct"),
@@ -107,6 +112,9 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "staircase": _staircase,
     "secret-staircase": _secret_staircase,
     "polyopt": _polyopt,
+    "independent-reporting": partial(_reporting, "independent-reporting"),
+    "grr-conditional": partial(_reporting, "grr-conditional"),
+    "ue-conditional": partial(_reporting, "ue-conditional"),
 }
 """How the parameters of each kind become a statement."""
 
@@ -674,18 +682,45 @@ class BlockProof:
 
     def _none_positive(self, near: list[list[tuple[Any, Any, Any]]], excess: Any) -> bool:
         zero = 0 * self.one
-        partial = [(zero, zero, zero)]
-        for table in near:
-            partial = [
+        found = [(zero, zero, zero)]
+        for i, table in enumerate(near):
+            self.budget -= len(found) * len(table)
+            if self.budget < 0:
+                return False
+            found = [
                 (q + dq, f + df, lost + more)
-                for q, f, lost in partial
+                for q, f, lost in found
                 for dq, df, more in table
                 if lost + more <= excess + self._margin()
             ]
-            self.budget -= len(partial)
-            if self.budget < 0:
-                return False
-        return all(f - q * self.log(q) <= -self._margin() for q, f, _ in partial if q > 0)
+            rest = near[i + 1 :]
+            low = sum(min(q for q, _, _ in other) for other in rest) + zero
+            high = sum(max(q for q, _, _ in other) for other in rest) + zero
+            found = self._undominated(found, low, high)
+        return all(f - self._h(q) <= -self._margin() for q, f, _ in found)
+
+    def _undominated(self, points: list[Any], low: Any, high: Any) -> list[Any]:
+        """The (q, f) that can be best in f − h(q + r) for some rest r ∈ [low, high].
+
+        h is convex: a larger q' does better for all r if it does for r = high, a smaller one if it does
+        for r = low. Only points that are worse by more than rounding are dropped.
+        """
+        kept, best = [], None
+        for point in sorted(points, key=lambda p: (p[0], -p[1])):
+            score = point[1] - self._h(point[0] + low)
+            if best is None or score > best - self._margin() / 100:
+                kept.append(point)
+            best = score if best is None else max(best, score)
+        result, best = [], None
+        for point in reversed(kept):
+            score = point[1] - self._h(point[0] + high)
+            if best is None or score > best - self._margin() / 100:
+                result.append(point)
+            best = score if best is None else max(best, score)
+        return result
+
+    def _h(self, q: Any) -> Any:
+        return q * self.log(q) if q > 0 else 0 * self.one
 
     def _margin(self) -> Any:
         return MARGIN if isinstance(self.one, Decimal) else 1e-13
@@ -872,6 +907,145 @@ def _chord_least(a: Decimal, b: Decimal, at_a: Decimal, at_b: Decimal) -> Decima
     return (best - 1).exp() + at_a + slope * (best - a)
 
 
+# ---------------------------------------------------------------- reporting protocols (papers/001, Sections VI, VII)
+
+
+def reporting_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
+    """The claims of a result about independent or conditional reporting."""
+    question = read_robust_statement(plain)
+    if document["status"] not in ("optimal", "gap", "feasible"):
+        raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
+    matrix = _matrix(document, len(question.p_hat) * len(question.p_hat[0]))
+    value = _number(document["value"], "value")
+    yield from robust_mechanism_claims(matrix, question, value, "empirical")
+    if document["status"] == "feasible":
+        return
+    if plain["blocks"] != "grr":
+        raise UnreadableError("only protocols of randomised responses have a bound that can be proven")
+    bound = _number(document["bound"], "bound")
+    proven = protocol_bounded(question, plain["protocol"], bound)
+    yield Claim(f"no such protocol has a utility above {bound!r}", "numeric 1e-11", proven)
+    if document["status"] == "optimal":
+        tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
+        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
+        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+
+
+def protocol_bounded(question: RobustStatement, protocol: str, bound: float) -> bool:
+    """No parameters give the protocol more than the bound: halve their range until monotony proves it.
+
+    Each part of a protocol is the better the higher its own level, so on a range of parameters the
+    utility is at most that with every level at its best end.
+    """
+    with localcontext(Context(prec=DIGITS)):
+        step = [float(k) for k in uncertain(question).step]
+    p_hat = [[float(p) for p in row] for row in question.p_hat]
+    upper = Protocols(p_hat, step, question.epsilon).upper(protocol)
+    two = protocol == "ue-conditional"
+    ranges = [(0.0, question.epsilon / 2), (0.0, 1.0)] if two else [(0.0, question.epsilon)]
+    pending = [(ranges, 1.0)]
+    for _ in range(MAX_NODES):
+        if not pending:
+            return True
+        box, size = pending.pop()
+        if upper([low for low, _ in box], [high for _, high in box]) <= bound + 1e-11:
+            continue
+        if size < 1e-12:
+            return False
+        widths = [(high - low) / (full[1] - full[0]) for (low, high), full in zip(box, ranges, strict=True)]
+        side = widths.index(max(widths))
+        low, high = box[side]
+        for half in ((low, (low + high) / 2), ((low + high) / 2, high)):
+            pending.append(([*box[:side], half, *box[side + 1 :]], max(widths)))
+    return False
+
+
+class Protocols:
+    """Utilities of the protocols with randomised response, in closed form, in floats."""
+
+    def __init__(self, p_hat: list[list[float]], step: list[float], epsilon: float) -> None:
+        self.p_hat, self.epsilon = p_hat, epsilon
+        self.secrets = [sum(row) for row in p_hat]
+        self.given = [[p / sum(row) for p in row] for row in p_hat]
+        self.radii = [self._radius(q, k * (2 + k)) for q, k in zip(self.given, step, strict=True)]
+        apart = max(
+            sum(abs(a - b) for a, b in zip(q, r, strict=True)) for q in self.given for r in self.given
+        )
+        self.distance = min(2.0, 2 * max(self.radii) + apart)
+        self.sums = _subset_sums(self.secrets) if len(self.secrets) <= 12 else []
+
+    @staticmethod
+    def _radius(q: list[float], B: float) -> float:
+        """d_s of (65)."""
+        if B < 1:
+            return math.sqrt(B)
+        least = min(q)
+        return (B - 2 * B * least + math.sqrt(B * B + 4 * B * least * (1 - least))) / (B + 1)
+
+    def upper(self, protocol: str) -> Callable[[list[float], list[float]], float]:
+        """The utility with each level at its best between two ends."""
+        known = {"independent-reporting": self._ir, "grr-conditional": self._grr, "ue-conditional": self._ue}
+        return known[protocol]
+
+    def _ir(self, least: list[float], most: list[float]) -> float:
+        a1, a2 = len(self.p_hat), len(self.p_hat[0])
+        first, second = self.epsilon - least[0], _relaxed(most[0], self.distance)
+        (c, d), (e, f) = _response(a1, first), _response(a2, second)
+        values = [sum(column) for column in zip(*self.p_hat, strict=True)]
+        out = (
+            c * e * p + c * f * ps + d * e * pu + d * f
+            for row, ps in zip(self.p_hat, self.secrets, strict=True)
+            for p, pu in zip(row, values, strict=True)
+        )
+        return sum(map(_entropy, out)) - _noise(a1, first) - _noise(a2, second)
+
+    def _blocks(self, second: float) -> float:
+        parts = zip(self.secrets, self.given, self.radii, strict=True)
+        return sum(p * _information(q, _relaxed(second, d)) for p, q, d in parts)
+
+    def _grr(self, least: list[float], most: list[float]) -> float:
+        first = self.epsilon - least[0]
+        c, d = _response(len(self.secrets), first)
+        return _information(self.secrets, first) + (c + d) * self._blocks(most[0])
+
+    def _ue(self, least: list[float], most: list[float]) -> float:
+        k, kappa, low = len(self.secrets), most[1], least[1]
+        lam = min(low / (low + (1 - low) * math.exp(self.epsilon - least[0])), kappa)
+        total = 0.0
+        for i, mass in enumerate(self.sums):
+            ones = i.bit_count()
+            inside = kappa * lam ** (ones - 1) * (1 - lam) ** (k - ones) if ones else 0.0
+            outside = (1 - kappa) * lam**ones * (1 - lam) ** (k - 1 - ones) if ones < k else 0.0
+            total += _entropy(mass * inside + (1 - mass) * outside)
+        bits = _entropy(kappa) + _entropy(1 - kappa) + (k - 1) * (_entropy(lam) + _entropy(1 - lam))
+        return total - bits + kappa * self._blocks(most[0])
+
+
+def _entropy(p: float) -> float:
+    return -p * math.log(p) if p > 0 else 0.0
+
+
+def _relaxed(level: float, distance: float) -> float:
+    """δ = log(1 + 2 (e^ε − 1)/d): Theorems 15 and 17."""
+    return math.log1p(2 * math.expm1(level) / distance)
+
+
+def _response(k: int, level: float) -> tuple[float, float]:
+    """Randomised response sends p to c·p + d."""
+    d = math.exp(-level) / (1 + (k - 1) * math.exp(-level))
+    return 1 - k * d, d
+
+
+def _noise(k: int, level: float) -> float:
+    c, d = _response(k, level)
+    return _entropy(c + d) + (k - 1) * _entropy(d)
+
+
+def _information(p: list[float], level: float) -> float:
+    c, d = _response(len(p), level)
+    return sum(_entropy(c * entry + d) for entry in p) - _noise(len(p), level)
+
+
 # ---------------------------------------------------------------- the file
 
 
@@ -926,6 +1100,7 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
 FORMS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Claim]]] = {
     "column-program": column_claims,
     "polyopt": polyopt_claims,
+    "reporting": reporting_claims,
 }
 """How the claims about each form are decided, given the document and its statement."""
 

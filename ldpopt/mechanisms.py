@@ -28,7 +28,7 @@ def randomized_response(k: int, epsilon: float) -> Mechanism:
     """
     validate.epsilon(epsilon)
     _size("k", k, 1)
-    return _response(k, epsilon)
+    return response(k, epsilon)
 
 
 def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Mechanism:
@@ -76,7 +76,7 @@ def grr_conditional_reporting(
     """
     given = _conditionals(p_hat)
     parts = _blocks(blocks, *given.shape)
-    first = _response(len(given), epsilon_1).matrix
+    first = response(len(given), epsilon_1).matrix
     columns = []
     for reported, part in enumerate(parts):
         drawn = given[reported] @ part.matrix
@@ -165,8 +165,8 @@ def ue_conditional_reporting(
     return UEConditional(p_hat, float(kappa), float(lam), _blocks(blocks, *given.shape))
 
 
-def _response(k: int, epsilon: float) -> Mechanism:
-    """Randomised response at any level from 0 to ∞; odds e^−ε, so that nothing overflows."""
+def response(k: int, epsilon: float) -> Mechanism:
+    """Randomised response as a building block: any level from 0 to ∞, without checks."""
     odds = np.where(np.eye(k), 1.0, math.exp(-epsilon))
     return Mechanism(odds / odds.sum(axis=1, keepdims=True))
 
@@ -174,7 +174,7 @@ def _response(k: int, epsilon: float) -> Mechanism:
 def _blocks(blocks: Sequence[Any], a1: int, a2: int) -> list[Mechanism]:
     if len(blocks) != a1:
         raise InvalidInputError(f"{len(blocks)} blocks for {a1} secrets")
-    parts = [part if isinstance(part, Mechanism) else _response(a2, float(part)) for part in blocks]
+    parts = [part if isinstance(part, Mechanism) else response(a2, float(part)) for part in blocks]
     for s, part in enumerate(parts):
         if part.shape[0] != a2:
             raise InvalidInputError(f"blocks[{s}] has {part.shape[0]} inputs instead of {a2}")

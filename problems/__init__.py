@@ -14,6 +14,9 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
         "polyopt": "ldpopt.problems.polyopt:PolyOpt",
+        "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
+        "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
+        "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",
     },
 )
 
