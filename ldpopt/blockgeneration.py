@@ -8,6 +8,7 @@ ladder is sought for which β = α + δ is proven.
 from __future__ import annotations
 
 import time
+from typing import Literal
 
 import numpy as np
 
@@ -23,6 +24,19 @@ from ldpopt.validate import Array
 
 
 MOST_FOUND = 200
+MOST_VALUES = 12
+"""Public values up to which the 2^a2 subsets of a block are listed."""
+
+
+def accepts(form: ColumnProgram) -> Literal[True] | str:
+    """True if the program is PolyOpt with blocks that can be listed, or the reason why not."""
+    if not isinstance(form.cone, BlockCone):
+        return f"prices block cones, not a {type(form.cone).__name__}"
+    if not isinstance(form.utility, MutualInformation):
+        return "prices mutual information on block cones, no other utility"
+    if form.cone.shape[1] > MOST_VALUES:
+        return f"the {form.cone.shape[1]} > {MOST_VALUES} public values must be merged first (width)"
+    return True
 
 
 def generate(
@@ -88,15 +102,20 @@ class BlockSearch:
         if not fresh or (price + excess).sum() < self.centre.sum() or self.rounds == 1:
             self.centre = price + excess
         if fresh:
-            self.mix = min(0.8, self.mix + 0.05)
             self.optimum = self._solved()
+        if fresh and not self._close_to_done():
+            self.mix = min(0.8, self.mix + 0.05)
         elif self.mix > 0.05:
             self.mix /= 2
         elif not self.wide:
             self.wide, self.mix = True, 0.5
         else:
             self.mix = 0.0
-            self._close(dual)
+            self._close(self.optimum.dual)
+
+    def _close_to_done(self) -> bool:
+        """Whether the centre, if it is as good as it looks, would be within the gap."""
+        return float(self.centre.sum()) - self.optimum.value <= self.gap / 4 * abs(self.optimum.value)
 
     def _probed(self, blocks: PricedBlocks) -> Array:
         """Good columns; where s* is known, a random local search over the break-points of ρ."""

@@ -94,6 +94,7 @@ def _polyopt(params: dict[str, Any]) -> dict[str, Any]:
         "objective": params.get("objective", "empirical"),
         "calibrate": params.get("calibrate", False),
         "facets": params.get("facets", 0),
+        "width": params.get("width"),
     }
     return {"form": "polyopt", **_confidence(params), **options}
 
@@ -385,6 +386,7 @@ class RobustStatement(NamedTuple):
     n: Fraction
     alpha: Fraction
     epsilon: float
+    cells: int
 
 
 def read_robust_statement(plain: dict[str, Any]) -> RobustStatement:
@@ -401,7 +403,8 @@ def read_robust_statement(plain: dict[str, Any]) -> RobustStatement:
         raise UnreadableError(f"n = {n}, alpha = {alpha} or epsilon = {epsilon} is out of range")
     exact = sum(Fraction(entry) for row in rows for entry in row)
     p_hat = [[Fraction(entry) / exact for entry in row] for row in rows]
-    return RobustStatement(p_hat, Fraction(n), Fraction(alpha), epsilon)
+    cells = plain.get("cells", len(rows) * len(rows[0]))
+    return RobustStatement(p_hat, Fraction(n), Fraction(alpha), epsilon, cells)
 
 
 def _decimal(number: Fraction) -> Decimal:
@@ -452,8 +455,7 @@ class Uncertain(NamedTuple):
 
 def uncertain(question: RobustStatement) -> Uncertain:
     """Lemmas 8 and 9 of papers/001; call it within a context of many digits."""
-    cells = len(question.p_hat) * len(question.p_hat[0])
-    B = chi_squared_quantile(cells - 1, question.alpha) / _decimal(question.n)
+    B = chi_squared_quantile(question.cells - 1, question.alpha) / _decimal(question.n)
     t = B / ((B + 1).sqrt() + 1) * (1 + MARGIN)
     given, step, p_min = [], [], []
     for row in question.p_hat:
@@ -814,6 +816,20 @@ def polyopt_dominates(dual: Sequence[float], question: RobustStatement, pairs: s
     return BlockProof(list(dual), [float(p) for p in flat], numbers, float(E), math.log).holds(pairs)
 
 
+def merged(question: RobustStatement, width: Any) -> RobustStatement:
+    """The statement about the table with all but the ``width`` − 1 most frequent u merged."""
+    columns = list(zip(*question.p_hat, strict=True))
+    if width is None or width >= len(columns):
+        return question
+    if isinstance(width, bool) or not isinstance(width, int) or width < 2:
+        raise UnreadableError(f"the width {width!r} is no whole number >= 2")
+    weights = [math.fsum(map(float, column)) for column in columns]
+    order = sorted(range(len(columns)), key=lambda u: (-weights[u], u))
+    alone, rest = sorted(order[: width - 1]), order[width - 1 :]
+    p_hat = [[*(row[u] for u in alone), sum(row[u] for u in rest)] for row in question.p_hat]
+    return question._replace(p_hat=p_hat)
+
+
 def polyopt_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
     """The claims of a result about PolyOpt."""
     question = read_robust_statement(plain)
@@ -829,10 +845,14 @@ def polyopt_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     bound = _number(document["bound"], "bound")
     certificate = document["certificate"] or {}
     dual = _numbers((certificate.get("proof") or {}).get("dual"), "the dual vector")
-    fits = len(dual) == len(matrix) and sum(map(Fraction, dual)) <= Fraction(bound)
-    strength = "exact" if len(question.p_hat[0]) <= SMALL_BLOCK else "numeric 1e-13"
-    proven = fits and polyopt_dominates(dual, question, plain["pairs"])
-    yield Claim(f"no mechanism of the PolyOpt cone has a utility above {bound!r}", strength, proven)
+    seen = merged(question, plain["width"])
+    fits = len(dual) == len(seen.p_hat) * len(seen.p_hat[0])
+    below = sum(map(Fraction, dual)) <= Fraction(bound)
+    strength = "exact" if len(seen.p_hat[0]) <= SMALL_BLOCK else "numeric 1e-13"
+    proven = fits and below and polyopt_dominates(dual, seen, plain["pairs"])
+    table = "" if seen is question else f" for the {plain['width']} merged values of u"
+    words = f"no mechanism of the PolyOpt cone{table} has a utility above {bound!r}"
+    yield Claim(words, strength, proven)
     if document["status"] == "optimal":
         tolerance = _number(certificate.get("gap"), "the certificate's gap")
         close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
@@ -875,8 +895,7 @@ def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatem
     value. Intervals are cut where the bound is lowest.
     """
     with localcontext(Context(prec=DIGITS)):
-        cells = len(question.p_hat) * len(question.p_hat[0])
-        B = chi_squared_quantile(cells - 1, question.alpha) / _decimal(question.n)
+        B = chi_squared_quantile(question.cells - 1, question.alpha) / _decimal(question.n)
         q = [_decimal(p) for row in question.p_hat for p in row]
         columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
         return sum((_robust_column(T, q, B + 1) for T in columns), Decimal(0)) - MARGIN

@@ -40,6 +40,7 @@ class RobustPrivacy:
     def _question(self) -> checker.RobustStatement:
         F = self.uncertainty
         plain = {"p_hat": F.p_hat.tolist(), "n": F.n, "alpha": F.alpha, "epsilon": self.epsilon}
+        plain["cells"] = F.cells or F.p_hat.size
         return checker.read_robust_statement(plain)
 
     def admits(self, matrix: Array) -> bool:

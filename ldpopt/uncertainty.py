@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
@@ -183,6 +184,7 @@ class Chi2Set:
             about a secret that was never seen the data say nothing.
         n: the number of samples.
         alpha: the significance level.
+        cells: the number of cells of the χ² test, where p̂ is a merged version of a larger table.
 
     >>> F = Chi2Set([[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]], 1000, 0.05)
     >>> round(F.bound, 12)
@@ -192,6 +194,7 @@ class Chi2Set:
     p_hat: Any
     n: float
     alpha: float
+    cells: int | None = None
 
     def __post_init__(self) -> None:
         p_hat = validate.distribution("p_hat", self.p_hat, ndim=2)
@@ -229,7 +232,24 @@ class Chi2Set:
     @cached_property
     def bound(self) -> float:
         """B of (3): the quantile of χ² with (number of cells − 1) degrees of freedom, over n."""
-        return float(chi2.isf(self.alpha, self.p_hat.size - 1)) / self.n
+        return float(chi2.isf(self.alpha, (self.cells or self.p_hat.size) - 1)) / self.n
+
+    def merged(self, width: int) -> tuple[Chi2Set, NDArray[np.int64]]:
+        """Merge the rarest public values so that ``width`` are left; also the new value of each old one.
+
+        Merging contracts the χ² divergence, so that with the same B the new set contains what becomes
+        of every member of the old: a mechanism that is private for it, and sees the merged values
+        only, is private for the old one.
+
+        >>> F, groups = Chi2Set([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]], 100, 0.05).merged(2)
+        >>> F.p_hat.round(3).tolist(), groups.tolist()
+        ([[0.2, 0.2], [0.4, 0.2]], [1, 0, 1])
+        """
+        groups = merge_rare([math.fsum(column) for column in self.p_hat.T], width)
+        joined = np.zeros((self.shape[0], max(groups) + 1))
+        np.add.at(joined.T, groups, self.p_hat.T)
+        cells = self.cells or self.p_hat.size
+        return Chi2Set(joined, self.n, self.alpha, cells), np.array(groups)
 
     @cached_property
     def ball(self) -> Chi2Ball:
@@ -314,6 +334,19 @@ class Single:
         """The distribution."""
         result: Array = self.p.copy()
         return result
+
+
+def merge_rare(weights: list[float], width: int) -> list[int]:
+    """The group of each value: the ``width`` − 1 heaviest alone, in their order, then all others.
+
+    >>> merge_rare([0.2, 0.6, 0.2], 2)
+    [1, 0, 1]
+    """
+    if width >= len(weights):
+        return list(range(len(weights)))
+    heaviest = sorted(range(len(weights)), key=lambda u: (-weights[u], u))[: width - 1]
+    alone = {u: i for i, u in enumerate(sorted(heaviest))}
+    return [alone.get(u, width - 1) for u in range(len(weights))]
 
 
 def _check_secrets(name: str, table: Array) -> None:

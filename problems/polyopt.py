@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ldpopt import certify, checker, validate
 from ldpopt.blockcone import PAIRS, BlockCone
 from ldpopt.columnproblem import ColumnProblem
+from ldpopt.cones import Cone
 from ldpopt.errors import InvalidInputError
+from ldpopt.facetcone import FacetCone
 from ldpopt.forms import ColumnProgram, Form, FormSolution
 from ldpopt.mechanism import Mechanism
 from ldpopt.problem import Example
@@ -42,10 +46,12 @@ class PolyOpt(ColumnProblem):
         objective: "empirical" maximises I under p̂ (Q¹ of Theorem 12); "robust" maximises the bound L of
             Theorem 12 on min_{P∈F} I_P (its Q²): the value is a guarantee for every P ∈ F.
         calibrate: raise the level of the cone until the exact level over F meets ε.
+        facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
+        width: merge the rarest public values so that this many are left, for very wide tables.
 
     >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
-    >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.shape
-    (3, 3)
+    >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.dimension
+    9
     """
 
     kind: ClassVar[str] = "polyopt"
@@ -57,6 +63,8 @@ class PolyOpt(ColumnProblem):
     pairs: str = "distinct"
     objective: str = "empirical"
     calibrate: bool = False
+    facets: int = 0
+    width: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
@@ -68,27 +76,46 @@ class PolyOpt(ColumnProblem):
         validate.choice("objective", self.objective, ("empirical", "robust"))
         if not isinstance(self.calibrate, bool):
             raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
+        if isinstance(self.facets, bool) or not isinstance(self.facets, int) or self.facets < 0:
+            raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
+        if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
+            raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
 
     @cached_property
     def uncertainty(self) -> Chi2Set:
         """The confidence set F."""
         return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
 
+    @cached_property
+    def merged(self) -> tuple[Chi2Set, NDArray[np.int64]]:
+        """The confidence set of the merged table, and the new value of each u."""
+        return self.uncertainty.merged(self.width or self.uncertainty.shape[1])
+
     @property
-    def cone(self) -> BlockCone:
+    def cone(self) -> Cone:
         """Γ at the level ε."""
         return self.cone_at(self.epsilon)
 
-    def cone_at(self, epsilon: float) -> BlockCone:
+    def cone_at(self, epsilon: float) -> Cone:
         """Γ at another level."""
-        return BlockCone(self.uncertainty.lower_conditionals(), epsilon, self.pairs)
+        F = self.merged[0]
+        if self.facets:
+            return FacetCone(F, epsilon, self.pairs, self.facets)
+        return BlockCone(F.lower_conditionals(), epsilon, self.pairs)
 
     @property
     def sublinear(self) -> Sublinear:
         """The (least) mutual information that a column adds."""
         if self.objective == "robust":
-            return RobustInformation(self.uncertainty.ball)
-        return MutualInformation(self.uncertainty.p_hat.ravel())
+            return RobustInformation(self.merged[0].ball)
+        return MutualInformation(self.merged[0].p_hat.ravel())
+
+    def value(self, answer: Mechanism) -> float:
+        """I(X; Y) under p̂, or its guaranteed least value."""
+        F = self.uncertainty
+        robust = self.objective == "robust"
+        utility = RobustInformation(F.ball) if robust else MutualInformation(F.p_hat.ravel())
+        return float(utility(answer.matrix).sum())
 
     @property
     def inputs(self) -> Iterable[tuple[int, int]]:
@@ -103,7 +130,7 @@ class PolyOpt(ColumnProblem):
             return form, solution
         if self.calibrate:
             form, solution = self._calibrated(form, solution, run)
-        if self.calibrate or self.objective == "robust":
+        if self.calibrate or self.facets or self.objective == "robust":
             solution = _without_bound(solution)
         return form, solution
 
@@ -117,7 +144,7 @@ class PolyOpt(ColumnProblem):
             found = run(trial)
             if found.point is None:
                 break
-            if rldp_level(found.point.matrix, self.uncertainty).level <= self.epsilon:
+            if rldp_level(found.point.matrix, self.merged[0]).level <= self.epsilon:
                 low, form, solution = middle, trial, found
             else:
                 high = middle
@@ -125,8 +152,10 @@ class PolyOpt(ColumnProblem):
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """The mechanism with columns θ_v v, repaired to be robustly private in exact arithmetic."""
-        privacy = RobustPrivacy(self.uncertainty, self.epsilon)
-        return Mechanism(certify.repair(solution.point.matrix, privacy), inputs=self.inputs)
+        F, groups = self.merged
+        rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
+        spread = rows.reshape(*F.shape, -1)[:, groups]
+        return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
 
     def claim(self, answer: Mechanism) -> float:
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""
