@@ -40,12 +40,7 @@ def accepts(form: ColumnProgram) -> Literal[True] | str:
 
 
 def generate(
-    form: ColumnProgram,
-    *,
-    gap: float,
-    time_limit: float | None,
-    seed: int,
-    progress: Progress | None,
+    form: ColumnProgram, gap: float, time_limit: float | None, seed: int, progress: Progress | None
 ) -> FormSolution:
     """Generate columns until the gap is proven, the time is over, or the user interrupts."""
     search = BlockSearch(form, gap, time_limit, seed)

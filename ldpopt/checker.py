@@ -1112,7 +1112,7 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     yield Claim(f"no such mechanism has a utility above {bound!r}", "exact", proven)
     if document["status"] == "optimal":
         tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
+        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-4)
         yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
 
 

@@ -118,4 +118,4 @@ def solve_listed(rays: Array, gains: Array, *, gap: float, time_limit: float | N
 
 def proof_slack(value: float, gap: float) -> float:
     """How much the dual is raised so that the inequalities hold with room for an exact proof."""
-    return gap / 4 * max(abs(value), 1e-6)
+    return gap / 4 * max(abs(value), 1e-4)

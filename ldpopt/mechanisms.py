@@ -1,4 +1,4 @@
-"""A catalogue of known mechanisms, as matrices, and samplers where the matrix would be too wide."""
+"""The catalogue: mechanisms with a name, and samplers where the matrix would be too wide."""
 
 from __future__ import annotations
 
@@ -16,36 +16,51 @@ from ldpopt.errors import InvalidInputError
 from ldpopt.mechanism import Label, Mechanism
 from ldpopt.validate import Array
 
-MOST_OUTPUTS = 2**22
+MOST_CELLS = 2**22
 """Cells of a matrix beyond which only the sampler is offered."""
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:
-    """Generalised randomised response on k values: papers/001, (16).
+    """Generalised randomised response: the truth e^ε times as likely as each lie (papers/001, (16)).
 
-    >>> round(randomized_response(3, 1.0).epsilon(), 12)
-    1.0
+    >>> randomized_response(2, np.log(3)).matrix
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
     """
-    validate.epsilon(epsilon)
-    _size("k", k, 1)
-    return response(k, epsilon)
+    _whole("k", k, 2)
+    E = math.exp(validate.epsilon(epsilon))
+    matrix = np.ones((k, k)) + (E - 1) * np.eye(k)
+    return Mechanism(matrix / (E + k - 1))
 
 
 def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Mechanism:
-    """Secret randomised response on inputs (s, u): papers/001, Definition 5, (18).
+    """Secret randomised response on inputs (s, u), s < a1 and u < a2 (papers/001, (18)).
 
-    Other values of the reported secret are *less* likely than any value of another secret.
+    Within a secret the factor is e^2ε, across secrets e^ε.
 
-    >>> secret_randomized_response(2, 2, 1.0).matrix[0].round(3)
-    array([0.534, 0.072, 0.197, 0.197])
+    >>> secret_randomized_response(2, 1, 1.0).epsilon().__round__(12)
+    1.0
     """
-    validate.epsilon(epsilon)
-    _size("a1", a1, 2)
-    _size("a2", a2, 1)
-    cells = list(product(range(a1), range(a2)))
-    same = np.kron(np.eye(a1), np.ones((a2, a2)))
-    odds = np.where(np.eye(a1 * a2), math.exp(epsilon), np.where(same, math.exp(-epsilon), 1.0))
-    return Mechanism(odds / odds.sum(axis=1, keepdims=True), cells, cells)
+    _whole("a1", a1, 2)
+    _whole("a2", a2, 1)
+    E = math.exp(validate.epsilon(epsilon))
+    secret = np.repeat(np.arange(a1), a2)
+    matrix = np.where(secret[:, None] == secret[None, :], 1 / E, 1.0)
+    np.fill_diagonal(matrix, E)
+    labels = list(product(range(a1), range(a2)))
+    return Mechanism(matrix / matrix.sum(axis=1, keepdims=True), labels, labels)
+
+
+def binary_mechanism(chosen: np.typing.ArrayLike, epsilon: float) -> Mechanism:
+    """Answer "is x in the chosen set?" by randomised response: the best two outputs at level ε.
+
+    >>> binary_mechanism([True, False, False], np.log(3)).matrix[:, 1]
+    array([0.75, 0.25, 0.25])
+    """
+    inside = np.asarray(chosen, dtype=bool)
+    E = math.exp(validate.epsilon(epsilon))
+    yes = np.where(inside, E, 1.0) / (1 + E)
+    return Mechanism(np.stack([1 - yes, yes], axis=1))
 
 
 def independent_reporting(first: Mechanism, second: Mechanism) -> Mechanism:
@@ -124,7 +139,7 @@ class UEConditional:
         """The dense matrix, for few secrets."""
         given = _conditionals(self.p_hat)
         a1, a2 = given.shape
-        if self.outputs * a1 * a2 > MOST_OUTPUTS:
+        if self.outputs * a1 * a2 > MOST_CELLS:
             raise InvalidInputError(
                 f"UE conditional reporting has {self.outputs:.3g} outputs here: use its sampler"
             )
@@ -200,6 +215,6 @@ def _rows(matrix: Array) -> Array:
     return result
 
 
-def _size(name: str, value: int, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+def _whole(name: str, value: int, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
         raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")

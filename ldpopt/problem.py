@@ -34,6 +34,8 @@ class Problem(ABC):
     kind: ClassVar[str]
     """The slug: name in the registry and tag in JSON."""
     sense: ClassVar[Literal["maximise", "minimise"]] = "maximise"
+    bench_sizes: ClassVar[tuple[int, ...]] = ()
+    """The sizes that ``ldpopt bench`` runs unless told otherwise."""
 
     @abstractmethod
     def forms(self) -> Iterable[Form]:
@@ -62,6 +64,11 @@ class Problem(ABC):
     @abstractmethod
     def examples(cls) -> Iterable[Example]:
         """Tiny instances with known optimum."""
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Random instances of a size with their labels, for the benchmark."""
+        raise InvalidInputError(f"{cls.kind} has no random instances to benchmark")
 
     def statement(self) -> dict[str, Any] | None:
         """What is to be proven, in the checker's vocabulary; None if the checker cannot know it.

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ldpopt import validate
 from ldpopt.columnproblem import ColumnProblem
@@ -32,6 +34,7 @@ class SecretStaircase(ColumnProblem):
     """
 
     kind: ClassVar[str] = "secret-staircase"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
     prior: Any
     epsilon: float
 
@@ -57,6 +60,13 @@ class SecretStaircase(ColumnProblem):
         """The joint inputs (s, u)."""
         a1, a2 = self.prior.shape
         return product(range(a1), range(a2))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) prior on ``size`` secrets with ``size`` values each, at four levels."""
+        prior = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        for level in (0.5, 1.0, 2.0, 4.0):
+            yield f"{size}x{size} epsilon={level:g}", cls(prior, level)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ldpopt import validate
 from ldpopt.columnproblem import ColumnProblem
@@ -36,6 +38,7 @@ class Staircase(ColumnProblem):
     """
 
     kind: ClassVar[str] = "staircase"
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8, 10, 12)
     epsilon: float
     prior: Any = None
     hypotheses: Any = None
@@ -104,6 +107,13 @@ class Staircase(ColumnProblem):
         params = super().to_params()
         del params["size"]
         return params
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) prior on ``size`` inputs at four levels."""
+        prior = rng.dirichlet(np.full(size, 0.5))
+        for level in (0.5, 1.0, 2.0, 4.0):
+            yield f"k={size} epsilon={level:g}", cls(level, prior=prior)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

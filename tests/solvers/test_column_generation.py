@@ -1,0 +1,106 @@
+"""Column generation: exact pricing, proven bounds, scale."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpopt import solve, verify
+from ldpopt.cones import SecretCone
+from ldpopt.pricing import pricer
+from ldpopt.problems import SecretStaircase, Staircase
+from ldpopt.sublinear import Divergence, MutualInformation
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    st.integers(2, 8),
+    st.sampled_from(["mutual-information", "kl", "total-variation", "chi-squared"]),
+    st.floats(0.05, 4),
+    st.integers(0, 10**6),
+    st.sampled_from([1.0, 0.1]),
+)
+def test_pricing_is_exact(k, name, epsilon, seed, concentration):
+    """The best corner found and the bound agree with a list of all corners."""
+    rng = np.random.default_rng(seed)
+    p0, p1 = rng.dirichlet(np.full(k, concentration), size=2)
+    p0, p1 = np.maximum(p0, 1e-12), np.maximum(p1, 1e-12)
+    utility = MutualInformation(p0) if name == "mutual-information" else Divergence(p0, p1, name)
+    secrets = tuple(x // 2 for x in range(k)) if k > 2 else (0, 1)
+    cone = SecretCone(secrets, epsilon)
+    dual = rng.normal(size=k) * 0.2 * p0
+    for box in cone.boxes:
+        found = pricer(utility).price(box, dual, 0.0, 10**6)
+        chosen = (np.arange(2 ** len(box.free)) >> np.arange(len(box.free))[:, None]) & 1
+        corners = np.repeat(box.low[:, None], chosen.shape[1], axis=1)
+        corners[box.free] = np.where(chosen, box.high[box.free, None], box.low[box.free, None])
+        best = float((utility(corners) - dual @ corners).max())
+        scale = 1e-10 * max(1.0, float(corners.max()) ** 2)
+        assert best <= found.upper <= max(best, 0) + scale
+        if best > 0:
+            reached = float((utility(found.rays) - dual @ found.rays).max())
+            assert reached == pytest.approx(best, abs=scale)
+
+
+def test_pricing_with_a_narrow_search_still_bounds():
+    rng = np.random.default_rng(5)
+    utility = MutualInformation(rng.dirichlet(np.full(14, 0.5)))
+    cone = SecretCone(tuple(range(14)), 1.0)
+    dual = 0.1 * utility.prior * rng.uniform(0.5, 1.5, 14)
+    narrow = pricer(utility).price(cone.boxes[0], dual, 0.0, 2)
+    rays = cone.rays()
+    assert narrow.upper >= float((utility(rays) - dual @ rays).max())
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+def test_sixty_four_inputs_to_a_millionth(epsilon):
+    prior = np.random.default_rng(1).dirichlet(np.full(64, 0.5))
+    result = solve(Staircase(epsilon, prior=prior), gap=1e-6, time_limit=60)
+    assert result.solver == "column-generation"
+    assert result.gap <= 1e-6
+    assert verify(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_two_hundred_inputs_to_a_millionth(epsilon, seed):
+    prior = np.random.default_rng(seed).dirichlet(np.full(200, 0.5))
+    result = solve(Staircase(epsilon, prior=prior), gap=1e-6, time_limit=120)
+    assert result.gap <= 1e-6
+    assert verify(result)
+
+
+@pytest.mark.parametrize("k", [16, 48])
+def test_uniform_priors_and_ties(k):
+    """Interchangeable inputs: the optimum is a subset-selection mixture in closed form."""
+    sizes = np.arange(k + 1)
+    q = 1 + (np.e - 1) * sizes / k
+    closed = float(((np.e * sizes / k - q * np.log(q)) / q).max())
+    result = solve(Staircase(1.0, prior=np.full(k, 1 / k)), "column-generation", gap=1e-7)
+    assert result.value <= closed <= result.bound
+    assert result.gap <= 1e-7
+    assert verify(result)
+
+
+def test_zeros_in_the_prior():
+    prior = np.array([0.5, 0.3, 0.2, 0.0, 0.0, 0.0])
+    listed = solve(Staircase(1.0, prior=prior), "enumerate")
+    generated = solve(Staircase(1.0, prior=prior), "column-generation")
+    assert generated.value == pytest.approx(listed.value, abs=1e-10)
+    assert verify(generated)
+
+
+def test_a_joint_prior_of_thirty_six_inputs():
+    prior = np.random.default_rng(2).dirichlet(np.ones(36)).reshape(6, 6)
+    result = solve(SecretStaircase(prior, 1.0), gap=1e-4, time_limit=60)
+    assert result.gap <= 1e-4
+    assert verify(result)
+
+
+@pytest.mark.parametrize("utility", ["kl", "total-variation", "chi-squared"])
+def test_divergences_of_forty_inputs(utility):
+    pair = np.random.default_rng(4).dirichlet(np.ones(40), size=2)
+    result = solve(Staircase(1.0, hypotheses=pair, utility=utility), gap=1e-8, time_limit=60)
+    assert result.gap <= 1e-8
+    assert verify(result)
