@@ -57,7 +57,9 @@ class BlockCone:
         validate.epsilon(self.epsilon)
         validate.choice("pairs", self.pairs, PAIRS)
         if len(self.p_min) < 2:
-            raise InvalidInputError("at least two secrets are needed: with one there is nothing to protect")
+            raise InvalidInputError(
+                "at least two secrets are needed: with one there is nothing to protect"
+            )
         if (self.p_min.sum(axis=1) >= 1).any():
             raise InvalidInputError("the lower bounds of a conditional distribution sum to 1 or more")
 
@@ -69,7 +71,7 @@ class BlockCone:
     @property
     def dimension(self) -> int:
         """The number of inputs (s, u)."""
-        return self.p_min.size
+        return int(self.p_min.size)
 
     @cached_property
     def ratios(self) -> tuple[Array, ...]:
@@ -115,13 +117,19 @@ class BlockCone:
         return block_vertices(self.p_min[s], low, high)
 
     def size(self) -> int:
-        """How many generators there are, roughly where they are too many to be listed."""
-        if self.dimension > 16:
-            return 2**self.dimension
-        return sum(
-            math.prod(self.vertices(s, lo, hi).shape[1] for s, (lo, hi) in enumerate(zip(*p, strict=True)))
-            for p in self.products()
-        )
+        """How many generators there are; for more than 12 inputs roughly."""
+        a1, a2 = self.shape
+        if a2 > 12:
+            return 1 << self.dimension
+        products = [self.product(None)] if self.dimension > 12 else list(self.products())
+        listed = sum(math.prod(self._block_sizes(product)) for product in products)
+        if self.dimension > 12 and self.pairs == "distinct":
+            listed *= 1 + sum(len(self.breakpoints(s)) for s in range(a1))
+        return listed
+
+    def _block_sizes(self, product: Product) -> list[int]:
+        pairs = enumerate(zip(*product, strict=True))
+        return [self.vertices(s, low, high).shape[1] for s, (low, high) in pairs]
 
     def rays(self) -> Array:
         """All generators, each once."""

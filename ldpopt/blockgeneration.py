@@ -22,7 +22,6 @@ from ldpopt.status import Status
 from ldpopt.sublinear import MutualInformation
 from ldpopt.validate import Array
 
-
 MOST_FOUND = 200
 MOST_VALUES = 12
 """Public values up to which the 2^a2 subsets of a block are listed."""
@@ -58,7 +57,8 @@ class BlockSearch:
     """The state of one run: the columns so far, the best proven dual, the smoothing."""
 
     def __init__(self, form: ColumnProgram, gap: float, time_limit: float | None, seed: int) -> None:
-        assert isinstance(form.cone, BlockCone) and isinstance(form.utility, MutualInformation)
+        assert isinstance(form.cone, BlockCone)
+        assert isinstance(form.utility, MutualInformation)
         self.form, self.gap = form, gap
         self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         self.pricer = BlockPricer(form.cone, form.utility.prior)

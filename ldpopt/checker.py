@@ -551,31 +551,31 @@ def _pair_private(
     −(ν + A²/ρ²) − E (ν' + A'²/ρ'²) with ρ = 1 + x k, ρ' = 1 + (1−x) k'. This is concave in x, and its
     maximum is explicit. It is convex in the levels, so that some levels prove what is true.
     """
-    k, l = F.step[s], F.step[z]
+    k, m = F.step[s], F.step[z]
     negative = [-e for e in mine]
     low, high = Decimal(0), Decimal(1)
     for _ in range(60):
         x = (low + high) / 2
         _, v, A = _least(negative, F.given[s], (1 + x * k) ** 2)
-        _, w, C = _least(theirs, F.given[z], (1 + (1 - x) * l) ** 2)
-        slope = A * A * k / (1 + x * k) ** 3 - E * C * C * l / (1 + (1 - x) * l) ** 3
+        _, w, C = _least(theirs, F.given[z], (1 + (1 - x) * m) ** 2)
+        slope = A * A * k / (1 + x * k) ** 3 - E * C * C * m / (1 + (1 - x) * m) ** 3
         low, high = (x, high) if slope > 0 else (low, x)
-        best = _best_share(A * A * k, E * C * C * l, k, l)
-        worst = -v - A * A / (1 + best * k) ** 2 - E * (w + C * C / (1 + (1 - best) * l) ** 2)
+        best = _best_share(A * A * k, E * C * C * m, k, m)
+        worst = -v - A * A / (1 + best * k) ** 2 - E * (w + C * C / (1 + (1 - best) * m) ** 2)
         if worst <= -MARGIN * max(mine):
             return True
     return False
 
 
-def _best_share(gain: Decimal, loss: Decimal, k: Decimal, l: Decimal) -> Decimal:
-    """The x ∈ [0, 1] where gain/(1 + x k)³ = loss/(1 + (1−x) l)³."""
+def _best_share(gain: Decimal, loss: Decimal, k: Decimal, m: Decimal) -> Decimal:
+    """The x ∈ [0, 1] where gain/(1 + x k)³ = loss/(1 + (1−x) m)³."""
     if gain == 0 or loss == 0:
         return Decimal(0) if gain == 0 else Decimal(1)
     ratio = ((loss / gain).ln() / 3).exp()
-    return min(max((1 + l - ratio) / (l + ratio * k), Decimal(0)), Decimal(1))
+    return min(max((1 + m - ratio) / (m + ratio * k), Decimal(0)), Decimal(1))
 
 
-# ---------------------------------------------------------------- the bound of PolyOpt (papers/001, Section V)
+# ---------------------------------------------------------------- the bound of PolyOpt
 
 SMALL_BLOCK = 4
 """Blocks of up to so many values are proven in exact arithmetic, wider ones in floats."""
@@ -591,7 +591,9 @@ class BlockProof:
     K_{s*}(1, E ρ2) × Π K_s(ρ1, E); it is split where that does not prove it.
     """
 
-    def __init__(self, beta: list[Any], prior: list[Any], p_min: list[list[Any]], E: Any, log: Any) -> None:
+    def __init__(
+        self, beta: list[Any], prior: list[Any], p_min: list[list[Any]], E: Any, log: Any
+    ) -> None:
         a2 = len(p_min[0])
         self.beta = [beta[i : i + a2] for i in range(0, len(beta), a2)]
         self.prior = [prior[i : i + a2] for i in range(0, len(prior), a2)]
@@ -630,9 +632,7 @@ class BlockProof:
         return self._points[s, rho]
 
     def _blocks(self, s: int, low: Any, high: Any) -> list[tuple[Any, Any]]:
-        return [
-            (self.one, self.E * high) if z == s else (low, self.E) for z in range(len(self.p_min))
-        ]
+        return [(self.one, self.E * high) if z == s else (low, self.E) for z in range(len(self.p_min))]
 
     def _breakpoints(self, s: int) -> list[Any]:
         """ρ where a block changes its type: hi/lo = (1 − p_Z)/p_{Z^c} for some subset Z."""
@@ -677,7 +677,11 @@ class BlockProof:
         if relaxed:
             return False
         near = [
-            [(q, f, top - v) for (q, f), v in zip(table, column, strict=True) if top - v <= excess + self._margin()]
+            [
+                (q, f, top - v)
+                for (q, f), v in zip(table, column, strict=True)
+                if top - v <= excess + self._margin()
+            ]
             for table, column, top in zip(tables, values, tops, strict=True)
         ]
         return self._none_positive(near, excess)
@@ -826,7 +830,9 @@ def merged(question: RobustStatement, width: Any) -> RobustStatement:
     weights = [math.fsum(map(float, column)) for column in columns]
     order = sorted(range(len(columns)), key=lambda u: (-weights[u], u))
     alone, rest = sorted(order[: width - 1]), order[width - 1 :]
-    p_hat = [[*(row[u] for u in alone), sum(row[u] for u in rest)] for row in question.p_hat]
+    p_hat = [
+        [*(row[u] for u in alone), sum((row[u] for u in rest), Fraction(0))] for row in question.p_hat
+    ]
     return question._replace(p_hat=p_hat)
 
 
@@ -912,9 +918,7 @@ def _robust_column(T: list[Decimal], q: list[Decimal], r: Decimal) -> Decimal:
     own = [_xlogx(t) for t in T]
     cuts = [low + (high - low) * i / PIECES for i in range(PIECES + 1)]
     ends = [_least([o - cut * t for o, t in zip(own, T, strict=True)], q, r)[0] for cut in cuts]
-    return min(
-        _chord_least(cuts[i], cuts[i + 1], ends[i], ends[i + 1]) for i in range(PIECES)
-    )
+    return min(_chord_least(cuts[i], cuts[i + 1], ends[i], ends[i + 1]) for i in range(PIECES))
 
 
 def _chord_least(a: Decimal, b: Decimal, at_a: Decimal, at_b: Decimal) -> Decimal:
@@ -926,7 +930,7 @@ def _chord_least(a: Decimal, b: Decimal, at_a: Decimal, at_b: Decimal) -> Decima
     return (best - 1).exp() + at_a + slope * (best - a)
 
 
-# ---------------------------------------------------------------- reporting protocols (papers/001, Sections VI, VII)
+# ---------------------------------------------------------------- reporting protocols
 
 
 def reporting_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
@@ -971,7 +975,9 @@ def protocol_bounded(question: RobustStatement, protocol: str, bound: float) -> 
             continue
         if size < 1e-12:
             return False
-        widths = [(high - low) / (full[1] - full[0]) for (low, high), full in zip(box, ranges, strict=True)]
+        widths = [
+            (high - low) / (full[1] - full[0]) for (low, high), full in zip(box, ranges, strict=True)
+        ]
         side = widths.index(max(widths))
         low, high = box[side]
         for half in ((low, (low + high) / 2), ((low + high) / 2, high)):
@@ -1003,7 +1009,11 @@ class Protocols:
 
     def upper(self, protocol: str) -> Callable[[list[float], list[float]], float]:
         """The utility with each level at its best between two ends."""
-        known = {"independent-reporting": self._ir, "grr-conditional": self._grr, "ue-conditional": self._ue}
+        known = {
+            "independent-reporting": self._ir,
+            "grr-conditional": self._grr,
+            "ue-conditional": self._ue,
+        }
         return known[protocol]
 
     def _ir(self, least: list[float], most: list[float]) -> float:

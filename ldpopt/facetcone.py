@@ -56,13 +56,15 @@ class FacetCone:
 
     def inequalities(self) -> Array:
         """T ≥ 0, and E V'·T_s' ≥ V·T_s for all vertices and the constrained pairs of secrets."""
-        a1, a2 = self.uncertainty.shape
+        a1 = self.uncertainty.shape[0]
         E = math.exp(self.epsilon)
         rows = [np.eye(self.dimension)]
         for s in range(a1):
             for t in range(a1):
                 if s != t or self.pairs == "all":
-                    rows += [self._row(s, V, t, E * W) for V in self.polytopes[s] for W in self.polytopes[t]]
+                    rows += [
+                        self._row(s, V, t, E * W) for V in self.polytopes[s] for W in self.polytopes[t]
+                    ]
         stacked = np.vstack(rows)
         result: Array = stacked[np.abs(stacked).max(axis=1) > 0]
         return result
@@ -111,7 +113,9 @@ def outer_vertices(ball: Chi2Ball, facets: int) -> Array:
     rows = [[1.0, *(-np.ones(k))]]
     rows += [[-low, *unit] for low, unit in zip(ball.lower(), np.eye(k), strict=True)]
     rows += [[ball.maximum(c)[0], *(-c)] for c in islice(directions(k), facets)]
-    matrix = cdd.matrix_from_array([[float(x) for x in row] for row in rows], rep_type=cdd.RepType.INEQUALITY)
+    matrix = cdd.matrix_from_array(
+        [[float(x) for x in row] for row in rows], rep_type=cdd.RepType.INEQUALITY
+    )
     matrix.lin_set = {0}
     generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
     result: Array = generators[:, 1:]

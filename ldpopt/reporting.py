@@ -11,7 +11,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from scipy.special import entr
@@ -47,6 +47,7 @@ class Reporting(Problem):
             at the same level.
     """
 
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
     epsilon: float
     p_hat: Any = None
     n: float | None = None
@@ -66,6 +67,13 @@ class Reporting(Problem):
     def uncertainty(self) -> Chi2Set:
         """The confidence set F."""
         return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) table of ``size`` secrets and values, n = 1000, at two levels."""
+        p_hat = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        for level in (1.0, 4.0):
+            yield f"{size}x{size} epsilon={level:g}", cls(level, p_hat, 1000)
 
     @property
     @abstractmethod
@@ -168,5 +176,3 @@ def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechani
     solution = solve_listed(rays, gains, gap=1e-9, time_limit=None)
     matrix = solution.point.matrix
     return cast(float, solution.value), Mechanism(matrix / matrix.sum(axis=1, keepdims=True))
-
-

@@ -67,9 +67,7 @@ def solve(
         time_limit = validate.positive_number("time_limit", time_limit)
     start = time.perf_counter()
     form, chosen, attempts = _choose(problem, solver)
-    run = partial(
-        chosen.run, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options
-    )
+    run = partial(chosen.run, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options)
     form, solution = problem.approach(form, run)
     found = _certified(problem, form, solution, gap)
     return Result(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,6 +55,7 @@ class PolyOpt(ColumnProblem):
     """
 
     kind: ClassVar[str] = "polyopt"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
     epsilon: float
     p_hat: Any = None
     n: float | None = None
@@ -166,6 +167,13 @@ class PolyOpt(ColumnProblem):
         if self.objective == "robust":
             return certify.value_below(checker.robust_information(rows, question))
         return certify.value_below(checker.empirical_information(rows, question))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) table of ``size`` secrets and values, n = 1000, at ε = 1, both pair rules."""
+        p_hat = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        for pairs in PAIRS:
+            yield f"{size}x{size} epsilon=1 pairs={pairs}", cls(1.0, p_hat, 1000, pairs=pairs)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

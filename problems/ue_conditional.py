@@ -96,8 +96,9 @@ class UEConditional(GRRConditional):
         outputs = [full.outputs[i] for i in used]
         return Mechanism(full.matrix[:, used], full.inputs, outputs)
 
-
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """A 2 × 2 table; the values of the two solvers agree."""
-        return []
+        """Known optima of a 3 × 3 table; every secret is reported, and the budget goes to u."""
+        table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+        yield Example(cls(0.5, table, 1000), 0.164444363189, 1e-8)
+        yield Example(cls(1.0, table, 1000), 0.337101347144, 1e-8)

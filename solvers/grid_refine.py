@@ -48,7 +48,9 @@ class GridRefine(Solver):
         spent = len(points)
         for _ in range(ROUNDS):
             best = points[np.argsort(-values, kind="stable")[:BEST]]
-            fine = [_grid(np.maximum(p - step, form.low), np.minimum(p + step, form.high), 5) for p in best]
+            fine = [
+                _grid(np.maximum(p - step, form.low), np.minimum(p + step, form.high), 5) for p in best
+            ]
             points = np.vstack([best, *fine])
             values = form.objective(points)
             spent += len(points)
