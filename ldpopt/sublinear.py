@@ -94,17 +94,16 @@ class RobustInformation:
 
     def __call__(self, columns: Array) -> Array:
         """The value of every column."""
-        return np.array([self._value(T) for T in columns.T])
-
-    def _value(self, T: Array) -> float:
-        low, high = self.ball.minimum(T)[0], self.ball.maximum(T)[0]
-        if not low < high:
-            return 0.0
-        cuts = 1 + np.log(np.geomspace(max(low, 1e-12 * high), high, self.pieces + 1))
-        own = xlogy(T, T)
-        ends = np.array([self.ball.minimum(own - cut * T)[0] for cut in cuts])
-        slopes = np.diff(ends) / np.diff(cuts)
+        low, high = self.ball.minima(columns), -self.ball.minima(-columns)
+        flat = ~(low < high)
+        low, high = np.where(flat, 1.0, np.maximum(low, 1e-12 * high)), np.where(flat, 2.0, high)
+        shares = np.linspace(0, 1, self.pieces + 1)[:, None]
+        cuts = 1 + np.log(low) + shares * np.log(high / low)
+        own = xlogy(columns, columns)
+        ends = np.array([self.ball.minima(own - cut * columns) for cut in cuts])
+        slopes = np.diff(ends, axis=0) / np.diff(cuts, axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
             stationary = np.where(slopes < 0, 1 + np.log(-slopes), -np.inf)
         best = np.clip(stationary, cuts[:-1], cuts[1:])
-        return float((np.exp(best - 1) + ends[:-1] + slopes * (best - cuts[:-1])).min())
+        least = (np.exp(best - 1) + ends[:-1] + slopes * (best - cuts[:-1])).min(axis=0)
+        return np.where(flat, 0.0, least)

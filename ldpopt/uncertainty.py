@@ -82,19 +82,19 @@ class Chi2Ball:
         c = validate.array("linear function", c, 1)
         q, r = self.center, self.bound + 1
         used = q > 0
-        top, free = float(c[used].max()), int(np.argmax(np.where(used, -np.inf, c)))
-        ceiling = -math.inf if used.all() else float(c[free])
-        spread = top - float(c[used].min())
-        if self.bound == 0 or (spread == 0 and ceiling <= top):
+        free = int(np.argmax(np.where(used, -np.inf, c)))
+        drops = c[used].max() - c[used]  # measured from the top: ν − c without cancellation
+        rise = -math.inf if used.all() else float(c[free] - c[used].max())
+        if self.bound == 0 or (drops.max() == 0 and rise <= 0):
             return float(c @ q), q.copy()
-        if ceiling > top and _tension(q, c, used, ceiling) <= r:
-            level = ceiling
+        if rise > 0 and _tension(q[used], drops + rise) <= r:
+            height = rise
         else:
-            level = _level(q, c, used, top, spread, r, max(ceiling, top))
+            height = max(_height(q[used], drops, r), rise)
         R = np.zeros_like(q)
-        gaps = np.sqrt(level - c[used])
+        gaps = np.sqrt(drops + height)
         R[used] = q[used] / gaps * (q[used] @ gaps) / r
-        if ceiling >= level:
+        if rise >= height:
             R[free] = max(0.0, 1 - R.sum())
         R /= R.sum()
         return float(c @ R), R
@@ -103,6 +103,32 @@ class Chi2Ball:
         """min c·R over the ball, and the R that attains it."""
         value, R = self.maximum(-validate.array("linear function", c, 1))
         return -value, R
+
+    def minima(self, columns: Array) -> Array:
+        """min c·R over the ball for every column c of a matrix, from below up to rounding.
+
+        By Cauchy–Schwarz c·R ≥ ν + (Σ_u q_u √(c_u − ν))²/(B+1) for every ν ≤ min c; the best ν is where
+        the tension is B + 1.
+
+        >>> ball = Chi2Ball([0.5, 0.3, 0.2], 0.2)
+        >>> c = np.array([1.0, 2.0, 4.0])
+        >>> bool(np.isclose(ball.minima(c[:, None])[0], ball.minimum(c)[0]))
+        True
+        """
+        q, r = self.center, self.bound + 1
+        bottom = columns.min(axis=0)
+        spread = columns.max(axis=0) - bottom
+        gaps = (columns - bottom) / np.where(spread > 0, spread, 1.0)
+        low, high = np.full(len(bottom), -60.0), np.full(len(bottom), 60.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            roots = np.sqrt(gaps + np.exp(middle))
+            tight = (q @ roots) * (q @ (1 / roots)) > r
+            low, high = np.where(tight, middle, low), np.where(tight, high, middle)
+        drop = np.exp(high)
+        below = -drop + (q @ np.sqrt(gaps + drop)) ** 2 / r
+        result: Array = bottom + spread * np.maximum(below, (q @ np.sqrt(gaps)) ** 2 / r)
+        return result
 
     def l1_bound(self) -> float:
         """An upper bound of ‖R − q‖₁: Proposition 10 as printed, (43) or √B. d_s of (65)."""
@@ -150,24 +176,25 @@ class Chi2Ball:
         return result
 
 
-def _tension(q: Array, c: Array, used: Any, level: float) -> float:
-    """Σ q²/R for R ∝ q/√(level − c): falls from ∞ to 1 as the level rises."""
-    gaps = np.sqrt(level - c[used])
-    return float((q[used] @ gaps) * (q[used] @ (1 / gaps)))
+def _tension(q: Array, gaps: Array) -> float:
+    """Σ q²/R for R ∝ q/√gaps, gaps = ν − c: falls from ∞ to 1 as the level ν rises."""
+    roots = np.sqrt(gaps)
+    return float((q @ roots) * (q @ (1 / roots)))
 
 
-def _level(q: Array, c: Array, used: Any, top: float, spread: float, r: float, floor: float) -> float:
-    """The level ν > top at which the tension is r; the search runs over log((ν − top)/spread)."""
+def _height(q: Array, drops: Array, r: float) -> float:
+    """How far above max c the level is at which the tension is r; sought on a logarithmic scale."""
+    spread = float(drops.max())
 
     def excess(t: float) -> float:
-        return _tension(q, c - top, used, spread * math.exp(t)) - r
+        return _tension(q, drops + spread * math.exp(t)) - r
 
     low, high = -60.0, 60.0
     if excess(low) <= 0:
-        return max(floor, top + spread * math.exp(low))
+        return spread * math.exp(low)
     if excess(high) >= 0:
-        return top + spread * math.exp(high)
-    return float(max(floor, top + spread * math.exp(brentq(excess, low, high, xtol=1e-13))))
+        return spread * math.exp(high)
+    return spread * math.exp(float(brentq(excess, low, high, xtol=1e-13)))
 
 
 def _l1(B: float, mass: Any) -> Any:
