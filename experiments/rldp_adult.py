@@ -29,7 +29,7 @@ def measure(table: str, source: str, epsilon: float) -> Row:
     data = _table(table)
     p_hat = data.distribution()
     if source == "synthetic":
-        _, p_hat = rldpstudy.drawn_table(*p_hat.shape, data.n, 0)
+        _, p_hat = rldpstudy.drawn_table(p_hat.shape[0], p_hat.shape[1], data.n, 0)
     shape = f"{p_hat.shape[0]} × {p_hat.shape[1]}"
     return {"shape": shape, **rldpstudy.utilities(p_hat, data.n, 0.05, epsilon, time_limit=120.0)}
 

@@ -17,7 +17,11 @@ from ldpopt.solving import solve
 from ldpopt.sublinear import MutualInformation
 from ldpopt.sweep import Experiment, Point, Row
 
-KINDS = {"ir": IndependentReporting, "grr_cr": GRRConditional, "ue_cr": UEConditional}
+KINDS: dict[str, type[Any]] = {
+    "ir": IndependentReporting,
+    "grr_cr": GRRConditional,
+    "ue_cr": UEConditional,
+}
 NAMES = {name: rldpstudy.STYLES[name] for name in ("polyopt", "ir", "grr_cr", "ue_cr")}
 
 

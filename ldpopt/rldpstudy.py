@@ -124,6 +124,8 @@ def draw_curves(
     for spare in range(len(panels), lines * columns):
         grid[spare // columns, spare % columns].axis("off")
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize=9)
+    figure.legend(
+        handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * columns), fontsize=9
+    )
     figure.savefig(path, dpi=120)
     return [path]

@@ -89,9 +89,7 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
     high = np.zeros((a1, outputs))
     low = np.zeros((a1, outputs))
     for s, ball in enumerate(F.conditionals):
-        for y in range(outputs):
-            high[s, y] = ball.maximum(columns[s, :, y])[0]
-            low[s, y] = ball.minimum(columns[s, :, y])[0]
+        high[s], low[s] = -ball.minima(-columns[s]), ball.minima(columns[s])
     product_level = _worst(high, low)[0]
     level, y, s, other, share = -math.inf, 0, 0, 1, 0.0
     for bound, *place in _ranked(high, low):

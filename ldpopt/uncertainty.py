@@ -105,10 +105,7 @@ class Chi2Ball:
         return -value, R
 
     def minima(self, columns: Array) -> Array:
-        """min c·R over the ball for every column c of a matrix, from below up to rounding.
-
-        By Cauchy–Schwarz c·R ≥ ν + (Σ_u q_u √(c_u − ν))²/(B+1) for every ν ≤ min c; the best ν is where
-        the tension is B + 1.
+        """min c·R over the ball for every column c of a matrix.
 
         >>> ball = Chi2Ball([0.5, 0.3, 0.2], 0.2)
         >>> c = np.array([1.0, 2.0, 4.0])
@@ -125,9 +122,10 @@ class Chi2Ball:
             roots = np.sqrt(gaps + np.exp(middle))
             tight = (q @ roots) * (q @ (1 / roots)) > r
             low, high = np.where(tight, middle, low), np.where(tight, high, middle)
-        drop = np.exp(high)
-        below = -drop + (q @ np.sqrt(gaps + drop)) ** 2 / r
-        result: Array = bottom + spread * np.maximum(below, (q @ np.sqrt(gaps)) ** 2 / r)
+        roots = np.sqrt(gaps + np.exp(high))
+        # R ∝ q/roots; the mass that is left goes where the gap is zero
+        R = q[:, None] / roots * (q @ roots) / r
+        result: Array = bottom + spread * (gaps * R).sum(axis=0)
         return result
 
     def l1_bound(self) -> float:

@@ -57,7 +57,7 @@ def test_explicit_vertices_and_cddlib_agree(shape, pairs):
     assert solve(problem, "enumerate").value == pytest.approx(solve(problem, "cdd").value, abs=1e-9)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(6))
 def test_order_of_the_optima(seed):
     """PolyOpt ≥ the best for all distributions ≥ SRR, and that ≥ GRR's bound; all levels are kept."""
     check_order(seed)
@@ -66,7 +66,7 @@ def test_order_of_the_optima(seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(4))
 def test_order_of_the_optima_of_two_hundred(block):
-    for seed in range(10 + 50 * block, 60 + 50 * block):
+    for seed in range(6 + 50 * block, 56 + 50 * block):
         check_order(seed)
 
 
@@ -120,8 +120,8 @@ def known_distribution_optimum(p, epsilon):
 
 
 def test_calibration_gains_and_stays_private():
-    plain = solve(PolyOpt(1.0, TABLE, 1000), "cdd")
-    result = solve(PolyOpt(1.0, TABLE, 1000, calibrate=True), "cdd")
+    plain = solve(PolyOpt(1.0, TABLE, 1000, pairs="all"), "enumerate")
+    result = solve(PolyOpt(1.0, TABLE, 1000, pairs="all", calibrate=True), "enumerate")
     level = rldp_level(result.mechanism, result.problem.uncertainty).level
     assert result.value > plain.value * 1.02
     assert 0.999 < level <= 1.0
@@ -144,10 +144,10 @@ def test_robust_information_against_brute_force():
     F, rng = Chi2Set([[0.3, 0.2], [0.1, 0.4]], 50, 0.05), np.random.default_rng(1)
     columns = rng.random((4, 5))
     found = RobustInformation(F.ball, pieces=256)(columns)
-    samples = np.array([F.ball.sample(rng) for _ in range(4000)])
+    samples = np.array([F.ball.sample(rng) for _ in range(1500)])
     sampled = np.min([MutualInformation(p)(columns) for p in samples], axis=0)
     assert (found <= sampled + 1e-12).all()
-    edges = [F.ball.minimum(rng.normal(size=4))[1] for _ in range(4000)]
+    edges = [F.ball.minimum(rng.normal(size=4))[1] for _ in range(1500)]
     close = np.min([MutualInformation(p)(columns) for p in edges], axis=0)
     assert np.abs(found - close).max() < 2e-3
 
