@@ -13,6 +13,7 @@ below 10^-22; every comparison demands a margin of 10^-20.
 
 from __future__ import annotations
 
+import importlib
 import json
 import math
 import sys
@@ -120,9 +121,20 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 """How the parameters of each kind become a statement."""
 
 
+SECTIONS: dict[str, str] = {}
+"""Kinds whose forms are decided in a file of their own: standard library and this module only."""
+
+
+def knows(kind: Any) -> bool:
+    """Whether the checker can read the statement of this kind off its parameters."""
+    if kind in SECTIONS and kind not in KINDS:
+        importlib.import_module(SECTIONS[kind])  # adds its lines to KINDS and FORMS
+    return kind in KINDS
+
+
 def statement(kind: str, params: dict[str, Any]) -> dict[str, Any]:
     """What a result of this kind with these parameters claims to answer, as plain data."""
-    if kind not in KINDS:
+    if not knows(kind):
         raise UnreadableError(f"the checker does not know the problem kind {kind!r}")
     try:
         return KINDS[kind](params)
@@ -1160,4 +1172,5 @@ def main(path: str) -> int:
 
 
 if __name__ == "__main__":
+    sys.modules["ldpopt.checker"] = sys.modules["__main__"]
     sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else 2)

@@ -229,10 +229,11 @@ class DivergencePricer:
         middles = np.exp((roots[1:] + roots[:-1]) / 2)
         preferred = self._excess(middles[None, :], dual[:, None]) > 0
         rays = np.unique(np.where(preferred, high[:, None], low[:, None]), axis=1)
-        value = self._utility(rays) - dual @ rays
+        gain = self._utility(rays)
+        value = gain - dual @ rays
         order = np.argsort(-value, kind="stable")
-        best = rays[:, order[0]]
-        upper = float(value[order[0]]) + ROUNDING * float((np.abs(dual) + 1) @ best)
+        terms = np.abs(gain) + (np.abs(dual) + 1) @ rays
+        upper = float(value[order[0]]) + ROUNDING * float(terms.max())
         return Priced(rays[:, order[:width]], upper, rays.shape[1])
 
     def _excess(self, r: Array, dual: Array) -> Array:

@@ -17,6 +17,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
+        "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
         "bracket": "ldpopt.solvers.bracket:Bracket",
         "grid-refine": "ldpopt.solvers.grid_refine:GridRefine",
     },
