@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from ldpopt import checker
 from ldpopt.cones import Privacy
 from ldpopt.errors import SolverError
 from ldpopt.validate import Array
@@ -31,6 +32,18 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
         candidate = _round_rows(mixed)
         if privacy.admits(candidate):
             return candidate
+        touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
+def repair_circulant(row: Array, epsilon: float) -> Array:
+    """The same for a circulant mechanism, given by its first row: it stays exactly circulant."""
+    k = len(row)
+    touch = GRID * k / math.expm1(epsilon)
+    while touch < 1e-3:
+        first = _round_rows((1 - touch) * row[None] / row.sum() + touch / k)[0]
+        if checker.is_private(first[:, None].tolist(), range(k), epsilon):
+            return np.array([np.roll(first, x) for x in range(k)])
         touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")
 
@@ -60,3 +73,9 @@ def value_below(utility: Decimal) -> float:
     """A utility, rounded down to a float."""
     nearest = float(utility)
     return nearest if Fraction(nearest) <= Fraction(utility) else math.nextafter(nearest, -math.inf)
+
+
+def value_above(value: Decimal | Fraction) -> float:
+    """A cost, rounded up to a float."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= Fraction(value) else math.nextafter(nearest, math.inf)

@@ -121,7 +121,13 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 """How the parameters of each kind become a statement."""
 
 
-SECTIONS: dict[str, str] = {}
+SECTIONS: dict[str, str] = {
+    "circulant-fidelity": "ldpopt.fidelitychecker",
+    "square-fidelity": "ldpopt.fidelitychecker",
+    "broad-fidelity": "ldpopt.fidelitychecker",
+    "fidelity": "ldpopt.fidelitychecker",
+    "minimax-fidelity": "ldpopt.fidelitychecker",
+}
 """Kinds whose forms are decided in a file of their own: standard library and this module only."""
 
 

@@ -139,7 +139,9 @@ def knapsack(
         if not live.any():
             break
         A, q = A[live], q[live]
-    return _traced(chosen, near, kept, picks), max(upper, best) + grain * len(gain), nodes
+    most = start.q + weight.sum()
+    error = ROUNDING * float(1 + abs(start.A) + np.abs(gain).sum() + most * np.log(most))
+    return _traced(chosen, near, kept, picks), max(upper, best) + grain * len(gain) + error, nodes
 
 
 def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Array, Mask, Indices]:

@@ -13,6 +13,11 @@ PROBLEMS: Registry[type[Problem]] = Registry(
     {
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
+        "circulant-fidelity": "ldpopt.problems.circulant_fidelity:CirculantFidelity",
+        "square-fidelity": "ldpopt.problems.square_fidelity:SquareFidelity",
+        "broad-fidelity": "ldpopt.problems.broad_fidelity:BroadFidelity",
+        "fidelity": "ldpopt.problems.fidelity:Fidelity",
+        "minimax-fidelity": "ldpopt.problems.minimax_fidelity:MinimaxFidelity",
         "polyopt": "ldpopt.problems.polyopt:PolyOpt",
         "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
         "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
