@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy.special import entr
 
-from ldpopt import certify, checker, validate
+from ldpopt import certify, robustchecker, validate
 from ldpopt.columnlp import solve_listed
 from ldpopt.cones import staircase_cone
 from ldpopt.forms import Form, FormSolution, ScalarSearch
@@ -119,8 +119,8 @@ class Reporting(Problem):
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""
         plain = self.statement()
         assert plain is not None
-        question = checker.read_robust_statement(plain)
-        return certify.value_below(checker.empirical_information(answer.matrix.tolist(), question))
+        question = robustchecker.read_robust_statement(plain)
+        return certify.value_below(robustchecker.empirical_information(answer.matrix.tolist(), question))
 
     @cached_property
     def radii(self) -> Array:

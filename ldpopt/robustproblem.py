@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ldpopt import checker
+from ldpopt import robustchecker
 from ldpopt.errors import InvalidInputError
 from ldpopt.uncertainty import Chi2Set
 from ldpopt.validate import Array
@@ -37,12 +37,12 @@ class RobustPrivacy:
     epsilon: float
 
     @cached_property
-    def _question(self) -> checker.RobustStatement:
+    def _question(self) -> robustchecker.RobustStatement:
         F = self.uncertainty
         plain = {"p_hat": F.p_hat.tolist(), "n": F.n, "alpha": F.alpha, "epsilon": self.epsilon}
         plain["cells"] = F.cells or F.p_hat.size
-        return checker.read_robust_statement(plain)
+        return robustchecker.read_robust_statement(plain)
 
     def admits(self, matrix: Array) -> bool:
         """Whether the mechanism is private against every P ∈ F, in exact arithmetic."""
-        return checker.is_robustly_private(matrix.tolist(), self._question)
+        return robustchecker.is_robustly_private(matrix.tolist(), self._question)

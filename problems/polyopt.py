@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt import certify, checker, validate
+from ldpopt import certify, robustchecker, validate
 from ldpopt.blockcone import PAIRS, BlockCone
 from ldpopt.columnproblem import ColumnProblem
 from ldpopt.cones import Cone
@@ -162,11 +162,11 @@ class PolyOpt(ColumnProblem):
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""
         plain = self.statement()
         assert plain is not None
-        question = checker.read_robust_statement(plain)
+        question = robustchecker.read_robust_statement(plain)
         rows = answer.matrix.tolist()
         if self.objective == "robust":
-            return certify.value_below(checker.robust_information(rows, question))
-        return certify.value_below(checker.empirical_information(rows, question))
+            return certify.value_below(robustchecker.robust_information(rows, question))
+        return certify.value_below(robustchecker.empirical_information(rows, question))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

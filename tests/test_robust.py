@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpopt import Mechanism, checker
+from ldpopt import Mechanism, robustchecker
 from ldpopt.errors import InvalidInputError
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.robust import rldp_level
@@ -78,7 +78,7 @@ def test_the_checkers_quantile():
     from scipy.stats import chi2
 
     for degrees, alpha in [(1, 0.05), (2, 0.5), (8, 0.05), (15, 1e-4), (251, 0.05)]:
-        found = float(checker.chi_squared_quantile(degrees, Fraction(alpha)))
+        found = float(robustchecker.chi_squared_quantile(degrees, Fraction(alpha)))
         assert found == pytest.approx(chi2.isf(alpha, degrees), rel=1e-13)
 
 
