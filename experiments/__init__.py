@@ -27,5 +27,12 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "asymptotic-convergence": "ldpopt.experiments.asymptotic_convergence:EXPERIMENT",
         "optimal-protocols": "ldpopt.experiments.optimal_protocols:EXPERIMENT",
         "optimal-frontier": "ldpopt.experiments.optimal_frontier:EXPERIMENT",
+        "rldp-synthetic": "ldpopt.experiments.rldp_synthetic:EXPERIMENT",
+        "rldp-parameters": "ldpopt.experiments.rldp_parameters:EXPERIMENT",
+        "rldp-ir-or-cr": "ldpopt.experiments.rldp_ir_or_cr:EXPERIMENT",
+        "rldp-samples": "ldpopt.experiments.rldp_samples:EXPERIMENT",
+        "rldp-true-utility": "ldpopt.experiments.rldp_true_utility:EXPERIMENT",
+        "rldp-adult": "ldpopt.experiments.rldp_adult:EXPERIMENT",
+        "rldp-time": "ldpopt.experiments.rldp_time:EXPERIMENT",
     },
 )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt import checker, leakagechecker
-from ldpopt.cones import SecretCone
+from ldpopt.cones import Privacy
 from ldpopt.errors import SolverError
 from ldpopt.validate import Array
 
@@ -19,7 +19,7 @@ GRID = 2.0**-52
 """Entries become multiples of this: exact dyadic rationals that are also exact floats."""
 
 
-def repair(matrix: Array, cone: SecretCone) -> Array:
+def repair(matrix: Array, privacy: Privacy) -> Array:
     """The nearest mechanism that is stochastic and private in exact arithmetic.
 
     A touch of the uniform mechanism gives every privacy inequality some slack, then the entries are
@@ -28,11 +28,11 @@ def repair(matrix: Array, cone: SecretCone) -> Array:
     """
     rows = matrix / matrix.sum(axis=1, keepdims=True)
     outputs = rows.shape[1]
-    touch = GRID * outputs / math.expm1(cone.epsilon)
+    touch = GRID * outputs / math.expm1(privacy.epsilon)
     while touch < 1e-3:
         mixed = (1 - touch) * rows + touch / outputs
         candidate = _round_rows(mixed)
-        if checker.is_private(candidate.tolist(), cone.secrets, cone.epsilon):
+        if privacy.admits(candidate):
             return candidate
         touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")

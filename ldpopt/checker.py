@@ -99,6 +99,10 @@ SECTIONS: dict[str, str] = {
     "leakage-design": "ldpopt.leakagechecker",
     "asymptotic-utility": "ldpopt.designchecker",
     "privacy-utility-frontier": "ldpopt.designchecker",
+    "polyopt": "ldpopt.robustchecker",
+    "independent-reporting": "ldpopt.robustchecker",
+    "grr-conditional": "ldpopt.robustchecker",
+    "ue-conditional": "ldpopt.robustchecker",
 }
 """Kinds whose forms are decided in a file of their own: standard library and this module only."""
 

@@ -99,8 +99,7 @@ def solve_listed(
 ) -> FormSolution:
     """The whole program over an explicit list of rays, with the dual that proves its bound.
 
-    The rays must be scaled to a smallest entry of at least 1: then raising every dual entry by δ/k
-    raises β·v by at least δ, which repairs any remaining violation.
+    Raising every dual entry by δ raises β·v by δ Σ_x v_x, which repairs any remaining violation.
     """
     k = len(rays)
     lp = ColumnLP(k, float(np.abs(gains / rays.max(axis=0)).max()), tuned=tuned)
@@ -108,8 +107,8 @@ def solve_listed(
     optimum = lp.solve(time_limit)
     if optimum is None:
         return FormSolution(Status.LIMIT)
-    excess = float((gains - optimum.dual @ rays).max())
-    dual = optimum.dual + (max(excess, 0.0) + proof_slack(optimum.value, gap)) / k
+    excess = float(((gains - optimum.dual @ rays) / rays.sum(axis=0)).max())
+    dual = optimum.dual + max(excess, 0.0) + proof_slack(optimum.value, gap) / k
     return FormSolution(
         status=Status.OPTIMAL,
         point=optimum.point,

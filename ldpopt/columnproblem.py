@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 
 from ldpopt import certify, checker
-from ldpopt.cones import SecretCone
+from ldpopt.cones import Cone
 from ldpopt.forms import ColumnProgram, Form, FormSolution
 from ldpopt.mechanism import Label, Mechanism
 from ldpopt.problem import Problem
@@ -18,7 +18,7 @@ class ColumnProblem(Problem):
 
     @property
     @abstractmethod
-    def cone(self) -> SecretCone:
+    def cone(self) -> Cone:
         """Where the columns of the mechanism must lie."""
 
     @property

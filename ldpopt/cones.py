@@ -6,16 +6,47 @@ import math
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt import validate
+from ldpopt import checker, validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.validate import Array
 
 Indices = NDArray[np.intp]
+
+
+class Privacy(Protocol):
+    """A privacy constraint on mechanisms, as far as the repair to exact arithmetic needs it."""
+
+    @property
+    def epsilon(self) -> float:
+        """The level, in nats."""
+
+    def admits(self, matrix: Array) -> bool:
+        """Whether the mechanism is private, decided in exact arithmetic."""
+
+
+class Cone(Privacy, Protocol):
+    """A closed cone of admissible columns; a mechanism is private iff all its columns lie in it."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of inputs."""
+
+    def size(self) -> float:
+        """How many generators :meth:`rays` lists, or an upper bound of it."""
+
+    def rays(self) -> Array:
+        """Generators of the cone, as the columns of a matrix."""
+
+    def inequalities(self) -> Array:
+        """A matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
+
+    def level(self, matrix: Array) -> float:
+        """The smallest level at which the mechanism is private in the sense of this cone."""
 
 
 class Box(NamedTuple):
@@ -107,6 +138,10 @@ class SecretCone:
                 return math.inf
             worst = max(worst, float(np.log(high[s][used] / others[used]).max(initial=-math.inf)))
         return worst
+
+    def admits(self, matrix: Array) -> bool:
+        """Whether every column lies in the cone, in exact arithmetic."""
+        return checker.is_private(matrix.tolist(), self.secrets, self.epsilon)
 
 
 def staircase_cone(k: int, epsilon: float) -> SecretCone:

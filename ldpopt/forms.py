@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ldpopt.cones import SecretCone
+from ldpopt.cones import Cone
 from ldpopt.moments import MomentObjective, WorstObjective
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
@@ -65,7 +66,7 @@ class ColumnProgram(Form):
     """
 
     name: ClassVar[str] = "column-program"
-    cone: SecretCone
+    cone: Cone
     utility: Sublinear
 
 
@@ -177,3 +178,23 @@ class ConvexProgram(Form):
     budget: float
     labels: tuple[Any, ...]
     start: Array
+
+
+@dataclass(frozen=True, eq=False)
+class ScalarSearch(Form):
+    """Maximise an explicit function on a box of few dimensions.
+
+    Attributes:
+        low, high: the corners of the box, one entry per variable.
+        objective: the values at the rows of a matrix of points.
+        upper: for boxes given by the rows of two matrices, values that the objective does not exceed
+            there; they must converge to the objective as the boxes shrink.
+        cost: how many evaluations a solver may spend at most.
+    """
+
+    name: ClassVar[str] = "scalar-search"
+    low: Array
+    high: Array
+    objective: Callable[[Array], Array]
+    upper: Callable[[Array, Array], Array]
+    cost: int = 40_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -40,6 +40,13 @@ class Problem(ABC):
     @abstractmethod
     def forms(self) -> Iterable[Form]:
         """The question as solvers understand it, best form first."""
+
+    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
+        """From a form to its solution: one run of the chosen solver.
+
+        A question with a parameter to be tuned overrides this and runs several forms.
+        """
+        return form, run(form)
 
     @abstractmethod
     def lift(self, form: Form, solution: FormSolution) -> Any:

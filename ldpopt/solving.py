@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -66,7 +67,8 @@ def solve(
         time_limit = validate.positive_number("time_limit", time_limit)
     start = time.perf_counter()
     form, chosen, attempts = _choose(problem, solver)
-    solution = chosen.run(form, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options)
+    run = partial(chosen.run, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options)
+    form, solution = problem.approach(form, run)
     found = _certified(problem, form, solution, gap)
     return Result(
         problem=problem,

@@ -22,6 +22,10 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "leakage-design": "ldpopt.problems.leakage_design:LeakageDesign",
         "asymptotic-utility": "ldpopt.problems.asymptotic_utility:AsymptoticUtility",
         "privacy-utility-frontier": "ldpopt.problems.privacy_utility_frontier:PrivacyUtilityFrontier",
+        "polyopt": "ldpopt.problems.polyopt:PolyOpt",
+        "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
+        "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
+        "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",
     },
 )
 

@@ -31,6 +31,8 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "leakage-cuts": "ldpopt.solvers.leakage_cuts:LeakageCuts",
         "frank-wolfe": "ldpopt.solvers.frank_wolfe:FrankWolfe",
         "cvxpy": "ldpopt.solvers.cvxpy:Cvxpy",
+        "bracket": "ldpopt.solvers.bracket:Bracket",
+        "grid-refine": "ldpopt.solvers.grid_refine:GridRefine",
     },
 )
 

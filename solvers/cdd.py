@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ldpopt.columnlp import solve_listed
-from ldpopt.cones import SecretCone
+from ldpopt.cones import Cone
 from ldpopt.errors import SolverError
 from ldpopt.forms import ColumnProgram, Form, FormSolution
 from ldpopt.solver import Progress, Solver
@@ -53,10 +53,10 @@ class Cdd(Solver):
         return solve_listed(rays, form.utility(rays), gap=gap, time_limit=time_limit)
 
 
-def enumerate_rays(cone: SecretCone) -> Array:
-    """The extreme rays of {T : A T ≥ 0}, scaled to smallest entry 1.
+def enumerate_rays(cone: Cone) -> Array:
+    """The extreme rays of {T : A T ≥ 0}, scaled to mean entry 1.
 
-    cddlib enumerates the vertices of the slice Σ_x T_x = 1, which is a polytope as T > 0.
+    cddlib enumerates the vertices of the slice Σ_x T_x = 1, which is a polytope as T ≥ 0.
     """
     import cdd
 
@@ -68,6 +68,6 @@ def enumerate_rays(cone: SecretCone) -> Array:
     generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
     if generators.ndim != 2 or not (generators[:, 0] == 1).all():
         raise SolverError("cddlib found no polytope: its floating-point run broke down")
-    vertices = generators[:, 1:].T
-    result: Array = vertices / vertices.min(axis=0)
+    vertices = np.maximum(generators[:, 1:].T, 0.0)
+    result: Array = vertices / vertices.mean(axis=0)
     return result

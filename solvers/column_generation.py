@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ldpopt import certify
+from ldpopt import blockgeneration, certify
 from ldpopt.columnlp import ColumnLP, Optimum, proof_slack
 from ldpopt.cones import SecretCone
 from ldpopt.forms import ColumnProgram, Form, FormSolution
@@ -40,9 +40,11 @@ class ColumnGeneration(Solver):
     name: ClassVar[str] = "column-generation"
 
     def accepts(self, form: Form) -> Literal[True] | str:
-        """Column programs with a utility whose pricing problem is known."""
+        """Column programs with a cone and a utility whose pricing problem is known."""
         if not isinstance(form, ColumnProgram):
             return f"solves column programs, not a {form.name}"
+        if not isinstance(form.cone, SecretCone):
+            return blockgeneration.accepts(form)
         if pricer(form.utility) is None:
             return "knows how to price mutual information and divergences, not this utility"
         return True
@@ -59,6 +61,8 @@ class ColumnGeneration(Solver):
     ) -> FormSolution:
         """Generate until the gap is proven, the time is over, or the user interrupts."""
         assert isinstance(form, ColumnProgram)
+        if not isinstance(form.cone, SecretCone):
+            return blockgeneration.generate(form, gap, time_limit, seed, progress)
         search = Search(form, gap, time_limit, seed)
         try:
             search.open()
@@ -76,7 +80,8 @@ class Search:
     """The state of one run: the columns so far, the best proven dual, the smoothing."""
 
     def __init__(self, form: ColumnProgram, gap: float, time_limit: float | None, seed: int) -> None:
-        self.form = form
+        assert isinstance(form.cone, SecretCone)
+        self.form, self.cone = form, form.cone
         self.gap = gap
         self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
         self.rng = np.random.default_rng(seed)
@@ -84,7 +89,7 @@ class Search:
         assert found is not None
         self.pricer: Pricer = found
         self.k = form.cone.dimension
-        self.classes = interchangeable(form.cone, self.pricer)
+        self.classes = interchangeable(self.cone, self.pricer)
         self.known: set[bytes] = set()
         self.nodes = self.rounds = self.idle = 0
         self.mix, self.width = 0.5, 1000
@@ -192,7 +197,7 @@ class Search:
 
     def _price(self, dual: Array, slack: float, width: int) -> Iterable[Array]:
         """Price every box, keep the bound that follows, return the rays found."""
-        found = [self.pricer.price(box, dual, slack, width) for box in self.form.cone.boxes]
+        found = [self.pricer.price(box, dual, slack, width) for box in self.cone.boxes]
         self.nodes += sum(priced.nodes for priced in found)
         self.excess = max(priced.upper for priced in found)
         lift = max(self.excess, 0.0)
@@ -220,7 +225,7 @@ class Search:
 
     def _prefixes(self, order: Array | Any, longest: int) -> Array:
         """Rays of the first box: high on the first 1, 2, … of an order; for longest = 1, on each one."""
-        low, high = self.form.cone.boxes[0]
+        low, high = self.cone.boxes[0]
         if longest == 1:
             chosen = np.eye(self.k, dtype=bool)
         else:

@@ -1,0 +1,190 @@
+"""The best mechanism that hides s against every distribution of a polytope around a confidence set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt import certify, robustchecker, validate
+from ldpopt.blockcone import PAIRS, BlockCone
+from ldpopt.columnproblem import ColumnProblem
+from ldpopt.cones import Cone
+from ldpopt.errors import InvalidInputError
+from ldpopt.facetcone import FacetCone
+from ldpopt.forms import ColumnProgram, Form, FormSolution
+from ldpopt.mechanism import Mechanism
+from ldpopt.problem import Example
+from ldpopt.robust import rldp_level
+from ldpopt.robustproblem import RobustPrivacy, confidence_set
+from ldpopt.status import Status
+from ldpopt.sublinear import MutualInformation, RobustInformation, Sublinear
+from ldpopt.uncertainty import Chi2Set
+
+CALIBRATION_STEPS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class PolyOpt(ColumnProblem):
+    """Maximise I(X; Y) over mechanisms whose columns lie in the cone Γ of papers/001, (44).
+
+    By Theorem 11 every such mechanism is (ε, F)-RLDP for the χ² confidence set F. Γ is described in
+    :mod:`ldpopt.blockcone`; (44) is printed with the rows s1 = s2, which Definition 1 does not need.
+
+    Args:
+        epsilon: the level, in nats.
+        p_hat: the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of the confidence set.
+        counts: the contingency table [s][u].
+        pairs: "distinct" (s1 ≠ s2 only) or "all" ((44) to the letter).
+        objective: "empirical" maximises I under p̂ (Q¹ of Theorem 12); "robust" maximises the bound L of
+            Theorem 12 on min_{P∈F} I_P (its Q²): the value is a guarantee for every P ∈ F.
+        calibrate: raise the level of the cone until the exact level over F meets ε.
+        facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
+        width: merge the rarest public values so that this many are left, for very wide tables.
+
+    >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+    >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.dimension
+    9
+    """
+
+    kind: ClassVar[str] = "polyopt"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    epsilon: float
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float = 0.05
+    counts: Any = None
+    pairs: str = "distinct"
+    objective: str = "empirical"
+    calibrate: bool = False
+    facets: int = 0
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        validate.choice("pairs", self.pairs, PAIRS)
+        validate.choice("objective", self.objective, ("empirical", "robust"))
+        if not isinstance(self.calibrate, bool):
+            raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
+        if isinstance(self.facets, bool) or not isinstance(self.facets, int) or self.facets < 0:
+            raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
+        if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
+            raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set:
+        """The confidence set F."""
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @cached_property
+    def merged(self) -> tuple[Chi2Set, NDArray[np.int64]]:
+        """The confidence set of the merged table, and the new value of each u."""
+        return self.uncertainty.merged(self.width or self.uncertainty.shape[1])
+
+    @property
+    def cone(self) -> Cone:
+        """Γ at the level ε."""
+        return self.cone_at(self.epsilon)
+
+    def cone_at(self, epsilon: float) -> Cone:
+        """Γ at another level."""
+        F = self.merged[0]
+        if self.facets:
+            return FacetCone(F, epsilon, self.pairs, self.facets)
+        return BlockCone(F.lower_conditionals(), epsilon, self.pairs)
+
+    @property
+    def sublinear(self) -> Sublinear:
+        """The (least) mutual information that a column adds."""
+        if self.objective == "robust":
+            return RobustInformation(self.merged[0].ball)
+        return MutualInformation(self.merged[0].p_hat.ravel())
+
+    def value(self, answer: Mechanism) -> float:
+        """I(X; Y) under p̂, or its guaranteed least value."""
+        F = self.uncertainty
+        robust = self.objective == "robust"
+        utility = RobustInformation(F.ball) if robust else MutualInformation(F.p_hat.ravel())
+        return float(utility(answer.matrix).sum())
+
+    @property
+    def inputs(self) -> Iterable[tuple[int, int]]:
+        """The joint inputs (s, u)."""
+        a1, a2 = self.uncertainty.shape
+        return product(range(a1), range(a2))
+
+    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
+        """One run, or, to calibrate, a bisection over the level of the cone."""
+        solution = run(form)
+        if solution.point is None:
+            return form, solution
+        if self.calibrate:
+            form, solution = self._calibrated(form, solution, run)
+        if self.calibrate or self.facets or self.objective == "robust":
+            solution = _without_bound(solution)
+        return form, solution
+
+    def _calibrated(
+        self, form: Form, solution: FormSolution, run: Callable[[Form], FormSolution]
+    ) -> tuple[Form, FormSolution]:
+        low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
+        for _ in range(CALIBRATION_STEPS):
+            middle = (low + high) / 2
+            trial = ColumnProgram(self.cone_at(middle), self.sublinear)
+            found = run(trial)
+            if found.point is None:
+                break
+            if rldp_level(found.point.matrix, self.merged[0]).level <= self.epsilon:
+                low, form, solution = middle, trial, found
+            else:
+                high = middle
+        return form, solution
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism with columns θ_v v, repaired to be robustly private in exact arithmetic."""
+        F, groups = self.merged
+        rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
+        spread = rows.reshape(*F.shape, -1)[:, groups]
+        return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
+
+    def claim(self, answer: Mechanism) -> float:
+        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        plain = self.statement()
+        assert plain is not None
+        question = robustchecker.read_robust_statement(plain)
+        rows = answer.matrix.tolist()
+        if self.objective == "robust":
+            return certify.value_below(robustchecker.robust_information(rows, question))
+        return certify.value_below(robustchecker.empirical_information(rows, question))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) table of ``size`` secrets and values, n = 1000, at ε = 1, both pair rules."""
+        p_hat = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        for pairs in PAIRS:
+            yield f"{size}x{size} epsilon=1 pairs={pairs}", cls(1.0, p_hat, 1000, pairs=pairs)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Known optima of a 3 × 3 table; the last is that of all distributions, as F grows."""
+        table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+        yield Example(cls(1.0, table, 1000), 0.908081315593)
+        yield Example(cls(1.0, table, 1000, pairs="all"), 0.801185563490)
+        yield Example(cls(2.0, table, 1000), 1.141053319382)
+        yield Example(cls(4.0, table, 1000, pairs="all"), 1.720364712025)
+
+
+def _without_bound(solution: FormSolution) -> FormSolution:
+    """The LP's bound holds for its list of rays, which is no natural class of mechanisms here."""
+    return FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=solution.stats)

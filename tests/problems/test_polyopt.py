@@ -1,0 +1,235 @@
+"""PolyOpt: the paper's table of values, agreement, order, limits, calibration, certificates, scale."""
+
+import copy
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from ldpopt import Status, solve, testing, verify
+from ldpopt.datasets import table
+from ldpopt.errors import InvalidInputError, NoSolverError
+from ldpopt.mechanisms import randomized_response, secret_randomized_response
+from ldpopt.problems import PolyOpt, SecretStaircase
+from ldpopt.robust import rldp_level
+from ldpopt.sublinear import MutualInformation, RobustInformation
+from ldpopt.uncertainty import Chi2Set
+
+TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+VALUES = [
+    (0.5, "all", 0.492305507873),
+    (0.5, "distinct", 0.552714053374),
+    (1.0, "all", 0.801185563490),
+    (1.0, "distinct", 0.908081315593),
+    (2.0, "all", 1.135308068661),
+    (2.0, "distinct", 1.141053319382),
+    (4.0, "all", 1.720364712025),
+    (4.0, "distinct", 1.720364712025),
+]
+
+
+def jeffreys(seed, a1, a2, n):
+    rng = np.random.default_rng(seed)
+    return rng.multinomial(n, rng.dirichlet(np.full(a1 * a2, 0.5))).reshape(a1, a2)
+
+
+@pytest.mark.parametrize(("epsilon", "pairs", "value"), VALUES)
+@pytest.mark.parametrize("solver", ["enumerate", "cdd", "column-generation"])
+def test_known_values(epsilon, pairs, value, solver):
+    result = solve(PolyOpt(epsilon, TABLE, 1000, pairs=pairs), solver)
+    assert result.status is Status.OPTIMAL
+    assert result.value == pytest.approx(value, abs=2e-9)
+    assert rldp_level(result.mechanism, result.problem.uncertainty).level <= epsilon
+
+
+def test_the_optimum_is_more_private_than_asked():
+    result = solve(PolyOpt(1.0, TABLE, 1000), "cdd")
+    assert rldp_level(result.mechanism, result.problem.uncertainty).level == pytest.approx(
+        0.857198, abs=1e-6
+    )
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 3), (3, 2), (3, 3)])
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_explicit_vertices_and_cddlib_agree(shape, pairs):
+    p_hat = np.random.default_rng(sum(shape)).dirichlet(np.ones(np.prod(shape))).reshape(shape)
+    problem = PolyOpt(0.8, p_hat, 500, pairs=pairs)
+    assert solve(problem, "enumerate").value == pytest.approx(solve(problem, "cdd").value, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_order_of_the_optima(seed):
+    """PolyOpt ≥ the best for all distributions ≥ SRR, and that ≥ GRR's bound; all levels are kept."""
+    check_order(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(4))
+def test_order_of_the_optima_of_two_hundred(block):
+    for seed in range(6 + 50 * block, 56 + 50 * block):
+        check_order(seed)
+
+
+def check_order(seed):
+    rng = np.random.default_rng(seed)
+    a1, a2 = (int(x) for x in rng.integers(2, 4, size=2))
+    epsilon, n = float(rng.uniform(0.3, 3)), float(10 ** rng.uniform(2, 4))
+    p_hat = rng.dirichlet(np.full(a1 * a2, 0.5)).reshape(a1, a2)
+    utility = MutualInformation(p_hat.ravel())
+    secret = secret_randomized_response(a1, a2, epsilon)
+    polyopt = solve(PolyOpt(epsilon, p_hat, n), "enumerate")
+    staircase = solve(SecretStaircase(p_hat, epsilon), "enumerate")
+    values = [
+        polyopt.value,
+        staircase.value,
+        utility(secret.matrix).sum(),
+        utility(randomized_response(a1 * a2, epsilon).matrix).sum(),
+    ]
+    assert all(better >= worse - 1e-9 for better, worse in pairwise(values))
+    F = polyopt.problem.uncertainty
+    for mechanism in (polyopt.mechanism, staircase.mechanism, secret):
+        assert rldp_level(mechanism, F).level <= epsilon + 1e-12
+
+
+def test_between_known_distribution_and_all_distributions():
+    """As n falls, the optimum falls from what a known distribution allows to that of all of them."""
+    values = [solve(PolyOpt(1.0, TABLE, n), "enumerate").value for n in (1e8, 1e5, 1e3, 1e2, 10, 1e-6)]
+    assert values == sorted(values, reverse=True)
+    assert values[-1] == pytest.approx(solve(SecretStaircase(TABLE, 1.0)).value, abs=1e-5)
+    known = known_distribution_optimum(np.array(TABLE), 1.0)
+    assert values[0] <= known
+    assert values[0] == pytest.approx(known, rel=2e-3)
+
+
+def known_distribution_optimum(p, epsilon):
+    """F = {P̂}: columns with one entry per secret, P(Y=y|S=s) at 1 or e^ε; one linear program."""
+    from itertools import product
+
+    from ldpopt.columnlp import solve_listed
+
+    rays = []
+    for ends in product((1.0, np.exp(epsilon)), repeat=3):
+        for place in product(range(3), repeat=3):
+            T = np.zeros((3, 3))
+            for s, (end, u) in enumerate(zip(ends, place, strict=True)):
+                T[s, u] = end * p[s].sum() / p[s, u]
+            rays.append(T.ravel())
+    columns = np.array(rays).T
+    found = solve_listed(columns, MutualInformation(p.ravel())(columns), gap=1e-9, time_limit=None)
+    return found.value
+
+
+def test_calibration_gains_and_stays_private():
+    plain = solve(PolyOpt(1.0, TABLE, 1000, pairs="all"), "enumerate")
+    result = solve(PolyOpt(1.0, TABLE, 1000, pairs="all", calibrate=True), "enumerate")
+    level = rldp_level(result.mechanism, result.problem.uncertainty).level
+    assert result.value > plain.value * 1.02
+    assert 0.999 < level <= 1.0
+    assert verify(result)
+
+
+def test_the_robust_objective_is_a_guarantee():
+    problem = PolyOpt(1.0, TABLE, 1000, objective="robust", pairs="all")
+    result, rng = solve(problem, "enumerate"), np.random.default_rng(0)
+    assert verify(result)
+    F, matrix = problem.uncertainty, result.mechanism.matrix
+    worst = min(MutualInformation(F.sample(rng).ravel())(matrix).sum() for _ in range(300))
+    assert 0.7 < result.value <= worst
+    empirical = solve(PolyOpt(1.0, TABLE, 1000, pairs="all"), "enumerate")
+    guarantee = RobustInformation(F.ball)(empirical.mechanism.matrix).sum()
+    assert guarantee <= result.value + 1e-9
+
+
+def test_robust_information_against_brute_force():
+    F, rng = Chi2Set([[0.3, 0.2], [0.1, 0.4]], 50, 0.05), np.random.default_rng(1)
+    columns = rng.random((4, 5))
+    found = RobustInformation(F.ball, pieces=256)(columns)
+    samples = np.array([F.ball.sample(rng) for _ in range(1500)])
+    sampled = np.min([MutualInformation(p)(columns) for p in samples], axis=0)
+    assert (found <= sampled + 1e-12).all()
+    edges = [F.ball.minimum(rng.normal(size=4))[1] for _ in range(1500)]
+    close = np.min([MutualInformation(p)(columns) for p in edges], axis=0)
+    assert np.abs(found - close).max() < 2e-3
+
+
+def test_sharper_facets_gain():
+    small = [[0.25, 0.15, 0.1], [0.1, 0.15, 0.25]]
+    values = [solve(PolyOpt(1.0, small, 200, facets=f), "cdd").value for f in (0, 3)]
+    assert values[1] > values[0] * 1.001
+    with pytest.raises(NoSolverError):
+        solve(PolyOpt(1.0, small, 200, facets=3), "enumerate")
+
+
+def test_merging_wide_tables():
+    counts = table("relationship-native_country").counts
+    result = solve(PolyOpt(1.0, counts=counts, width=3), "column-generation", gap=1e-3)
+    assert result.mechanism.shape[0] == 252
+    assert result.value > 0.35  # independent reporting reaches 0.086, UE-CR 0.089
+    assert verify(result)
+
+
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_four_by_four_is_proven_optimal(pairs):
+    problem = PolyOpt(1.0, counts=jeffreys(1, 4, 4, 1000), pairs=pairs)
+    result = solve(problem, "column-generation", gap=1e-8)
+    assert result.status is Status.OPTIMAL
+    assert result.gap <= 1e-8
+    assert verify(result)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("size", "gap", "n"), [(7, 1e-4, 1000), (10, 1e-3, 10_000)])
+@pytest.mark.parametrize("pairs", ["all", "distinct"])
+def test_large_tables_have_a_proven_gap(size, gap, n, pairs):
+    problem = PolyOpt(1.0, counts=jeffreys(1, size, size, n), pairs=pairs)
+    result = solve(problem, "column-generation", gap=gap)
+    assert result.gap <= gap
+    assert rldp_level(result.mechanism, problem.uncertainty).level <= 1.0
+
+
+@pytest.mark.parametrize("solver", ["enumerate", "column-generation"])
+def test_forgeries_are_refuted(solver):
+    document = solve(PolyOpt(1.0, TABLE, 1000, pairs="all"), solver).to_json()
+    for what, forged in testing.tampered(document):
+        assert testing.refuted(forged), what
+    for change in ({"n": 10_000.0}, {"alpha": 0.5}, {"epsilon": 1.01}, {"pairs": "distinct"}):
+        forged = copy.deepcopy(document)
+        forged["params"] |= change
+        # a larger n, alpha or epsilon only weakens the privacy claim; the bound is then false
+        assert testing.refuted(forged), change
+    for change in ({"n": 100.0}, {"alpha": 1e-6}, {"epsilon": 0.8}):
+        forged = copy.deepcopy(document)
+        forged["params"] |= change
+        assert testing.refuted(forged), change
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"epsilon": 1}, "needs 'p_hat' and 'n', or 'counts'"),
+        ({"epsilon": 1, "p_hat": TABLE, "n": 10, "counts": TABLE}, "not both"),
+        ({"epsilon": -1, "p_hat": TABLE, "n": 10}, "epsilon must be"),
+        ({"epsilon": 1, "p_hat": TABLE, "n": 10, "pairs": "no"}, "pairs must be one of"),
+        ({"epsilon": 1, "p_hat": TABLE, "n": 10, "objective": "no"}, "objective must be one of"),
+        ({"epsilon": 1, "p_hat": TABLE, "n": 10, "calibrate": 1}, "calibrate must be true or false"),
+        ({"epsilon": 1, "p_hat": TABLE, "n": 10, "facets": -1}, "facets must be"),
+        ({"epsilon": 1, "p_hat": TABLE, "n": 10, "width": 1}, "width must be"),
+        ({"epsilon": 1, "p_hat": [[0.5, 0.5]], "n": 10}, "one secret"),
+        ({"epsilon": 1, "p_hat": [[0.5], [0.5]], "n": 10}, "one public value"),
+    ],
+)
+def test_bad_input(params, words):
+    with pytest.raises(InvalidInputError, match=words):
+        PolyOpt(**params)
+
+
+@pytest.mark.slow
+def test_fifty_times_faster_than_vertex_enumeration():
+    """On 3 × 4; there cddlib's floats also lose vertices, which the checker notices."""
+    p_hat = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(3, 4)
+    problem = PolyOpt(1.0, p_hat, 1000, pairs="all")
+    ours, theirs = solve(problem), solve(problem, "cdd")
+    assert theirs.seconds >= 50 * ours.seconds
+    assert ours.value > theirs.value + 1e-7
+    assert verify(ours)
+    assert not verify(theirs)

@@ -1,0 +1,126 @@
+"""Independent and conditional reporting: known optima, proven brackets, privacy, certificates."""
+
+import copy
+
+import numpy as np
+import pytest
+
+from ldpopt import solve, testing, verify
+from ldpopt.errors import InvalidInputError
+from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
+from ldpopt.robust import rldp_level
+from ldpopt.uncertainty import Chi2Set
+
+TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+KINDS = (IndependentReporting, GRRConditional, UEConditional)
+VALUES = [
+    (IndependentReporting, 0.5, 0.047085220034, 1e-9),
+    (IndependentReporting, 1.0, 0.171598909346, 1e-9),
+    (IndependentReporting, 2.0, 0.508172130104, 1e-9),
+    (IndependentReporting, 4.0, 0.938168693263, 1e-9),
+    (GRRConditional, 0.5, 0.112367115715, 1e-9),
+    (GRRConditional, 1.0, 0.188991, 1e-6),
+    (GRRConditional, 2.0, 0.495209, 1e-6),
+    (GRRConditional, 4.0, 1.228115, 1e-6),
+    (UEConditional, 0.5, 0.164444, 1e-6),
+    (UEConditional, 1.0, 0.337101, 1e-6),
+    (UEConditional, 2.0, 0.560149, 1e-6),
+]
+
+
+@pytest.mark.parametrize(("kind", "epsilon", "value", "tolerance"), VALUES)
+@pytest.mark.parametrize("solver", ["bracket", "grid-refine"])
+def test_known_values(kind, epsilon, value, tolerance, solver):
+    problem = kind(epsilon, TABLE, 1000)
+    result = solve(problem, solver)
+    assert result.value == pytest.approx(value, abs=tolerance)
+    assert rldp_level(result.mechanism, problem.uncertainty).level <= epsilon
+    if result.bound is not None:
+        assert result.value <= result.bound <= result.value * (1 + 1e-6)
+
+
+def test_unary_encoding_beats_its_grid():
+    result = solve(UEConditional(4.0, TABLE, 1000), "bracket")
+    assert result.value >= 0.977588
+    assert result.bound <= result.value * 1.002
+
+
+def test_the_split_of_the_paper():
+    form = next(iter(GRRConditional(1.0, TABLE, 1000).forms()))
+    from ldpopt.solvers import SOLVERS
+
+    found = SOLVERS["bracket"]().run(form, gap=1e-9, time_limit=None, seed=0, progress=None)
+    assert found.point[0] == pytest.approx(0.7655, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_upper_bounds_hold_on_random_boxes(kind):
+    problem, rng = kind(1.5, TABLE, 300), np.random.default_rng(0)
+    form = next(iter(problem.forms()))
+    for _ in range(60):
+        ends = np.sort(form.low + rng.random((2, len(form.low))) * (form.high - form.low), axis=0)
+        inside = ends[0] + rng.random((20, len(form.low))) * (ends[1] - ends[0])
+        upper = form.upper(ends[:1], ends[1:])[0]
+        assert form.objective(inside).max() <= upper + 1e-12
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_closed_forms_are_the_utility_of_the_matrix(kind):
+    problem, rng = kind(1.5, TABLE, 300), np.random.default_rng(1)
+    form = next(iter(problem.forms()))
+    points = form.low + rng.random((5, len(form.low))) * (form.high - form.low)
+    for point, value in zip(points, form.objective(points), strict=True):
+        mechanism = problem.mechanism(point)
+        assert problem.value(mechanism) == pytest.approx(value, abs=1e-12)
+        assert rldp_level(mechanism, problem.uncertainty).level <= 1.5 + 1e-9
+
+
+def test_theorem_18_holds_for_the_observed_distribution_only():
+    """The term I(R(U); S | S̃) that (86) leaves out: papers/001 says "for any P"."""
+    from ldpopt.sublinear import MutualInformation
+
+    problem = GRRConditional(2.0, TABLE, 100)
+    mechanism = problem.mechanism(np.array([0.8]))
+    other = Chi2Set(TABLE, 100, 0.05).ball.minimum(np.arange(9.0))[1].reshape(3, 3)
+    exact = MutualInformation(other.ravel())(mechanism.matrix).sum()
+    levels = np.log1p(2 * np.expm1(0.8) / problem.radii)
+    from ldpopt.reporting import response, response_information
+
+    c, d = response(3, np.array([1.2]))
+    printed = response_information(other.sum(axis=1), np.array([1.2]))[0] + (c + d)[0] * sum(
+        row.sum() * response_information(row / row.sum(), np.array([level]))[0]
+        for row, level in zip(other, levels, strict=True)
+    )
+    assert exact > printed + 2e-4
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimal_blocks_are_no_worse(kind):
+    p_hat = np.array([[0.3, 0.1, 0.05], [0.02, 0.03, 0.5]])
+    grr, best = (solve(kind(0.4, p_hat, 60, blocks=b), "bracket") for b in ("grr", "optimal"))
+    assert best.value >= grr.value - 1e-9
+    assert rldp_level(best.mechanism, best.problem.uncertainty).level <= 0.4
+    assert verify(best)
+
+
+def test_optimal_blocks_gain_at_small_levels():
+    p_hat = np.full((2, 4), 1 / 8)
+    grr, best = (solve(GRRConditional(0.3, p_hat, 20, blocks=b), "bracket") for b in ("grr", "optimal"))
+    assert best.value > grr.value * 1.05
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_forgeries_are_refuted(kind):
+    document = solve(kind(1.0, TABLE, 1000), "bracket").to_json()
+    for what, forged in testing.tampered(document):
+        assert testing.refuted(forged), what
+    forged = copy.deepcopy(document)
+    forged["params"]["epsilon"] = 0.1
+    assert testing.refuted(forged)
+
+
+def test_bad_input():
+    with pytest.raises(InvalidInputError, match="blocks must be one of grr, optimal"):
+        GRRConditional(1.0, TABLE, 100, blocks="best")
+    with pytest.raises(InvalidInputError, match="at most 12 are allowed"):
+        UEConditional(1.0, np.full((13, 2), 1 / 26), 100)
