@@ -10,6 +10,12 @@ EXPERIMENTS: Registry[Experiment] = Registry(
     "ldpopt.experiments",
     {
         "ldp-frontier": "ldpopt.experiments.ldp_frontier:EXPERIMENT",
+        "fidelity-convergence": "ldpopt.experiments.fidelity_convergence:EXPERIMENT",
+        "fidelity-tradeoff": "ldpopt.experiments.fidelity_tradeoff:EXPERIMENT",
+        "fidelity-minimax": "ldpopt.experiments.fidelity_minimax:EXPERIMENT",
+        "fidelity-phi": "ldpopt.experiments.fidelity_phi:EXPERIMENT",
+        "step-is-not-optimal": "ldpopt.experiments.step_is_not_optimal:EXPERIMENT",
+        "optimal-squares": "ldpopt.experiments.optimal_squares:EXPERIMENT",
         "leakage-scale": "ldpopt.experiments.leakage_scale:EXPERIMENT",
         "leakage-optimum": "ldpopt.experiments.leakage_optimum:EXPERIMENT",
         "leakage-tradeoff": "ldpopt.experiments.leakage_tradeoff:EXPERIMENT",

@@ -38,6 +38,18 @@ def repair(matrix: Array, cone: SecretCone) -> Array:
     raise SolverError("the solver's mechanism is too far from private to be repaired")
 
 
+def repair_circulant(row: Array, epsilon: float) -> Array:
+    """The same for a circulant mechanism, given by its first row: it stays exactly circulant."""
+    k = len(row)
+    touch = GRID * k / math.expm1(epsilon)
+    while touch < 1e-3:
+        first = _round_rows((1 - touch) * row[None] / row.sum() + touch / k)[0]
+        if checker.is_private(first[:, None].tolist(), range(k), epsilon):
+            return np.array([np.roll(first, x) for x in range(k)])
+        touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
 def _round_rows(rows: Array) -> Array:
     """Round to the grid by largest remainders, so that every row sums to exactly 1."""
     units = rows / GRID
@@ -65,9 +77,10 @@ def value_below(utility: Decimal) -> float:
     return nearest if Fraction(nearest) <= Fraction(utility) else math.nextafter(nearest, -math.inf)
 
 
-def value_above(cost: Decimal) -> float:
-    """A cost or a bound, rounded up to a float."""
-    return -value_below(-cost)
+def value_above(value: Decimal | Fraction) -> float:
+    """A cost, rounded up to a float."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= Fraction(value) else math.nextafter(nearest, math.inf)
 
 
 def repair_leakage(

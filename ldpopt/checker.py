@@ -90,6 +90,11 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 SECTIONS: dict[str, str] = {
+    "circulant-fidelity": "ldpopt.fidelitychecker",
+    "square-fidelity": "ldpopt.fidelitychecker",
+    "broad-fidelity": "ldpopt.fidelitychecker",
+    "fidelity": "ldpopt.fidelitychecker",
+    "minimax-fidelity": "ldpopt.fidelitychecker",
     "statistic-leakage": "ldpopt.leakagechecker",
     "leakage-design": "ldpopt.leakagechecker",
 }

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ldpopt.cones import SecretCone
+from ldpopt.moments import MomentObjective, WorstObjective
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
 from ldpopt.validate import Array
@@ -66,6 +67,39 @@ class ColumnProgram(Form):
     name: ClassVar[str] = "column-program"
     cone: SecretCone
     utility: Sublinear
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixProgram(Form):
+    """Minimise a function of the second moments of an estimate over ε-LDP mechanisms on k inputs.
+
+    Attributes:
+        objective: φ(W), or an α at a known distribution, or its supremum over many.
+        epsilon: the privacy level.
+        family: "circulant" (every row is the first one, turned), "square" (k outputs) or "broad" (any
+            number of outputs).
+        bound: a lower bound on the objective that follows from the parameters alone.
+
+    A point is the mechanism's matrix, or a :class:`SubsetSelection` where that would be too wide.
+    """
+
+    name: ClassVar[str] = "matrix-program"
+    objective: MomentObjective | WorstObjective
+    epsilon: float
+    family: str
+    bound: float
+
+    @property
+    def k(self) -> int:
+        """The number of inputs."""
+        return len(self.objective.prior)
+
+
+class SubsetSelection(NamedTuple):
+    """The mechanism that reports an m-subset, those that contain x being ``ratio`` times as likely."""
+
+    size: int
+    ratio: float
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,11 @@ PROBLEMS: Registry[type[Problem]] = Registry(
     {
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
+        "circulant-fidelity": "ldpopt.problems.circulant_fidelity:CirculantFidelity",
+        "square-fidelity": "ldpopt.problems.square_fidelity:SquareFidelity",
+        "broad-fidelity": "ldpopt.problems.broad_fidelity:BroadFidelity",
+        "fidelity": "ldpopt.problems.fidelity:Fidelity",
+        "minimax-fidelity": "ldpopt.problems.minimax_fidelity:MinimaxFidelity",
         "statistic-leakage": "ldpopt.problems.statistic_leakage:StatisticLeakage",
         "leakage-design": "ldpopt.problems.leakage_design:LeakageDesign",
     },
