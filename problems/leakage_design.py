@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt import checker, histograms, leakagechecker, validate
+from ldpopt import certify, checker, histograms, leakagechecker, validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.forms import Form, FormSolution, LeakageProgram
 from ldpopt.mechanism import Mechanism
@@ -85,9 +84,7 @@ class LeakageDesign(Problem):
         """The distortion in exact arithmetic, rounded up."""
         plain = checker.statement(self.kind, self.to_params())
         question = leakagechecker.read_leakage_statement(plain)
-        cost = leakagechecker.worst_cost(answer.matrix.tolist(), question)
-        nearest = float(cost)
-        return nearest if Fraction(nearest) >= cost else math.nextafter(nearest, math.inf)
+        return certify.value_above(leakagechecker.worst_cost(answer.matrix.tolist(), question))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
