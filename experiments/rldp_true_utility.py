@@ -27,7 +27,7 @@ NAMES = {name: rldpstudy.STYLES[name] for name in ("polyopt", "ir", "grr_cr", "u
 
 def points(quick: bool) -> Iterable[Point]:
     """Several n; 5 × 5 tables (3 × 3 in the quick run)."""
-    for n in (100, 1000) if quick else (100, 1000, 10_000):
+    for n in (100, 100_000) if quick else (100, 1000, 10_000):
         for epsilon in (1.0, 3.0) if quick else (0.5, 1.0, 2.0, 4.0, 6.0):
             for seed in range(1 if quick else 50):
                 yield {"size": 3 if quick else 5, "n": n, "epsilon": epsilon, "seed": seed}

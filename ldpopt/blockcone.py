@@ -45,8 +45,8 @@ class BlockCone:
         pairs: "distinct" constrains s ≠ s' only; "all" is (44) to the letter.
 
     >>> cone = BlockCone(np.zeros((2, 2)), 1.0)
-    >>> cone.size()  # K_s are squares, and ρ is 1 or e
-    64
+    >>> cone.size()  # squares: 16 shared corners, and for each s* 16 with ρ = 1 and 4 with ρ = e
+    56
     """
 
     p_min: Array

@@ -213,7 +213,7 @@ def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64
     if it does for r = low.
 
     >>> undominated(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.1, 9.0]), 0.0, 1.0)
-    array([0, 2])
+    array([2])
     """
     order = np.lexsort((-f, q))
     up = (f - xlogy(q + high, q + high))[order]

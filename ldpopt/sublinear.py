@@ -86,7 +86,7 @@ class RobustInformation:
 
     >>> from ldpopt.uncertainty import Chi2Ball
     >>> round(float(RobustInformation(Chi2Ball([0.5, 0.5], 0.1))(np.eye(2)).sum()), 3)
-    0.591
+    0.559
     """
 
     ball: Chi2Ball
