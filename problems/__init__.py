@@ -13,6 +13,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
     {
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
+        "composition-bound": "ldpopt.problems.composition_bound:CompositionBound",
     },
 )
 

@@ -17,6 +17,9 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
+        "thresholds": "ldpopt.solvers.thresholds:Thresholds",
+        "joint-milp": "ldpopt.solvers.joint_milp:JointMilp",
+        "best-of-all": "ldpopt.solvers.best_of_all:BestOfAll",
     },
 )
 

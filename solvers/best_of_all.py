@@ -1,0 +1,57 @@
+"""Try every proof of a bound on the joint exposure and keep the least."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+from ldpopt.composition import RULES, BestBound, ThresholdSearch, best_choice
+from ldpopt.forms import Form, FormSolution
+from ldpopt.jointprogram import JointProgram
+from ldpopt.solver import Progress, Solver
+from ldpopt.solvers.joint_milp import JointMilp
+from ldpopt.status import Status, relative_gap
+
+
+class BestOfAll(Solver):
+    """All four rules, then the proof about the worst joint where its cells can be listed.
+
+    The worst joint found is the bound from below: no proof from the marginals alone can do better.
+    """
+
+    name: ClassVar[str] = "best-of-all"
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Best bounds of any size."""
+        return True if isinstance(form, BestBound) else f"solves best bounds, not a {form.name}"
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """The least of all upper bounds."""
+        assert isinstance(form, BestBound)
+        value, point = 1.0, {"rule": "theorem-3", "thresholds": [1.0] * len(form.marginals), "pivot": None}
+        for rule in RULES:
+            choice = best_choice(ThresholdSearch(form.marginals, form.threshold, rule))
+            if choice.bound < value:
+                value = choice.bound
+                point = {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
+        joint = JointProgram(form.marginals, form.threshold)
+        if JointMilp().accepts(joint) is not True:
+            return FormSolution(Status.FEASIBLE, point, value, None, {})
+        worst = JointMilp().run(
+            joint, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options
+        )
+        assert worst.proof is not None
+        assert worst.bound is not None
+        if worst.bound < value:
+            value, point = worst.bound, {"rule": "dual", **worst.proof}
+        measured = relative_gap(value, worst.value)
+        status = Status.OPTIMAL if measured is not None and measured <= gap else Status.GAP
+        return FormSolution(status, point, value, worst.value, {"joint": worst.point}, worst.stats)
