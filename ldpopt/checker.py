@@ -82,10 +82,16 @@ def _column_program(secrets: Any, epsilon: Any, utility: Any, rows: Any) -> dict
     }
 
 
+def _composition_bound(params: dict[str, Any]) -> dict[str, Any]:
+    names = ("marginals", "threshold")
+    method = params.get("method", "best")
+    return {"form": "composition-bound", **{name: params[name] for name in names}, "method": method}
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "staircase": _staircase,
     "secret-staircase": _secret_staircase,
-    "composition-bound": lambda params: _composition_bound(params),
+    "composition-bound": _composition_bound,
 }
 """How the parameters of each kind become a statement."""
 
@@ -349,6 +355,7 @@ def _divergence_dominated(
 # ---------------------------------------------------------------- bounds on the joint exposure
 
 COMPOSITION_TOLERANCE = 1e-9
+COMPOSITION_METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
 SMALL, BIG = "small", "big"
 
 
@@ -360,12 +367,6 @@ class Marginals(NamedTuple):
     method: str
 
 
-def _composition_bound(params: dict[str, Any]) -> dict[str, Any]:
-    names = ("marginals", "threshold")
-    method = params.get("method", "best")
-    return {"form": "composition-bound", **{name: params[name] for name in names}, "method": method}
-
-
 def read_marginals(plain: dict[str, Any]) -> Marginals:
     """The statement of a composition bound, every part of it checked."""
     marginals = [_numbers(p, "a marginal") for p in plain["marginals"]]
@@ -374,6 +375,8 @@ def read_marginals(plain: dict[str, Any]) -> Marginals:
         raise UnreadableError("a marginal is negative or does not sum to 1")
     if not 0 < threshold <= 1:
         raise UnreadableError(f"the threshold {threshold} is not in (0, 1]")
+    if plain["method"] not in COMPOSITION_METHODS:
+        raise UnreadableError(f"the method {plain['method']!r} is unknown")
     return Marginals([[x for x in p if x] for p in marginals], threshold, plain["method"])
 
 
@@ -385,13 +388,15 @@ def rule_proves(question: Marginals, rule: str, answer: dict[str, Any]) -> float
     pairs = list(zip(question.marginals, thresholds, strict=True))
     below = [math.fsum(x for x in p if x < t) for p, t in pairs]
     if rule == "theorem-3":
-        return math.fsum(below) + question.threshold / math.prod(thresholds)
+        return math.fsum([*below, question.threshold / math.prod(thresholds)])
     if rule == "theorem-3-tight":
         cells = math.prod(sum(x >= t for x in p) for p, t in pairs)
-        return math.fsum(below) + question.threshold * cells
+        return math.fsum([*below, question.threshold * cells])
     pivot = answer["pivot"]
-    if pivot not in range(len(pairs)) or math.prod(thresholds) < question.threshold * (1 - 1e-12):
-        raise UnreadableError("the thresholds or the pivot do not fit Theorem 2")
+    if pivot not in range(len(pairs)):
+        raise UnreadableError(f"the pivot {pivot!r} is none of the marginals")
+    if math.prod(thresholds) < question.threshold * (1 - 1e-12):
+        return math.inf
     others = [(q, *pair) for j, (q, pair) in enumerate(zip(below, pairs, strict=True)) if j != pivot]
     if rule == "theorem-2":
         return below[pivot] + math.fsum(q + t * len(p) for q, p, t in others)
@@ -413,7 +418,8 @@ def no_thresholds_below(question: Marginals, rule: str, least: float) -> bool:
     for p in question.marginals:
         points = sorted({*p, 1.0})
         options.append([(t, math.fsum(x for x in p if x < t)) for t in points])
-    for pivot in range(len(options)) if rule == "theorem-2" else [None]:
+    pivots: Sequence[int | None] = range(len(options)) if rule == "theorem-2" else [None]
+    for pivot in pivots:
         pending: list[tuple[list[float], float]] = [([], 0.0)]
         for _ in range(MAX_NODES):
             if not pending:
@@ -433,7 +439,7 @@ def no_thresholds_below(question: Marginals, rule: str, least: float) -> bool:
 def _least_slack(question: Marginals, caps: list[float], pivot: int | None) -> float:
     """The least t/Π t_j, or Σ_{j≠j*} t_j |V_j| with Π t_j ≥ t, for t_j ≤ cap_j."""
     if pivot is None:
-        return question.threshold / math.prod(caps)
+        return float(question.threshold / math.prod(caps))
     if math.prod(caps) < question.threshold * (1 - 1e-12):
         return math.inf
     others = [(cap, len(p)) for cap, p in zip(caps, question.marginals, strict=True)]
@@ -495,15 +501,18 @@ def _flat(question: Marginals, numbers: list[float]) -> list[list[float]]:
     return [[next(rest) for _ in p] for p in question.marginals]
 
 
-def _cover(question: Marginals, cells: list[tuple[int, ...]], numbers: list[float]) -> list[float]:
-    """Coefficients α ≥ 0 with Σ_{v big} α_v ≥ 1: small cells alone cannot meet Σ c·p."""
+Cells = list[tuple[int, ...]]
+
+
+def _cover(question: Marginals, cells: Cells, numbers: list[float]) -> list[float] | None:
+    """Coefficients α ≥ 0 with Σ_{v big} α_v ≥ 1, if small cells alone cannot meet Σ c·p."""
     c, t = _flat(question, numbers), question.threshold
     w = [max(0.0, math.fsum(c[j][a] for j, a in enumerate(v))) for v in cells]
     most = [_capacity(question, v) for v in cells]
-    asked = math.fsum(a * x for row, p in zip(c, question.marginals, strict=True) for a, x in zip(row, p))
+    asked = math.fsum(a * x for a, x in zip(numbers, itertools.chain(*question.marginals), strict=True))
     rho = asked - math.fsum(wv * min(t, u) for wv, u in zip(w, most, strict=True))
     if rho <= 1e-10:
-        raise UnreadableError("a cut of the proof cuts nothing off")
+        return None
     return [min(1.0, wv * max(u - t, 0.0) / rho) for wv, u in zip(w, most, strict=True)]
 
 
@@ -513,15 +522,20 @@ def _capacity(question: Marginals, cell: Sequence[int]) -> float:
 
 def _leaf_bound(
     question: Marginals,
-    cells: list[tuple[int, ...]],
-    cuts: list[list[float]],
+    cells: Cells,
+    cuts: list[list[float] | None],
     leaf: dict[str, Any],
     fixed: dict[tuple[int, ...], str],
 ) -> float:
     dual, t = _flat(question, _numbers(leaf["dual"], "the dual of a leaf")), question.threshold
-    prizes = [(cuts[k], _number(weight, "a prize")) for k, weight in leaf["cuts"]]
-    if any(weight < 0 for _, weight in prizes):
-        raise UnreadableError("a prize of the proof is negative")
+    if any(k not in range(len(cuts)) or weight < 0 for k, weight in leaf["cuts"]):
+        raise UnreadableError("a prize of the proof is negative or for no cut")
+    prizes: list[tuple[list[float], float]] = []
+    for k, weight in leaf["cuts"]:
+        cut = cuts[k]
+        if cut is None:
+            return math.inf
+        prizes.append((cut, _number(weight, "a prize")))
     rows = zip(dual, question.marginals, strict=True)
     terms = [a * x for row, p in rows for a, x in zip(row, p, strict=True)]
     terms += [-weight for _, weight in prizes]
@@ -539,8 +553,13 @@ def composition_claims(document: dict[str, Any], plain: dict[str, Any]) -> Itera
     question, status = read_marginals(plain), document["status"]
     if status not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {status!r} makes no claim")
-    answer, value, t = document["answer"], _number(document["value"], "value"), question.threshold
-    proof = document["certificate"]["proof"]
+    value, t = _number(document["value"], "value"), question.threshold
+    answer, proof = document["answer"], document["certificate"]["proof"]
+    if not isinstance(answer, dict) or not isinstance(proof, dict):
+        raise UnreadableError("the file has no answer or no proof")
+    lower: Any
+    low: float | None
+    high: float | None
     bound = None if status == "feasible" else _number(document["bound"], "bound")
     strength = f"numeric {COMPOSITION_TOLERANCE:g}"
     if question.method == "worst-joint":
@@ -558,14 +577,15 @@ def composition_claims(document: dict[str, Any], plain: dict[str, Any]) -> Itera
     elif low is not None:
         reached = joint_exposure(question, lower) >= low - COMPOSITION_TOLERANCE
         yield Claim(f"a joint with these marginals has exposure {low!r} at {t:g}", strength, reached)
-    if status == "optimal":
+    if status == "optimal" and bound is not None:
         tolerance = _number(document["certificate"]["gap"], "the certificate's gap")
         close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
         yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
 
 
 def _upper_bound(question: Marginals, proof: dict[str, Any]) -> float:
-    rule = {"worst-joint": "dual", "best": proof.get("rule")}.get(question.method, question.method)
+    names = {"worst-joint": "dual", "best": str(proof.get("rule"))}
+    rule = names.get(question.method, question.method)
     found = tree_bound(question, proof) if rule == "dual" else rule_proves(question, rule, proof)
     return min(1.0, found)
 

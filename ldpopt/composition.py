@@ -211,7 +211,10 @@ def _coordinate_search(form: ThresholdSearch) -> Choice:
     equal = form.threshold ** (1 / d)
     best = Choice((1.0,) * d, 0, 1.0)
     for pivot in range(d):
-        for start in (_best_caps(printed, pivot, Choice((equal,) * d, pivot, 2.0)).thresholds, (equal,) * d):
+        for start in (
+            _best_caps(printed, pivot, Choice((equal,) * d, pivot, 2.0)).thresholds,
+            (equal,) * d,
+        ):
             best = min(best, _descend(form, pivot, list(start)), key=lambda choice: choice.bound)
     return best
 

@@ -217,9 +217,7 @@ def estimate_statistical_exposure(
     value, error = float(_statistical(p_hat, n, k)), float(slopes.sum() * gamma)
     draws = np.random.default_rng(seed).multinomial(m, p_hat, size=_whole("resamples", resamples, 1)) / m
     low, high = np.quantile(_statistical(draws, n, k), [delta / 2, 1 - delta / 2])
-    return Estimate(
-        value, max(0.0, value - error), min(1.0, value + error), (float(low), float(high))
-    )
+    return Estimate(value, max(0.0, value - error), min(1.0, value + error), (float(low), float(high)))
 
 
 def _statistical(p: Array, n: int, k: int) -> NDArray[np.float64]:

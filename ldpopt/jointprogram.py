@@ -48,7 +48,8 @@ class JointProgram(Form):
     def rows(self) -> NDArray[np.int64]:
         """For every cell, the places of its values in the concatenated marginals."""
         starts = np.cumsum([0, *(len(p) for p in self.marginals[:-1])])
-        return self.cells + starts
+        result: NDArray[np.int64] = self.cells + starts
+        return result
 
     @cached_property
     def mass(self) -> Array:

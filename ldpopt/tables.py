@@ -76,7 +76,8 @@ def value_codes(column: Any) -> Codes:
 
 def _chosen(table: Any, columns: Any) -> list[Any]:
     known = column_names(table)
-    wanted = known if columns is None else [columns] if isinstance(columns, (str, int)) else list(columns)
+    single = isinstance(columns, (str, int))
+    wanted: list[Any] = known if columns is None else [columns] if single else list(columns)
     if not wanted:
         raise InvalidInputError("at least one column is needed")
     for name in wanted:

@@ -36,7 +36,9 @@ class BestOfAll(Solver):
     ) -> FormSolution:
         """The least of all upper bounds."""
         assert isinstance(form, BestBound)
-        value, point = 1.0, {"rule": "theorem-3", "thresholds": [1.0] * len(form.marginals), "pivot": None}
+        value = 1.0
+        point: dict[str, Any] = {"rule": "theorem-3", "thresholds": [1.0] * len(form.marginals)}
+        point["pivot"] = None
         for rule in RULES:
             choice = best_choice(ThresholdSearch(form.marginals, form.threshold, rule))
             if choice.bound < value:

@@ -96,8 +96,8 @@ class _Model:
     """The program in HiGHS: small part, big part and a 0/1 "is big" for every cell that can be big.
 
     Masses are measured in units of the threshold, as HiGHS works with absolute tolerances.
-    Marginals and cuts are elastic at a price so high that only a node without any joint uses it: so every
-    node has an optimum, and multipliers that prove its bound.
+    Marginals and cuts are elastic at a price so high that only a node without any joint uses it: so
+    every node has an optimum, and multipliers that prove its bound.
     """
 
     def __init__(self, form: JointProgram) -> None:
@@ -128,7 +128,7 @@ class _Model:
             self._highs.addRow(p, p, 0, empty, none)
         for v, most in enumerate(form.most_small / self.unit):
             self._column(1.0, most, form.rows[v], 1.0)
-        for v in self.can_be_big:
+        for v in self.can_be_big.tolist():
             self._column(0.0, inf, form.rows[v], 1.0)
         self.first_switch = self._highs.getNumCol()
         for _ in self.can_be_big:
@@ -136,7 +136,7 @@ class _Model:
         self.first_slack = self._highs.getNumCol()
         for row, sign in itertools.product(range(len(form.mass)), (1.0, -1.0)):
             self._column(-PRICE, inf, np.array([row]), sign)
-        for k, v in enumerate(self.can_be_big):
+        for k, v in enumerate(self.can_be_big.tolist()):
             switch = self.first_switch + k
             big = len(form.cells) + k
             self._row(-inf, 1.0, [v, switch], [1.0, 1.0])
