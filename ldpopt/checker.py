@@ -88,10 +88,18 @@ def _composition_bound(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "composition-bound", **{name: params[name] for name in names}, "method": method}
 
 
+def _feature_release(params: dict[str, Any]) -> dict[str, Any]:
+    given = {name: params.get(name) for name in ("marginals", "table")}
+    names = ("threshold", "budget", "weights")
+    plain = {"form": "feature-release", **given, **{name: params[name] for name in names}}
+    return {**plain, "method": "theorem-3"}
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "staircase": _staircase,
     "secret-staircase": _secret_staircase,
     "composition-bound": _composition_bound,
+    "feature-release": _feature_release,
 }
 """How the parameters of each kind become a statement."""
 
@@ -392,7 +400,7 @@ def rule_proves(question: Marginals, rule: str, answer: dict[str, Any]) -> float
     if rule == "theorem-3-tight":
         cells = math.prod(sum(x >= t for x in p) for p, t in pairs)
         return math.fsum([*below, question.threshold * cells])
-    pivot = answer["pivot"]
+    pivot: int = answer["pivot"]
     if pivot not in range(len(pairs)):
         raise UnreadableError(f"the pivot {pivot!r} is none of the marginals")
     if math.prod(thresholds) < question.threshold * (1 - 1e-12):
@@ -407,7 +415,7 @@ def rule_proves(question: Marginals, rule: str, answer: dict[str, Any]) -> float
 
 
 def no_thresholds_below(question: Marginals, rule: str, least: float) -> bool:
-    """No thresholds make Theorem 2 or 3 prove less: every combination of break-points is tried.
+    """No thresholds make a rule prove less: every combination of break-points is tried.
 
     Between two break-points Q_j is constant. A combination is given up as soon as its exposures and
     the least slack that they allow reach ``least``; the trivial bound 1 is always there.
@@ -426,7 +434,7 @@ def no_thresholds_below(question: Marginals, rule: str, least: float) -> bool:
                 break
             caps, exposed = pending.pop()
             full = caps + [1.0] * (len(options) - len(caps))
-            if exposed + _least_slack(question, full, pivot) >= least - COMPOSITION_TOLERANCE:
+            if exposed + _least_slack(question, rule, full, pivot) >= least - COMPOSITION_TOLERANCE:
                 continue
             if len(caps) == len(options):
                 return False
@@ -436,8 +444,12 @@ def no_thresholds_below(question: Marginals, rule: str, least: float) -> bool:
     return True
 
 
-def _least_slack(question: Marginals, caps: list[float], pivot: int | None) -> float:
-    """The least t/Π t_j, or Σ_{j≠j*} t_j |V_j| with Π t_j ≥ t, for t_j ≤ cap_j."""
+def _least_slack(question: Marginals, rule: str, caps: list[float], pivot: int | None) -> float:
+    """The least t/Π t_j, t Π N_j(t_j), or Σ_{j≠j*} t_j |V_j| with Π t_j ≥ t, for t_j ≤ cap_j."""
+    if rule == "theorem-3-tight":
+        pairs = zip(question.marginals, caps, strict=True)
+        # a marginal without values ≥ t_j is exposed as a whole: there the slack does not matter
+        return question.threshold * math.prod(max(1, sum(x >= t for x in p)) for p, t in pairs)
     if pivot is None:
         return float(question.threshold / math.prod(caps))
     if math.prod(caps) < question.threshold * (1 - 1e-12):
@@ -590,6 +602,85 @@ def _upper_bound(question: Marginals, proof: dict[str, Any]) -> float:
     return min(1.0, found)
 
 
+# ---------------------------------------------------------------- which features to release
+
+
+def release_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
+    """The claims of a result about releasing features."""
+    status, answer, proof = document["status"], document["answer"], document["certificate"]["proof"]
+    if status not in ("optimal", "feasible") or not isinstance(answer, dict):
+        raise UnreadableError(f"a result of status {status!r} makes no claim about features")
+    weights = _numbers(plain["weights"], "the weights")
+    budget, t = _number(plain["budget"], "budget"), _number(plain["threshold"], "threshold")
+    chosen = _features(answer["features"], len(weights))
+    value = _number(document["value"], "value")
+    heavy = abs(math.fsum(weights[j] for j in chosen) - value) <= COMPOSITION_TOLERANCE
+    strength = f"numeric {COMPOSITION_TOLERANCE:g}"
+    yield Claim(f"the released features weigh {value!r}", strength, heavy)
+    safe = not chosen or _released_exposure(plain, chosen, answer) <= budget + COMPOSITION_TOLERANCE
+    yield Claim(f"at most {budget:g} of the users are exposed at {t:g}", strength, safe)
+    if status == "optimal":
+        bound = _number(document["bound"], "bound")
+        conflicts = [_features(c, len(weights)) for c in proof["conflicts"]]
+        real = all(_too_exposed(plain, conflict, budget) for conflict in conflicts)
+        covered = real and _every_heavier_set_has_a_conflict(weights, conflicts, bound)
+        yield Claim(f"no safe set of features weighs more than {bound!r}", strength, covered)
+        close = abs(bound - value) <= COMPOSITION_TOLERANCE * max(1.0, abs(bound))
+        yield Claim("value and bound agree", strength, close)
+
+
+def _features(numbers: Any, count: int) -> list[int]:
+    if not isinstance(numbers, list) or any(j not in range(count) for j in numbers):
+        raise UnreadableError(f"{numbers!r} is no list of features")
+    return sorted(set(numbers))
+
+
+def _subquestion(plain: dict[str, Any], features: list[int]) -> Marginals:
+    return read_marginals({**plain, "marginals": [plain["marginals"][j] for j in features]})
+
+
+def _released_exposure(plain: dict[str, Any], features: list[int], answer: dict[str, Any]) -> float:
+    if plain["table"] is not None:
+        return _table_exposure(plain, features)
+    return min(1.0, rule_proves(_subquestion(plain, features), str(answer["rule"]), answer))
+
+
+def _table_exposure(plain: dict[str, Any], features: list[int]) -> float:
+    rows = Counter(tuple(row[j] for j in features) for row in plain["table"])
+    users = sum(rows.values())
+    return sum(n for n in rows.values() if n / users < plain["threshold"]) / users
+
+
+def _too_exposed(plain: dict[str, Any], features: list[int], budget: float) -> bool:
+    """The features cannot be released: too exposed, or no rule proves that they are not."""
+    if plain["table"] is not None:
+        return _table_exposure(plain, features) > budget
+    question = _subquestion(plain, features)
+    return all(no_thresholds_below(question, rule, budget) for rule in RELEASE_RULES)
+
+
+RELEASE_RULES = ("theorem-2", "theorem-3", "theorem-3-tight")
+
+
+def _every_heavier_set_has_a_conflict(
+    weights: list[float], conflicts: list[list[int]], bound: float
+) -> bool:
+    """A larger set is never less exposed, so a set that contains a conflict is not safe either."""
+    order = sorted(range(len(weights)), key=lambda j: -weights[j])
+    pending: list[tuple[frozenset[int], int]] = [(frozenset(), 0)]
+    for _ in range(MAX_NODES):
+        if not pending:
+            return True
+        chosen, depth = pending.pop()
+        most = math.fsum(weights[j] for j in [*chosen, *order[depth:]])
+        if most <= bound + COMPOSITION_TOLERANCE or any(chosen.issuperset(c) for c in conflicts):
+            continue
+        if depth == len(order):
+            return False
+        pending += [(chosen, depth + 1), (chosen | {order[depth]}, depth + 1)]
+    return False
+
+
 # ---------------------------------------------------------------- the file
 
 
@@ -644,6 +735,7 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
 FORMS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Claim]]] = {
     "column-program": column_claims,
     "composition-bound": composition_claims,
+    "feature-release": release_claims,
 }
 """How the claims about each form are decided, given the document and its statement."""
 

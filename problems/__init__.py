@@ -14,6 +14,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
         "composition-bound": "ldpopt.problems.composition_bound:CompositionBound",
+        "feature-release": "ldpopt.problems.feature_release:FeatureRelease",
     },
 )
 

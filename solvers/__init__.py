@@ -20,6 +20,8 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "thresholds": "ldpopt.solvers.thresholds:Thresholds",
         "joint-milp": "ldpopt.solvers.joint_milp:JointMilp",
         "best-of-all": "ldpopt.solvers.best_of_all:BestOfAll",
+        "subset-branch": "ldpopt.solvers.subset_branch:SubsetBranch",
+        "subset-greedy": "ldpopt.solvers.subset_greedy:SubsetGreedy",
     },
 )
 
