@@ -10,5 +10,9 @@ EXPERIMENTS: Registry[Experiment] = Registry(
     "ldpopt.experiments",
     {
         "ldp-frontier": "ldpopt.experiments.ldp_frontier:EXPERIMENT",
+        "exposure-adult": "ldpopt.experiments.exposure_adult:EXPERIMENT",
+        "statistical-exposure": "ldpopt.experiments.statistical_exposure:EXPERIMENT",
+        "theorem-8": "ldpopt.experiments.theorem_8:EXPERIMENT",
+        "feature-release-adult": "ldpopt.experiments.feature_release_adult:EXPERIMENT",
     },
 )

@@ -24,7 +24,7 @@ EXACT_RULES = ("theorem-3-tight", "theorem-3", "theorem-2")
 
 @dataclass(frozen=True, eq=False)
 class FeatureRelease(Problem):
-    """Release the heaviest set of features whose exposure at t stays within a budget (global suppression).
+    """Release the heaviest set of features whose exposure at t stays within a budget.
 
     With ``marginals`` (all that the curator of papers/004, Section 5 knows) the exposure of a set is
     the least bound that Theorem 2, Theorem 3 or its tighter variant prove. With a ``table`` it is the
