@@ -23,7 +23,7 @@ from ldpopt.sweep import Experiment, Point, Row
 MILP_NODES, PROOF_LPS = 300, 60
 LINES = {
     "printed": ("Theorems 2 and 3", "black", "-"),
-    "tighter": ("Theorem 3, tighter", "tab:orange", "-"),
+    "tighter": ("their tighter variants", "tab:orange", "-"),
     "proven": ("best proven", "tab:red", "-"),
     "worst_joint": ("worst joint found", "tab:red", ":"),
     "exposure": ("true exposure", "tab:blue", "-"),

@@ -92,7 +92,40 @@ def _feature_release(params: dict[str, Any]) -> dict[str, Any]:
     given = {name: params.get(name) for name in ("marginals", "table")}
     names = ("threshold", "budget", "weights")
     plain = {"form": "feature-release", **given, **{name: params[name] for name in names}}
-    return {**plain, "method": "theorem-3"}
+    return {**_redacted(plain, params.get("redact")), "method": "theorem-3"}
+
+
+def _redacted(plain: dict[str, Any], at: float | None) -> dict[str, Any]:
+    """The question about features whose rare values are merged into one, "redacted"."""
+    if at is None:
+        return plain
+    table, weights, marginals = plain["table"], [], []
+    columns = list(zip(*table, strict=True)) if table is not None else plain["marginals"]
+    for j, column in enumerate(columns):
+        counts = Counter(column) if table is not None else dict(enumerate(column))
+        total = sum(counts.values())
+        shares = {v: n / total if table is not None else n for v, n in counts.items()}
+        hidden = _rarest(shares, at)
+        mass = math.fsum(shares[v] for v in hidden)
+        weights.append(plain["weights"][j] * (1 - mass))
+        marginals.append([p for v, p in shares.items() if v not in hidden] + [mass] * bool(hidden))
+        if table is not None:
+            columns[j] = [-1 if v in hidden else v for v in column]
+    rows = None if table is None else [list(row) for row in zip(*columns, strict=True)]
+    return {**plain, "marginals": marginals, "table": rows, "weights": weights}
+
+
+def _rarest(shares: dict[Any, float], at: float) -> set[Any]:
+    """All values below ``at`` and, if there are any, the next rarest until they reach it together."""
+    hidden: set[Any] = set()
+    mass = 0.0
+    order = sorted(shares, key=lambda v: (shares[v], v))
+    for v in order if order and shares[order[0]] < at else []:
+        if shares[v] >= at and mass >= at:
+            break
+        hidden.add(v)
+        mass += shares[v]
+    return hidden
 
 
 KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

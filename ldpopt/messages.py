@@ -13,11 +13,11 @@ import secrets
 import struct
 from typing import Any, NamedTuple
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-
 from ldpopt.errors import InvalidInputError
-from ldpopt.sealing import OVERHEAD, Opener, SealError, seal
+from ldpopt.sealing import OVERHEAD, Opener, SealError, seal  # first: says what is missing
+
+from cryptography.exceptions import InvalidSignature  # isort: skip
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey  # isort: skip
 
 SALT = 16
 SESSION = 16

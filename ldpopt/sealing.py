@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from cryptography.exceptions import InvalidTag
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
-from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from ldpopt.errors import LdpoptError, MissingDependencyError
 
-from ldpopt.errors import LdpoptError
+try:
+    from cryptography.exceptions import InvalidTag
+    from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
+    from cryptography.hazmat.primitives.ciphers.aead import ChaCha20Poly1305
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+except ImportError:
+    raise MissingDependencyError(
+        "the protocol needs the package 'cryptography': pip install 'ldpopt[protocol]'"
+    ) from None
 
 OVERHEAD = 32 + 16
 """Bytes that sealing adds: the fresh public key and the tag."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, ClassVar
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt import validate
 from ldpopt.composition import Choice, ThresholdSearch, best_choice
@@ -17,9 +19,45 @@ from ldpopt.forms import Form, FormSolution
 from ldpopt.problem import Example, Problem
 from ldpopt.subsetprogram import Subset, SubsetProgram
 from ldpopt.tables import column_names, value_codes
+from ldpopt.validate import Array
 
 EXACT_RULES = ("theorem-3-tight", "theorem-3", "theorem-2")
 """Rules whose best thresholds are found exactly: what they prove only grows with the features."""
+
+
+class Released(NamedTuple):
+    """Marginals, table (or None) and weights of what would be released."""
+
+    marginals: tuple[Array, ...]
+    table: NDArray[np.int64] | None
+    weights: tuple[float, ...]
+
+
+def rarest(p: Array, at: float) -> list[int]:
+    """The values to redact: all below ``at``, and the next rarest until they reach it together.
+
+    A redacted value is itself a value, and may be a rare one (papers/004, Section 8.1).
+
+    >>> rarest(np.array([0.5, 0.3, 0.15, 0.05]), 0.1)
+    [2, 3]
+    >>> rarest(np.array([0.5, 0.3, 0.2]), 0.1)
+    []
+    """
+    order = np.argsort(p, kind="stable")
+    if p[order[0]] >= at:
+        return []
+    redacted: list[int] = []
+    mass = 0.0
+    for v in order.tolist():
+        if p[v] >= at and mass >= at:
+            break
+        redacted.append(v)
+        mass += float(p[v])
+    return sorted(redacted)
+
+
+def _empirical(table: NDArray[np.int64]) -> tuple[Array, ...]:
+    return tuple(np.bincount(column) / len(table) for column in table.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +74,9 @@ class FeatureRelease(Problem):
         marginals: the distribution of every feature.
         table: instead, the data: a matrix with a user per row, a data frame, or a dictionary of columns.
         weights: how useful every feature is; 1 each if left out.
+        redact: also redact rare values (local suppression, Section 8.1): in every feature those of
+            probability below this, and the next rarest until the redacted users are no rarer
+            themselves. A feature then weighs in proportion to the users who keep their value.
 
     >>> FeatureRelease(threshold=0.01, budget=0.1, marginals=[[0.5, 0.5], [0.9, 0.1]]).weights
     (1.0, 1.0)
@@ -47,6 +88,7 @@ class FeatureRelease(Problem):
     marginals: Any = None
     table: Any = None
     weights: Any = None
+    redact: float | None = None
 
     def __post_init__(self) -> None:
         if (self.marginals is None) == (self.table is None):
@@ -66,6 +108,8 @@ class FeatureRelease(Problem):
         if len(weights) != features or (weights < 0).any():
             raise InvalidInputError(f"weights must be {features} numbers >= 0, one per feature")
         given["weights"] = tuple(weights.tolist())
+        if self.redact is not None:
+            given["redact"] = validate.positive_number("redact", self.redact)
         for name, value in given.items():
             object.__setattr__(self, name, value)
 
@@ -88,18 +132,39 @@ class FeatureRelease(Problem):
         columns = [value_codes(table[name]).tolist() for name in column_names(table)]
         return {"table": [list(row) for row in zip(*columns, strict=True)]}
 
+    @cached_property
+    def released(self) -> Released:
+        """The features as they would be released, rare values redacted if that was asked for."""
+        columns = None if self.table is None else np.array(self.table)
+        marginals = self.marginals if columns is None else _empirical(columns)
+        if self.redact is None:
+            return Released(marginals, columns, self.weights)
+        hidden = [rarest(p, self.redact) for p in marginals]
+        # a correctly rounded sum: the checker must meet the same number as a break-point
+        masses = [math.fsum(p[h]) for p, h in zip(marginals, hidden, strict=True)]
+        weights = tuple(w * (1 - mass) for w, mass in zip(self.weights, masses, strict=True))
+        merged = tuple(
+            np.append(np.delete(p, h), mass) if h else p
+            for p, h, mass in zip(marginals, hidden, masses, strict=True)
+        )
+        if columns is not None:
+            columns = np.array(
+                [np.where(np.isin(c, h), -1, c) for c, h in zip(columns.T, hidden, strict=True)]
+            ).T
+        return Released(merged, columns, weights)
+
     def forms(self) -> Iterable[Form]:
         """One form, with a risk that remembers what it computed."""
-        return [SubsetProgram(self.weights, cache(self.exposure), self.budget)]
+        return [SubsetProgram(self.released.weights, cache(self.exposure), self.budget)]
 
     def exposure(self, subset: Subset) -> float:
         """The true exposure of the features, or the least bound on it."""
-        if self.table is not None:
-            return float(exposure_of_table(np.array(self.table), list(subset), self.threshold))
+        if self.released.table is not None:
+            return float(exposure_of_table(self.released.table, list(subset), self.threshold))
         return self._proof(subset)[1].bound
 
     def _proof(self, subset: Subset) -> tuple[str, Choice]:
-        chosen = tuple(self.marginals[j] for j in subset)
+        chosen = tuple(self.released.marginals[j] for j in subset)
         proofs = (
             (rule, best_choice(ThresholdSearch(chosen, self.threshold, rule))) for rule in EXACT_RULES
         )
@@ -118,7 +183,7 @@ class FeatureRelease(Problem):
 
     def value(self, answer: dict[str, Any]) -> float:
         """The weight that is released."""
-        return float(sum(self.weights[j] for j in answer["features"]))
+        return float(sum(self.released.weights[j] for j in answer["features"]))
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -130,3 +195,4 @@ class FeatureRelease(Problem):
         table = [(1, 0, 0)] * 4 + [(0, 0, 1)] + [(0, 1, 2)] * 4
         yield Example(cls(1 / 8, 0.0, table=table, weights=[2, 1, 5]), 2.0)
         yield Example(cls(1 / 8, 0.2, table=table, weights=[2, 1, 5]), 8.0)
+        yield Example(cls(0.05, 0.0, marginals=[[0.6, 0.3, 0.06, 0.04]], redact=0.05), 0.9)
