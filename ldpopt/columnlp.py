@@ -28,9 +28,10 @@ class ColumnLP:
     Args:
         gain: the typical size of g(v)/v; utilities are divided by it, as HiGHS works with absolute
             tolerances.
+        tuned: False leaves HiGHS its own choice of method (for comparison: much slower on wide LPs).
     """
 
-    def __init__(self, k: int, gain: float) -> None:
+    def __init__(self, k: int, gain: float, *, tuned: bool = True) -> None:
         self.rays = np.zeros((k, 0))
         self.gains = np.zeros(0)
         self._scale = gain if gain > 0 else 1.0
@@ -38,11 +39,11 @@ class ColumnLP:
         options: dict[str, bool | int | float | str] = {
             "output_flag": False,
             "threads": 1,
-            "presolve": "off",
-            "simplex_strategy": 4,  # primal: a new column keeps the old point feasible
             "primal_feasibility_tolerance": 1e-10,
             "dual_feasibility_tolerance": 1e-10,
         }
+        if tuned:  # primal simplex: a new column keeps the old point feasible
+            options |= {"presolve": "off", "simplex_strategy": 4}
         for option, setting in options.items():
             self._model.setOptionValue(option, setting)
         self._model.changeObjectiveSense(highspy.ObjSense.kMaximize)
@@ -93,14 +94,16 @@ def _polished(rays: Array, weights: Array) -> Array:
     return np.maximum(weights, 0.0)
 
 
-def solve_listed(rays: Array, gains: Array, *, gap: float, time_limit: float | None) -> FormSolution:
+def solve_listed(
+    rays: Array, gains: Array, *, gap: float, time_limit: float | None, tuned: bool = True
+) -> FormSolution:
     """The whole program over an explicit list of rays, with the dual that proves its bound.
 
     The rays must be scaled to a smallest entry of at least 1: then raising every dual entry by δ/k
     raises β·v by at least δ, which repairs any remaining violation.
     """
     k = len(rays)
-    lp = ColumnLP(k, float(np.abs(gains / rays.max(axis=0)).max()))
+    lp = ColumnLP(k, float(np.abs(gains / rays.max(axis=0)).max()), tuned=tuned)
     lp.add(rays, gains)
     optimum = lp.solve(time_limit)
     if optimum is None:

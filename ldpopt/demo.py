@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from ldpopt import datasets
 from ldpopt.mechanism import Mechanism
@@ -34,7 +35,8 @@ def _row(name: str, out: Path) -> dict[str, Any]:
     result.save(path)
     plain = solve(Staircase(EPSILON, prior=prior.ravel()), gap=1e-6, time_limit=60)
     a1, a2 = prior.shape
-    draw_mechanism(result, out / f"{name}.png", f"{table.secret} hidden, {table.public} released")
+    labels = [f"{s}, {u}" for s in table.secret_values for u in table.public_values]
+    draw_mechanism(result, labels, out / f"{name}.png", f"hiding {table.secret}, ε = {EPSILON:g}")
     return {
         "secret": table.secret,
         "public": table.public,
@@ -49,18 +51,18 @@ def _row(name: str, out: Path) -> dict[str, Any]:
     }
 
 
-def draw_mechanism(result: Result, path: Path, title: str) -> None:
+def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) -> None:
     """The mechanism as a heat map: one row per input, one column per output, most likely first."""
     mechanism = result.mechanism
     assert isinstance(mechanism, Mechanism)
     order = mechanism.matrix.sum(axis=0).argsort()[::-1]
     rows, columns = mechanism.shape
-    figure = Figure(
-        figsize=(3 + min(columns, 60) * 0.14, 2 + min(rows, 60) * 0.12), layout="constrained"
-    )
+    figure = Figure(figsize=(5 + columns * 0.14, 1.5 + rows * 0.17), layout="constrained")
     axes = figure.subplots()
     image = axes.imshow(mechanism.matrix[:, order], cmap="viridis", aspect="auto", vmin=0)
-    axes.set(xlabel="output (most likely first)", ylabel="input (s, u)", title=title)
+    axes.set(xlabel="output (most likely first)", title=title)
+    axes.set_yticks(range(rows), labels, fontsize=8)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.colorbar(image, label="P(output | input)")
     figure.savefig(path, dpi=120)
 

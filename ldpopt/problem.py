@@ -69,7 +69,7 @@ class Problem(ABC):
         The checker reads the statement of a built-in kind off the parameters by itself. A kind of
         another package says it here, as ``ldpopt/checker.py`` spells it.
         """
-        known = self.kind in checker.KINDS
+        known = checker.knows(self.kind)
         return checker.statement(self.kind, self.to_params()) if known else None
 
     def to_params(self) -> dict[str, Any]:

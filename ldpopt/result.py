@@ -173,7 +173,7 @@ def verify(result: Result | str | os.PathLike[str]) -> Verification:
     document = result.to_json() if isinstance(result, Result) else _read(result)
     kind, plain = document.get("problem"), None
     try:
-        if isinstance(kind, str) and kind not in checker.KINDS and kind in PROBLEMS:
+        if isinstance(kind, str) and not checker.knows(kind) and kind in PROBLEMS:
             plain = PROBLEMS[kind].from_params(**document.get("params", {})).statement()
         return Verification(tuple(checker.check(document, plain)))
     except checker.UnreadableError as error:

@@ -17,6 +17,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
+        "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
         "thresholds": "ldpopt.solvers.thresholds:Thresholds",
         "joint-milp": "ldpopt.solvers.joint_milp:JointMilp",
         "best-of-all": "ldpopt.solvers.best_of_all:BestOfAll",

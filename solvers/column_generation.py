@@ -27,6 +27,8 @@ from ldpopt.solver import Progress, Solver
 from ldpopt.status import Status
 from ldpopt.validate import Array
 
+SCATTER_FROM = 24
+"""Fewer inputs have too few subsets for many of them to be nearly optimal."""
 MOST_IDLE = 12
 """Rounds without a new column or a better bound after which floats have nothing more to give."""
 
@@ -114,7 +116,7 @@ class Search:
 
     def scatter(self) -> None:
         """Random columns that the reference dual likes as well as its favourite, up to 1e-6."""
-        if not self.pricer.many_optima:
+        if not self.pricer.many_optima or self.k < SCATTER_FROM:
             return
         covered = np.zeros(self.k, bool)
         for trial in range(3 * self.k):

@@ -17,6 +17,7 @@ class Enumerate(Solver):
     """The explicit LP by HiGHS: exact and simple, but the list has 2^k columns and more."""
 
     name: ClassVar[str] = "enumerate"
+    tuned: ClassVar[bool] = True
 
     def accepts(self, form: Form) -> Literal[True] | str:
         """Column programs with at most a million rays."""
@@ -45,5 +46,16 @@ class Enumerate(Solver):
     ) -> FormSolution:
         """List, evaluate, solve."""
         assert isinstance(form, ColumnProgram)
-        rays = form.cone.rays()
-        return solve_listed(rays, form.utility(rays), gap=gap, time_limit=time_limit)
+        rays, tuned = form.cone.rays(), self.tuned
+        return solve_listed(rays, form.utility(rays), gap=gap, time_limit=time_limit, tuned=tuned)
+
+
+class EnumerateDefault(Enumerate):
+    """The same LP with HiGHS's default settings: a baseline for the benchmark."""
+
+    name: ClassVar[str] = "enumerate-default"
+    tuned: ClassVar[bool] = False
+
+    def suits(self, form: Form) -> Literal[True] | str:
+        """Never."""
+        return "a baseline for the benchmark"

@@ -180,9 +180,7 @@ def test_dominance_agrees_with_brute_force(k, name, epsilon, seed, blocks):
 
 def test_equal_inputs_do_not_make_the_proof_exponential():
     k = 40
-    question = checker.ColumnStatement(
-        tuple(range(k)), 1.0, "mutual-information", (tuple([1 / k] * k),)
-    )
+    question = checker.ColumnStatement(tuple(range(k)), 1.0, "mutual-information", (tuple([1 / k] * k),))
     sizes = np.arange(k + 1)
     q = 1 + (math.e - 1) * sizes / k
     best = float(((math.e * sizes / k - q * np.log(q)) / q).max())

@@ -2,13 +2,17 @@
 
 import json
 import os
+import sys
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 import pytest
 
 import ldpopt
-from ldpopt import Solver, Status, load, problem, registry, solve, verify
+from ldpopt import Solver, Status, checker, load, problem, registry, solve, verify
 from ldpopt.errors import (
     InvalidInputError,
     LdpoptError,
@@ -196,6 +200,34 @@ def test_plugged_in_solvers_run_by_name(monkeypatch):
         assert solve(QUESTION, "loopback").value == solve(QUESTION, "enumerate").value
     finally:
         SOLVERS.__dict__.pop("_sources", None)
+
+
+@dataclass(frozen=True, eq=False)
+class Renamed(Staircase):
+    """A question of another package, which tells the checker itself what is to be proven."""
+
+    kind: ClassVar[str] = "renamed"
+
+    def statement(self):
+        return checker.statement("staircase", self.to_params())
+
+
+def test_a_problem_of_another_package_is_certified_too(monkeypatch, tmp_path):
+    entry = EntryPoint("renamed", f"{__name__}:Renamed", "ldpopt.problems")
+    monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__, ModuleType(__name__)))
+    monkeypatch.setattr(sys.modules[__name__], "Renamed", Renamed, raising=False)
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry])
+    monkeypatch.delitem(PROBLEMS.__dict__, "_sources", raising=False)
+    try:
+        result = solve(problem("renamed", epsilon=1, prior=[0.4, 0.3, 0.2, 0.1]))
+        assert result.value == solve(QUESTION).value
+        result.save(tmp_path / "renamed.json")
+        assert verify(tmp_path / "renamed.json")
+        document = result.to_json() | {"value": result.value + 1e-6}
+        (tmp_path / "renamed.json").write_text(json.dumps(document))
+        assert not verify(tmp_path / "renamed.json")
+    finally:
+        PROBLEMS.__dict__.pop("_sources", None)
 
 
 def test_problem_by_name():

@@ -1,0 +1,182 @@
+"""The command line as a user runs it."""
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
+SPEC = {"problem": "staircase", "params": {"epsilon": 1, "prior": [0.4, 0.3, 0.2, 0.1]}}
+
+
+def ldpopt(*words, cwd=None):
+    return subprocess.run(
+        [*LDPOPT, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
+    )
+
+
+@pytest.fixture
+def spec(tmp_path):
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(SPEC))
+    return path
+
+
+def test_solve_and_verify(tmp_path, spec):
+    out = tmp_path / "result.json"
+    solved = ldpopt("solve", spec, "--out", out)
+    assert solved.returncode == 0, solved.stderr
+    assert "optimal" in solved.stdout
+    assert "0.121973473181" in solved.stdout
+    assert solved.stderr == ""
+    verified = ldpopt("verify", out)
+    assert verified.returncode == 0
+    assert verified.stdout.count("holds") == 5
+    assert verified.stdout.endswith("verified\n")
+    assert json.loads(ldpopt("verify", out, "--json").stdout)["verified"] is True
+
+
+def test_solve_json(spec):
+    answer = json.loads(ldpopt("solve", spec, "--json", "--solver", "cdd", "--gap", "1e-6").stdout)
+    assert {"status", "value", "bound", "gap", "solver", "seconds"} <= set(answer)
+    assert answer["solver"] == "cdd"
+    assert answer["value"] == pytest.approx(0.121973473181, abs=1e-12)
+
+
+def test_refuted_and_unreadable(tmp_path, spec):
+    out = tmp_path / "result.json"
+    ldpopt("solve", spec, "--out", out)
+    text = out.read_text()
+    document = json.loads(text)
+    out.write_text(json.dumps(document | {"value": document["value"] + 1e-6}))
+    refuted = ldpopt("verify", out)
+    assert refuted.returncode == 1
+    assert "REFUTED  its utility" in refuted.stdout
+    for garbage in (text[: len(text) // 2], "garbage", ""):
+        out.write_text(garbage)
+        assert ldpopt("verify", out).returncode == 2
+    assert ldpopt("verify", tmp_path / "absent.json").returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("spec_text", "options", "message"),
+    [
+        (json.dumps(SPEC | {"params": {"epsilon": 0, "prior": [0.5, 0.5]}}), [], "> 0, not 0"),
+        ('{"problem": "staircase", "params": {"epsilon": NaN, "prior": [1]}}', [], "not nan"),
+        (json.dumps(SPEC | {"params": {"epsilon": 1, "prior": [0.5, 0.4]}}), [], "sums to 0.9"),
+        (json.dumps(SPEC | {"params": {"epsilon": 1, "prior": [1.5, -0.5]}}), [], "negative: -0.5"),
+        (json.dumps(SPEC | {"params": {"epsilon": 1, "priors": [1]}}), [], "no parameter 'priors'"),
+        (json.dumps(SPEC | {"params": [1]}), [], "must be a JSON object"),
+        (json.dumps(SPEC | {"problem": "stair"}), [], "did you mean 'staircase'"),
+        (json.dumps([SPEC]), [], "must look like"),
+        ("{", [], "is not JSON"),
+        (json.dumps(SPEC), ["--solver", "simplex"], "unknown solver 'simplex'"),
+        (json.dumps(SPEC), ["--gap", "2"], "gap must lie between 0 and 1"),
+        (json.dumps(SPEC), ["--time-limit", "-3"], "not -3"),
+        (json.dumps(SPEC), ["--out", "no/such/dir/r.json"], "there is no directory no/such/dir"),
+        (json.dumps(SPEC), ["--out", "."], "it is a directory"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, spec_text, options, message):
+    spec = tmp_path / "spec.json"
+    spec.write_text(spec_text)
+    answer = ldpopt("solve", spec, *options, cwd=tmp_path)
+    assert answer.returncode == 2
+    assert message in answer.stderr
+    assert answer.stderr.count("\n") == 1
+    assert answer.stdout == ""
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.json"]
+
+
+def test_missing_spec(tmp_path):
+    answer = ldpopt("solve", tmp_path / "absent.json")
+    assert answer.returncode == 2
+    assert "cannot read" in answer.stderr
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [("problems", "staircase"), ("solvers", "column-generation"), ("experiments", "ldp-frontier")],
+)
+def test_list(what, name):
+    assert name in ldpopt("list", what).stdout
+    assert name in json.loads(ldpopt("list", what, "--json").stdout)
+    assert ldpopt("list", "nonsense").returncode == 2
+
+
+def test_experiment(tmp_path):
+    answer = ldpopt("experiment", "ldp-frontier", "--quick", "--out", tmp_path / "out")
+    assert answer.returncode == 0, answer.stderr
+    assert "randomised response from" in answer.stdout
+    assert {p.suffix for p in (tmp_path / "out").iterdir()} == {".csv", ".png", ".svg", ".jsonl"}
+    assert ldpopt("experiment", "nonsense").returncode == 2
+    (tmp_path / "file").write_text("")
+    assert ldpopt("experiment", "ldp-frontier", "--out", tmp_path / "file").returncode == 2
+
+
+def test_bench(tmp_path):
+    answer = ldpopt("bench", "staircase", "--sizes", "3,4", "--out", tmp_path / "bench")
+    assert answer.returncode == 0, answer.stderr
+    assert "cdd" in answer.stdout
+    assert "NO" not in answer.stdout
+    assert {p.name for p in (tmp_path / "bench").iterdir()} == {"bench.csv", "profile.png"}
+    assert ldpopt("bench", "staircase", "--sizes", "x").returncode == 2
+    assert ldpopt("bench", "nonsense").returncode == 2
+    assert ldpopt("bench", "staircase", "--solvers", "nonsense").returncode == 2
+
+
+def test_demo(tmp_path):
+    answer = ldpopt("demo", "--out", tmp_path / "demo")
+    assert answer.returncode == 0, answer.stderr
+    assert answer.stdout.count("yes") == 4
+    names = {path.name for path in (tmp_path / "demo").iterdir()}
+    assert {"comparison.png", "sex-race.json", "sex-race.png"} <= names
+    assert ldpopt("verify", tmp_path / "demo" / "sex-race.json").returncode == 0
+
+
+@pytest.fixture
+def long_spec(tmp_path):
+    """Without a gap that floats can prove, this one runs until it is told to stop."""
+    prior = np.random.default_rng(3).dirichlet(np.full(150, 0.5)).tolist()
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"problem": "staircase", "params": {"epsilon": 6, "prior": prior}}))
+    return path
+
+
+def test_interrupt_leaves_a_valid_partial_result(tmp_path, long_spec):
+    out = tmp_path / "partial.json"
+    process = subprocess.Popen(
+        [*LDPOPT, "solve", str(long_spec), "--gap", "1e-14", "--out", str(out)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    time.sleep(6)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    assert json.loads(out.read_text())["status"] == "gap"
+    assert ldpopt("verify", out).returncode == 0
+
+
+def test_progress_on_a_terminal_only(tmp_path, long_spec):
+    """The same command shows the bound moving on a terminal, and nothing in a pipe."""
+    command = ["solve", str(long_spec), "--time-limit", "4", "--gap", "1e-14", "--json"]
+    assert ldpopt(*command).stderr == ""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([*LDPOPT, *command], stderr=theirs, stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    shown = b""
+    try:
+        while chunk := os.read(ours, 4096):
+            shown += chunk
+    except OSError:  # the other end is closed
+        pass
+    process.wait(timeout=60)
+    os.close(ours)
+    assert b"bound" in shown
