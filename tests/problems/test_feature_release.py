@@ -27,7 +27,7 @@ def heaviest(problem):
 
 
 @given(seed=st.integers(0, 10_000), budget=st.floats(0, 0.8), t=st.floats(0.001, 0.1))
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=12)
 def test_exact_by_brute_force(seed, budget, t):
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 9, size=5).tolist()
@@ -80,7 +80,7 @@ def test_greedy_can_be_worse():
 
 
 @given(seed=st.integers(0, 10_000), at=st.floats(0.01, 0.3))
-@settings(deadline=None, max_examples=15)
+@settings(deadline=None, max_examples=8)
 def test_redacting_rare_values(seed, at):
     rng = np.random.default_rng(seed)
     table = rng.geometric(0.4, (60, 4)).tolist()
