@@ -169,7 +169,10 @@ def _least_slack(question: Marginals, rule: str, caps: list[float], pivot: int |
 
 
 def joint_exposure(question: Marginals, joint: dict[str, Any]) -> float:
-    """The mass of the cells that carry at most the threshold; -1 if the marginals are not met."""
+    """The mass of the rare cells; -1 if the marginals are not met.
+
+    "worst-joint" counts cells up to the threshold, "best" those strictly below it, as Definition 1 does.
+    """
     cells, masses = joint["cells"], _numbers(joint["masses"], "the masses")
     if len({tuple(v) for v in cells}) != len(cells) or len(cells) != len(masses):
         raise UnreadableError("the joint does not have one mass per cell")
@@ -181,7 +184,9 @@ def joint_exposure(question: Marginals, joint: dict[str, Any]) -> float:
             sums[v[j]].append(x)
         if any(abs(math.fsum(s) - x) > COMPOSITION_TOLERANCE for s, x in zip(sums, p, strict=True)):
             return -1.0
-    return -1.0 if min(masses) < 0 else math.fsum(x for x in masses if x <= question.threshold)
+    t = question.threshold
+    rare = [x for x in masses if x < t or (x == t and question.method == "worst-joint")]
+    return -1.0 if min(masses) < 0 else math.fsum(rare)
 
 
 def tree_bound(question: Marginals, proof: dict[str, Any]) -> float:

@@ -118,6 +118,15 @@ def test_one_marginal():
         assert solve(CompositionBound([[0.7, 0.2, 0.1]], 0.15, method)).value == pytest.approx(0.1)
 
 
+@pytest.mark.parametrize(("marginals", "t"), [([[0.5, 0.5]], 0.5), ([[1.0]], 1.0), (TWO, 1.0)])
+def test_a_threshold_that_is_a_probability(marginals, t):
+    """Exposure is strict: a value of probability exactly t is not exposed."""
+    result = solve(CompositionBound(marginals, t, "best"))
+    assert result.status is Status.OPTIMAL
+    assert result.value == pytest.approx(1.0 if marginals is TWO else 0.0)
+    assert verify(result)
+
+
 def test_values_of_probability_zero_do_not_count():
     with_zero = CompositionBound([[0.6, 0.3, 0.1, 0.0], [0.9, 0.1]], 0.01, "theorem-2")
     assert solve(with_zero).value == pytest.approx(0.133333333333, abs=1e-11)
