@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpopt import checker
+from ldpopt import checker, leakagechecker
 from ldpopt.cones import SecretCone
 from ldpopt.errors import SolverError
 from ldpopt.validate import Array
@@ -32,6 +34,18 @@ def repair(matrix: Array, cone: SecretCone) -> Array:
         candidate = _round_rows(mixed)
         if checker.is_private(candidate.tolist(), cone.secrets, cone.epsilon):
             return candidate
+        touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
+def repair_circulant(row: Array, epsilon: float) -> Array:
+    """The same for a circulant mechanism, given by its first row: it stays exactly circulant."""
+    k = len(row)
+    touch = GRID * k / math.expm1(epsilon)
+    while touch < 1e-3:
+        first = _round_rows((1 - touch) * row[None] / row.sum() + touch / k)[0]
+        if checker.is_private(first[:, None].tolist(), range(k), epsilon):
+            return np.array([np.roll(first, x) for x in range(k)])
         touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")
 
@@ -61,3 +75,43 @@ def value_below(utility: Decimal) -> float:
     """A utility, rounded down to a float."""
     nearest = float(utility)
     return nearest if Fraction(nearest) <= Fraction(utility) else math.nextafter(nearest, -math.inf)
+
+
+def value_above(value: Decimal | Fraction) -> float:
+    """A cost, rounded up to a float."""
+    nearest = float(value)
+    return nearest if Fraction(nearest) >= Fraction(value) else math.nextafter(nearest, math.inf)
+
+
+def repair_leakage(
+    matrix: Array, prices: Array, groups: NDArray[np.int64], budget: float
+) -> tuple[Array, Array]:
+    """The nearest mechanism that is stochastic, and within its leakage budget by exact prices.
+
+    Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
+    prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
+    """
+    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    constant = rows.mean(axis=0)
+    listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
+    touch = GRID * matrix.shape[1]
+    while touch < 1:
+        candidate = _round_rows((1 - touch) * rows + touch * constant)
+        scaled = (1 - touch) * prices + touch * constant
+        if _leaks_within(candidate, scaled, listed, budget):
+            return candidate, scaled
+        touch *= 2
+    exactly = _round_rows(constant[None, :]).repeat(len(rows), axis=0)
+    return exactly, exactly[0].copy()
+
+
+def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
+    proof = {"outputs": list(range(len(prices))), "prices": prices.tolist()}
+    return leakagechecker.leaks_within(matrix.tolist(), groups, budget, proof)
+
+
+def cost_below(question: leakagechecker.LeakageStatement, proof: dict[str, Any]) -> float:
+    """The lower bound that a prior and weighted cuts prove, rounded down."""
+    exact = leakagechecker.cost_bound(question, proof)
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)

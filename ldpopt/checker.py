@@ -90,8 +90,17 @@ KINDS: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
 
 
 SECTIONS: dict[str, str] = {
-    "composition-bound": "ldpopt.checker_exposure",
-    "feature-release": "ldpopt.checker_exposure",
+    "circulant-fidelity": "ldpopt.fidelitychecker",
+    "square-fidelity": "ldpopt.fidelitychecker",
+    "broad-fidelity": "ldpopt.fidelitychecker",
+    "fidelity": "ldpopt.fidelitychecker",
+    "minimax-fidelity": "ldpopt.fidelitychecker",
+    "statistic-leakage": "ldpopt.leakagechecker",
+    "leakage-design": "ldpopt.leakagechecker",
+    "asymptotic-utility": "ldpopt.designchecker",
+    "privacy-utility-frontier": "ldpopt.designchecker",
+    "composition-bound": "ldpopt.exposurechecker",
+    "feature-release": "ldpopt.exposurechecker",
 }
 """Kinds whose forms are decided in a file of their own: standard library and this module only."""
 

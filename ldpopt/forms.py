@@ -6,7 +6,12 @@ from abc import ABC
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
 from ldpopt.cones import SecretCone
+from ldpopt.moments import MomentObjective, WorstObjective
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
 from ldpopt.validate import Array
@@ -62,3 +67,113 @@ class ColumnProgram(Form):
     name: ClassVar[str] = "column-program"
     cone: SecretCone
     utility: Sublinear
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixProgram(Form):
+    """Minimise a function of the second moments of an estimate over ε-LDP mechanisms on k inputs.
+
+    Attributes:
+        objective: φ(W), or an α at a known distribution, or its supremum over many.
+        epsilon: the privacy level.
+        family: "circulant" (every row is the first one, turned), "square" (k outputs) or "broad" (any
+            number of outputs).
+        bound: a lower bound on the objective that follows from the parameters alone.
+
+    A point is the mechanism's matrix, or a :class:`SubsetSelection` where that would be too wide.
+    """
+
+    name: ClassVar[str] = "matrix-program"
+    objective: MomentObjective | WorstObjective
+    epsilon: float
+    family: str
+    bound: float
+
+    @property
+    def k(self) -> int:
+        """The number of inputs."""
+        return len(self.objective.prior)
+
+
+class SubsetSelection(NamedTuple):
+    """The mechanism that reports an m-subset, those that contain x being ``ratio`` times as likely."""
+
+    size: int
+    ratio: float
+
+
+@dataclass(frozen=True, eq=False)
+class SelectionProgram(Form):
+    """Maximise log Σ_y max_g W[θ_g, y] over selections of one row θ_g from every group g.
+
+    The exponential is a monotone submodular function over a partition matroid. For every v ≥ 0,
+    Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ, y] − v_y)⁺ bounds it; v are the *prices* of the outputs.
+
+    Attributes:
+        matrix: W ≥ 0, sparse, no stored zeros.
+        groups: the group of each row: 0, 1, …, every one with a row.
+    """
+
+    name: ClassVar[str] = "selection-program"
+    matrix: csr_array
+    groups: NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageProgram(Form):
+    """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats.
+
+    Σ_y max_g W[θ_g, y] ≤ e^budget for every selection θ_g is a family of linear cuts on W, one per
+    selection and assignment of the outputs to groups.
+
+    Attributes:
+        counts: c ≥ 0 in whole multiples of 1/scale, so that proofs about it are exact.
+        scale: the denominator of the costs.
+        groups: the secret of each row: 0, 1, …
+        budget: the largest statistic maximal leakage, in nats.
+    """
+
+    name: ClassVar[str] = "leakage-program"
+    counts: NDArray[np.int64]
+    scale: int
+    groups: NDArray[np.int64]
+    budget: float
+
+    @property
+    def costs(self) -> Array:
+        """c as floats."""
+        result: Array = self.counts / self.scale
+        return result
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexProgram(Form):
+    """Maximise offset + scale · Σ_i w_i log det Σ_j θ_j F_ij with Σ_j θ_j a_j = 1, θ ≥ 0, c·θ ≤ budget.
+
+    An optimal design: atoms j are columns of a mechanism (or averages over alike columns), i are points
+    of a discretised expectation. Concave in θ, so at every θ0 the gradient g bounds the optimum: with
+    β and λ ≥ 0 such that β·a_j + λ c_j ≥ g_j for all j, no θ is worth more than
+    Φ(θ0) − g·θ0 + Σ β + λ budget, and g·θ0 is scale times the size of the matrices.
+
+    Attributes:
+        blocks: F, an array [i, j, x, x'] of positive semidefinite matrices.
+        weights: w, positive, summing to 1.
+        scale: the factor of the expectation.
+        offset: the constant.
+        constraints: the matrix [r, j] of the a_j.
+        costs: c.
+        budget: the limit on c·θ; inf without one.
+        labels: what each atom is, as plain data for the proof.
+        start: a feasible θ with invertible matrices and c·θ < budget.
+    """
+
+    name: ClassVar[str] = "convex-program"
+    blocks: Array
+    weights: Array
+    scale: float
+    offset: float
+    constraints: Array
+    costs: Array
+    budget: float
+    labels: tuple[Any, ...]
+    start: Array

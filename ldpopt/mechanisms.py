@@ -8,8 +8,23 @@ from itertools import product
 import numpy as np
 
 from ldpopt import validate
+from ldpopt.encodings import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.errors import InvalidInputError
+from ldpopt.histograms import HistogramMaxL, HistogramQuantization, HistogramRandomizedResponse
 from ldpopt.mechanism import Mechanism
+
+__all__ = [
+    "HadamardResponse",
+    "HistogramMaxL",
+    "HistogramQuantization",
+    "HistogramRandomizedResponse",
+    "LocalHashing",
+    "SubsetSelection",
+    "UnaryEncoding",
+    "binary_mechanism",
+    "randomized_response",
+    "secret_randomized_response",
+]
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:

@@ -139,7 +139,9 @@ def knapsack(
         if not live.any():
             break
         A, q = A[live], q[live]
-    return _traced(chosen, near, kept, picks), max(upper, best) + grain * len(gain), nodes
+    most = start.q + weight.sum()
+    error = ROUNDING * float(1 + abs(start.A) + np.abs(gain).sum() + most * np.log(most))
+    return _traced(chosen, near, kept, picks), max(upper, best) + grain * len(gain) + error, nodes
 
 
 def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Array, Mask, Indices]:
@@ -229,10 +231,11 @@ class DivergencePricer:
         middles = np.exp((roots[1:] + roots[:-1]) / 2)
         preferred = self._excess(middles[None, :], dual[:, None]) > 0
         rays = np.unique(np.where(preferred, high[:, None], low[:, None]), axis=1)
-        value = self._utility(rays) - dual @ rays
+        gain = self._utility(rays)
+        value = gain - dual @ rays
         order = np.argsort(-value, kind="stable")
-        best = rays[:, order[0]]
-        upper = float(value[order[0]]) + ROUNDING * float((np.abs(dual) + 1) @ best)
+        terms = np.abs(gain) + (np.abs(dual) + 1) @ rays
+        upper = float(value[order[0]]) + ROUNDING * float(terms.max())
         return Priced(rays[:, order[:width]], upper, rays.shape[1])
 
     def _excess(self, r: Array, dual: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpopt import checker_exposure, validate
+from ldpopt import exposurechecker, validate
 from ldpopt.composition import BestBound, Choice, ThresholdSearch, rule_bound
 from ldpopt.errors import InvalidInputError
 from ldpopt.forms import Form, FormSolution
@@ -93,8 +93,8 @@ class CompositionBound(Problem):
         if self.method == "worst-joint":
             return math.fsum(x for x in answer["masses"] if x <= self.threshold)
         if self.method == "best" and answer["rule"] == "dual":
-            question = checker_exposure.read_marginals(self.to_params())
-            return checker_exposure.tree_bound(question, answer)
+            question = exposurechecker.read_marginals(self.to_params())
+            return exposurechecker.tree_bound(question, answer)
         rule = answer["rule"] if self.method == "best" else self.method
         form = ThresholdSearch(self.marginals, self.threshold, rule)
         return rule_bound(form, answer["thresholds"], answer["pivot"])

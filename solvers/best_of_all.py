@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from ldpopt.checker_exposure import read_marginals, tree_bound
 from ldpopt.composition import RULES, BestBound, ThresholdSearch, best_choice
+from ldpopt.exposurechecker import read_marginals, tree_bound
 from ldpopt.forms import Form, FormSolution
 from ldpopt.jointprogram import JointProgram
 from ldpopt.solver import Progress, Solver

@@ -29,6 +29,7 @@ from ldpopt.validate import Array
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""
+MOST_NEWTON_STEPS = 30
 MOST_IDLE = 12
 """Rounds without a new column or a better bound after which floats have nothing more to give."""
 
@@ -87,6 +88,7 @@ class Search:
         self.known: set[bytes] = set()
         self.nodes = self.rounds = self.idle = 0
         self.mix, self.width = 0.5, 1000
+        self.level = self.excess = 0.0
         self.interrupted = False
         singles = self._prefixes(np.arange(self.k), 1)
         gains = form.utility(singles) / singles.max(axis=0)
@@ -101,30 +103,34 @@ class Search:
     def open(self) -> None:
         """Columns of many sizes, and the best dual vector that is a multiple of the reference.
 
-        The multiple is max_v g(v) / (π·v), found by Dinkelbach's iteration.
+        The multiple is max_v g(v) / (π·v), found by Newton's (Dinkelbach's) iteration on the bound.
         """
         for order in (np.argsort(self.pricer.order), np.argsort(-self.pricer.order)):
             self._add(self._prefixes(order, self.k - 1))
-        level, previous = 0.0, -1.0
-        while level > previous * (1 + 1e-12):
-            previous = level
-            for rays in self._price(level * self.pricer.reference, 0.0, 100):
+        for _ in range(MOST_NEWTON_STEPS):
+            size = 1.0
+            for rays in self._price(self.level * self.pricer.reference, 0.0, 100):
                 self._add(rays)
-                ratio = self.form.utility(rays) / (self.pricer.reference @ rays)
-                level = max(level, float(ratio.max()))
+                best = rays[:, self.form.utility(rays).argmax()]
+                size = max(size, float(self.pricer.reference @ best))
+            self.level += self.excess / size
+            if abs(self.excess) <= 1e-13 * self.level:
+                break
         self.optimum = self._solved()
 
     def scatter(self) -> None:
         """Random columns that the reference dual likes as well as its favourite, up to 1e-6."""
         if not self.pricer.many_optima or self.k < SCATTER_FROM:
             return
+        # not self.dual: the noise of one lucky trial in it would bias all later ones
+        centre = self.level * self.pricer.reference
         covered = np.zeros(self.k, bool)
         for trial in range(3 * self.k):
             if self.finished() or (trial == 30 and covered.mean() < 0.75):
                 break
             noise = 1 + 1e-6 * self.rng.standard_normal(self.k)
-            for rays in self._price(self.dual * noise, self._slack(), 50):
-                loss = self.dual @ rays - self.form.utility(rays)
+            for rays in self._price(centre * noise, self._slack(), 50):
+                loss = centre @ rays - self.form.utility(rays)
                 best = rays[:, np.argsort(loss)[:2]]
                 covered |= (best > best.min(axis=0)).any(axis=1)
                 self._add(best)
@@ -188,10 +194,11 @@ class Search:
         """Price every box, keep the bound that follows, return the rays found."""
         found = [self.pricer.price(box, dual, slack, width) for box in self.form.cone.boxes]
         self.nodes += sum(priced.nodes for priced in found)
-        excess = max(0.0, *(priced.upper for priced in found))
-        bound = float(dual.sum()) + excess
+        self.excess = max(priced.upper for priced in found)
+        lift = max(self.excess, 0.0)
+        bound = float(dual.sum()) + lift
         if bound < self.bound:
-            self.bound, self.dual = bound, dual + excess * self.pricer.reference
+            self.bound, self.dual = bound, dual + lift * self.pricer.reference
         return [priced.rays for priced in found]
 
     def _slack(self) -> float:

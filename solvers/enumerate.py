@@ -9,7 +9,7 @@ from ldpopt.forms import ColumnProgram, Form, FormSolution
 from ldpopt.solver import Progress, Solver
 
 MOST_COLUMNS = 2**20
-FASTER_BELOW = 2**10
+FASTER_BELOW = 2**14
 """Where column generation overtakes the full list (``ldpopt bench staircase``)."""
 
 

@@ -62,7 +62,7 @@ def test_a_utility_of_ones_own():
 
 
 def test_auto_takes_the_second_best_where_the_best_refuses():
-    result = solve(Staircase(1.0, utility=squared_distance, size=11))
+    result = solve(Staircase(1.0, utility=squared_distance, size=15))
     assert result.solver == "enumerate"
     assert "not this utility" in result.attempts["column-generation"]
 

@@ -1,0 +1,95 @@
+"""Finite fields, as far as the constructions of difference sets need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+Element = tuple[int, ...]
+
+
+def prime_power(q: int) -> tuple[int, int] | None:
+    """(p, e) with q = p^e, or None.
+
+    >>> prime_power(27), prime_power(12)
+    ((3, 3), None)
+    """
+    if q < 2:
+        return None
+    p = next((d for d in range(2, int(q**0.5) + 1) if q % d == 0), q)
+    e, rest = 0, q
+    while rest % p == 0:
+        rest //= p
+        e += 1
+    return (p, e) if rest == 1 else None
+
+
+@dataclass(frozen=True)
+class Field:
+    """The field of p^e elements: tuples of e coordinates mod p, in the powers of a generator g.
+
+    ``cycle[i]`` is g^i; its length is p^e − 1.
+    """
+
+    moduli: tuple[int, ...]
+    cycle: tuple[Element, ...]
+
+    @classmethod
+    @cache
+    def of(cls, q: int) -> Field:
+        """The field of q elements, by trying polynomials until one is primitive."""
+        found = prime_power(q)
+        assert found is not None, q
+        p, e = found
+        for tail in product(range(p), repeat=e):
+            cycle = _cycle(p, tail)
+            if len(cycle) == q - 1:
+                return cls((p,) * e, tuple(cycle))
+        raise AssertionError(f"no primitive polynomial of degree {e} over GF({p})")
+
+    @property
+    def zero(self) -> Element:
+        """The zero element."""
+        return (0,) * len(self.moduli)
+
+    def elements(self) -> Iterator[Element]:
+        """All elements."""
+        return product(*(range(n) for n in self.moduli))
+
+    def powers(self, exponent: int) -> set[Element]:
+        """The non-zero elements that are an ``exponent``-th power."""
+        n = len(self.cycle)
+        return {self.cycle[i * exponent % n] for i in range(n)}
+
+
+def _cycle(p: int, tail: Element) -> list[Element]:
+    """The powers of x modulo x^e + tail, until they return to 1; for e = 1 the powers of −tail."""
+    e = len(tail)
+    one: Element = (1,) + (0,) * (e - 1)
+    powers, current = [one], _times_x(one, tail, p)
+    while current != one and any(current) and len(powers) < p**e:
+        powers.append(current)
+        current = _times_x(current, tail, p)
+    return powers
+
+
+def _times_x(a: Element, tail: Element, p: int) -> Element:
+    """x·a modulo x^e + Σ tail_i x^i."""
+    top = a[-1]
+    shifted = (0, *a[:-1])
+    return tuple((s - top * t) % p for s, t in zip(shifted, tail, strict=True))
+
+
+def trace_zeros(q: int, d: int) -> list[int]:
+    """The i below (q^d − 1)/(q − 1) for which g^i has trace zero over the field of q elements."""
+    field = Field.of(q**d)
+    n, p = len(field.cycle), field.moduli[0]
+    cycle: NDArray[np.int64] = np.array(field.cycle)
+    i = np.arange(n // (q - 1))
+    trace = sum(cycle[i * q**j % n] for j in range(d)) % p
+    return [int(index) for index in i[~trace.any(axis=1)]]

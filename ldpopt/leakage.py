@@ -1,0 +1,212 @@
+"""How much a mechanism leaks about a secret, whatever the prior: the measures of papers/003, in nats.
+
+``matrix[θ][θ'] = P(θ'|θ)`` and ``secrets`` gives the label g(θ) of each row θ. The worst-case priors of
+the first two families put their mass on one θ_g per secret, so these measures are maxima over
+selections (NP-hard in general): they are computed by branch and bound over price LPs, exactly on
+small and medium sizes. For a value with a proven bound at any size and a certificate, solve
+:class:`ldpopt.problems.StatisticLeakage`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from ldpopt import selection, validate
+from ldpopt.errors import InvalidInputError
+from ldpopt.forms import SelectionProgram
+from ldpopt.matching import adjacency, matched_selection
+from ldpopt.selectionlp import Branching
+from ldpopt.validate import Array
+
+EFFORT = 1_000_000
+"""Nodes of the branching times entries of the matrix: a minute, roughly."""
+
+
+def statistic_maximal_leakage(matrix: Any, secrets: Any) -> float:
+    """SML: log of the largest Σ_θ' max_g P(θ'|θ_g) over selections (papers/003, Proposition 1).
+
+    >>> round(math.exp(statistic_maximal_leakage([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])), 12)
+    1.4
+    """
+    form = _form(matrix, secrets)
+    return math.log(selection.covered(form.matrix, largest_selection(form)).sum())
+
+
+def maximal_leakage(matrix: Any) -> float:
+    """log Σ_θ' max_θ P(θ'|θ), for the worst prior (papers/003, Section IV; Issa et al.).
+
+    >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
+    True
+    """
+    rows = _form(matrix, range(np.shape(matrix)[0])).matrix
+    return math.log(rows.max(axis=0).sum())
+
+
+def min_entropy_leakage(matrix: Any) -> float:
+    """Worst-case min-entropy leakage: the uniform prior is worst, so it equals maximal leakage."""
+    return maximal_leakage(matrix)
+
+
+def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
+    """Property 1: maximal leakage, minus the log of the largest number of θ per secret, and itself.
+
+    >>> low, high = sandwich([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])
+    >>> low <= math.log(1.4) <= high + 1e-15
+    True
+    """
+    groups = _form(matrix, secrets).groups
+    most = maximal_leakage(matrix)
+    return most - math.log(np.bincount(groups).max()), most
+
+
+def infimum_leakage(matrix: Any, secrets: Any) -> float:
+    """Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
+
+    papers/003, Appendix K, in the closed form of the errata. With the column maxima t, min_g W is
+    t − max_g (t − W): again a largest selection.
+    """
+    form = _form(matrix, secrets)
+    dense = form.matrix.toarray()
+    lack = csr_array(dense.max(axis=0) - dense)
+    chosen = largest_selection(SelectionProgram(lack, form.groups))
+    left = math.fsum(dense[chosen].min(axis=0))
+    return -math.log(left) if left > 0 else math.inf
+
+
+def pointwise_leakage(matrix: Any, secrets: Any) -> float:
+    """Π̃: the gain in guessing the secret after the worst output, for the worst prior.
+
+    papers/003, Appendix K, corrected: the worst prior is uniform on a *subset* of the secrets, so
+    Π̃ = log max over θ', g*, j of j x*/(x* + the j − 1 smallest others), where x* is the largest
+    P(θ'|θ) of g* and the others count with their smallest.
+
+    >>> round(math.exp(pointwise_leakage([[0.75, 0.25], [0.25, 0.75]], [0, 1])), 12)
+    1.5
+    """
+    low, high = _extremes(_form(matrix, secrets))
+    best, sizes = 1.0, np.arange(1, len(low) + 1)
+    for g in range(len(low)):
+        others = np.sort(np.delete(low, g, axis=0), axis=0)
+        totals = high[g] + np.vstack([np.zeros_like(high[g]), np.cumsum(others, axis=0)])
+        possible = high[g] > 0
+        ratios = sizes[:, None] * high[g][possible] / totals[:, possible]
+        best = max(best, float(ratios.max(initial=1.0)))
+    return math.log(best)
+
+
+def pointwise_infimum_leakage(matrix: Any, secrets: Any) -> float:
+    """Π̃^inf: ruling a secret out after the worst output.
+
+    papers/003, Proposition 7, sharpened: the worst prior puts nearly all mass on the likeliest other
+    secret, so Π̃^inf alone *is* the indistinguishability level.
+    """
+    return indistinguishability(matrix, secrets)
+
+
+def indistinguishability(matrix: Any, secrets: Any) -> float:
+    """The smallest μ with P(θ'|θ1) ≤ e^μ P(θ'|θ2) wherever g(θ1) ≠ g(θ2) (papers/003, (10)).
+
+    >>> indistinguishability([[1, 0], [1, 0], [0.5, 0.5]], ["a", "a", "b"])
+    inf
+    """
+    low, high = _extremes(_form(matrix, secrets))
+    worst = 0.0
+    for g in range(len(low)):
+        others = np.delete(low, g, axis=0).min(axis=0, initial=math.inf)
+        if ((high[g] > 0) & (others == 0)).any():
+            return math.inf
+        possible = high[g] > 0
+        with np.errstate(divide="ignore"):
+            ratios = np.log(high[g][possible]) - np.log(others[possible])
+        worst = max(worst, float(ratios.max(initial=0.0)))
+    return worst
+
+
+class LeakageBounds(NamedTuple):
+    """A leakage lies between these, in nats."""
+
+    low: float
+    high: float
+
+
+def additive_noise_leakage(
+    noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike
+) -> LeakageBounds:
+    """SML of releasing θ + noise for continuous θ, by discretisation (papers/003, Appendix L).
+
+    Proposition 8: e^Π is the supremum over one θ_g per secret of ∫ sup_g f(θ'|θ_g) dθ'. Below: the
+    midpoints of the cells with the output rounded to the bins, by post-processing. Above: on every bin
+    the density is at most its supremum over the cell and the bin.
+
+    Args:
+        noise: a frozen scipy distribution with a density symmetric around 0 that falls to both sides.
+        cells: intervals [low, high] that cover the parameters.
+        secrets: the secret of each cell. A cell may hold many secrets (θ itself, say), if no other
+            cell has its label.
+        edges: the borders of the output's bins, reaching beyond all cells.
+    """
+    intervals = validate.array("cells", cells, 2)
+    borders = validate.array("edges", edges, 1)
+    if intervals.shape[1] != 2 or (intervals[:, 1] < intervals[:, 0]).any():
+        raise InvalidInputError("cells must be intervals [low, high] with low <= high")
+    if (np.diff(borders) <= 0).any() or borders[0] > intervals.min() or borders[-1] < intervals.max():
+        raise InvalidInputError("edges must increase and reach beyond all cells")
+    low, high = intervals[:, :1], intervals[:, 1:]
+    cumulative = noise.cdf(borders[None, :] - (low + high) / 2)
+    ends = np.zeros((len(low), 1)), np.ones((len(low), 1))
+    rounded = np.diff(np.hstack([ends[0], cumulative, ends[1]]), axis=1)
+    distance = np.maximum(np.maximum(borders[:-1] - high, low - borders[1:]), 0.0)
+    inner = noise.pdf(distance) * np.diff(borders)
+    tails = noise.cdf(borders[0] - low), noise.sf(borders[-1] - high)
+    above = np.hstack([tails[0], inner, tails[1]])
+    groups = _groups(secrets, len(low))
+    below = SelectionProgram(csr_array(rounded), groups)
+    cover = selection.covered(below.matrix, largest_selection(below)).sum()
+    return LeakageBounds(math.log(cover), math.log(_proven(SelectionProgram(csr_array(above), groups))))
+
+
+def largest_selection(form: SelectionProgram) -> selection.Selection:
+    """A selection with the largest Σ_y max_g W[θ_g, y]; exact as long as the branching finishes."""
+    if selection.is_deterministic(form.matrix):
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
+        matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
+        return matched_selection(form, matching.astype(np.int64))
+    start = selection.improve(form, selection.greedily(form))
+    nodes = max(1, EFFORT // max(form.matrix.nnz, 1000))
+    return Branching(1e-12, math.inf, nodes).run(form, start)[0]
+
+
+def _proven(form: SelectionProgram) -> float:
+    """An upper bound on the largest coverage, by prices."""
+    from ldpopt.selectionlp import PriceLP
+
+    return PriceLP(form).solve().bound
+
+
+def _form(matrix: Any, secrets: Any) -> SelectionProgram:
+    from ldpopt.problems.statistic_leakage import StatisticLeakage
+
+    return StatisticLeakage(matrix, secrets).form
+
+
+def _groups(secrets: Any, count: int) -> selection.Selection:
+    numbers: dict[Any, int] = {}
+    groups = [numbers.setdefault(secret, len(numbers)) for secret in secrets]
+    if len(groups) != count:
+        raise InvalidInputError(f"secrets has {len(groups)} labels for {count} cells")
+    return np.array(groups)
+
+
+def _extremes(form: SelectionProgram) -> tuple[Array, Array]:
+    """The smallest and the largest P(θ'|θ) of each secret (rows) and output (columns)."""
+    dense = form.matrix.toarray()
+    parts = selection.members(form)
+    low = np.array([dense[part].min(axis=0) for part in parts])
+    high = np.array([dense[part].max(axis=0) for part in parts])
+    return low, high

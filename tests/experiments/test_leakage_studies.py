@@ -1,0 +1,87 @@
+"""The studies of statistic maximal leakage run, and say what the mathematics says."""
+
+import csv
+import gzip
+from pathlib import Path
+
+import pytest
+
+from ldpopt.errors import InvalidInputError
+from ldpopt.experiments import (
+    leakage_forest,
+    leakage_optimum,
+    leakage_scale,
+    leakage_support,
+    leakage_tradeoff,
+)
+
+DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "adult.csv.gz"
+
+
+def test_optimum(tmp_path) -> None:
+    study = leakage_optimum.EXPERIMENT.run(quick=True, out=tmp_path)
+    for row in study.rows:
+        others = (row["response"], row["quantisation"], row["maxl"])
+        assert row["bound"] <= row["optimum"] <= min(others) + 1e-9
+    assert (tmp_path / "leakage-optimum.png").stat().st_size > 0
+    assert "randomised response" in study.conclusion
+
+
+def test_scale(tmp_path) -> None:
+    study = leakage_scale.EXPERIMENT.run(quick=True, out=tmp_path)
+    by_size: dict[tuple[str, int], list[float]] = {}
+    for row in study.rows:
+        by_size.setdefault((row["case"], row["size"]), []).append(row["bound"])
+    for bounds in by_size.values():
+        assert max(bounds) == pytest.approx(min(bounds), abs=1e-6)
+    assert "networkx" in study.conclusion
+
+
+def test_tradeoff(tmp_path) -> None:
+    study = leakage_tradeoff.EXPERIMENT.run(quick=True, out=tmp_path)
+    winners = [row for row in study.rows if row["figure"] == "winner"]
+    tau = leakage_tradeoff.TAU
+    for row in winners:
+        d, interval = row["d"], row["interval"]
+        if 1.2 * (d - 1) ** 2 < interval < 1.5 * tau / d:
+            assert row["quantisation"] < row["response"]
+        if interval < 0.8 * (d - 1) ** 2 or interval > 2.5 * tau / d:
+            assert row["response"] < row["quantisation"]
+    assert "distorts less" in study.conclusion
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the census data are not here")
+def test_combinations_of_the_census_data() -> None:
+    with gzip.open(DATA, "rt", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    columns = leakage_tradeoff.COLUMNS
+    assert len(rows) == leakage_tradeoff.TAU
+    assert len({tuple(row[c] for c in columns) for row in rows}) == leakage_tradeoff.COMBINATIONS
+
+
+def test_support(tmp_path) -> None:
+    study = leakage_support.EXPERIMENT.run(quick=True, out=tmp_path)
+    for row in study.rows:
+        assert row["sml"] <= row["bound"] <= row["sml"] + 1e-9
+        assert row["sml"] <= row["printed"]
+    by_missed: dict[int, list[float]] = {}
+    for row in study.rows:
+        by_missed.setdefault(row["missed"], []).append(row["sml"])
+    assert all(values == sorted(values, reverse=True) for values in by_missed.values())
+
+
+@pytest.mark.skipif(not DATA.exists(), reason="the census data are not here")
+def test_forest(tmp_path, monkeypatch) -> None:
+    pytest.importorskip("sklearn")
+    monkeypatch.setenv("LDPOPT_ADULT", str(DATA))
+    study = leakage_forest.EXPERIMENT.run(quick=True, out=tmp_path)
+    areas = {row["interval"]: row["auc"] for row in study.rows}
+    assert areas[leakage_forest.RAW] > 0.8
+    assert min(areas[17], areas[1]) > 0.7
+    assert "leaks nothing" in study.conclusion
+
+
+def test_forest_without_data() -> None:
+    pytest.importorskip("sklearn")
+    with pytest.raises(InvalidInputError, match="set LDPOPT_ADULT to its path"):
+        leakage_forest.measure(interval=1, seed=0, data="no-such-file.gz", rows=10, trees=1)

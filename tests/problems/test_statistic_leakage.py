@@ -1,0 +1,234 @@
+"""Statistic maximal leakage: known values, all solvers against brute force, certificates, bad input."""
+
+import copy
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import csr_array
+
+from ldpopt import Status, checker, load, solve, verify
+from ldpopt.errors import InvalidInputError, NoSolverError
+from ldpopt.problems import StatisticLeakage
+from ldpopt.solving import accepting, problem
+from ldpopt.validate import Array
+
+SMALL = [[3 / 5, 2 / 5], [1 / 2, 1 / 2], [1 / 5, 4 / 5]]
+TRAP = [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0]]
+EXACT = ("brute-force", "milp-highs")
+
+
+def deterministic(outputs: list[int], secrets: list[int]) -> StatisticLeakage:
+    return StatisticLeakage(np.eye(max(outputs) + 1)[outputs], secrets)
+
+
+def fano() -> StatisticLeakage:
+    return [example.problem for example in StatisticLeakage.examples()][2]  # type: ignore[return-value]
+
+
+def reference(matrix: Array, secrets: list[int]) -> float:
+    """From the definition, with nothing of the package."""
+    rows = [[i for i, s in enumerate(secrets) if s == g] for g in sorted(set(secrets))]
+    return max(matrix[list(chosen)].max(axis=0).sum() for chosen in itertools.product(*rows))
+
+
+def random_case(rng: np.random.Generator, simple: bool) -> tuple[Array, list[int]]:
+    secrets = rng.integers(0, rng.integers(1, 5), size=rng.integers(1, 8)).tolist()
+    outputs = int(rng.integers(1, 6))
+    if simple:
+        return np.eye(outputs)[rng.integers(0, outputs, size=len(secrets))], secrets
+    return rng.dirichlet(np.full(outputs, 0.5), size=len(secrets)), secrets
+
+
+@pytest.mark.parametrize("name", [*EXACT, "cuts", "auto"])
+def test_known_values(name: str) -> None:
+    assert math.exp(solve(StatisticLeakage(SMALL, [0, 0, 1]), name).value) == pytest.approx(7 / 5)
+    case = deterministic([0, 1, 1, 0, 1, 2, 2], [0, 0, 1, 1, 2, 2, 3])
+    assert math.exp(solve(case, name).value) == pytest.approx(3)
+    assert math.exp(solve(StatisticLeakage(TRAP, [0, 0, 1]), name).value) == pytest.approx(2)
+
+
+@pytest.mark.parametrize("name", ["matching", "flow-networkx", "flow-ortools"])
+def test_flows_on_the_deterministic_case(name: str) -> None:
+    if name == "flow-ortools":
+        pytest.importorskip("ortools")
+    case = deterministic([0, 1, 1, 0, 1, 2, 2], [0, 0, 1, 1, 2, 2, 3])
+    result = solve(case, name)
+    assert result.status is Status.OPTIMAL
+    assert math.exp(result.value) == pytest.approx(3)
+    assert verify(result)
+
+
+def test_fano_plane_has_an_lp_gap() -> None:
+    result = solve(fano(), "cuts")
+    assert math.exp(result.value) == pytest.approx(5 / 3)
+    assert math.exp(result.bound) == pytest.approx(2)
+    assert result.status is Status.GAP
+    assert verify(result)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_branching_closes_the_fano_plane(name: str) -> None:
+    result = solve(fano(), name)
+    assert math.exp(result.bound) == pytest.approx(5 / 3)
+    assert result.status is Status.OPTIMAL
+    assert "branches" in result.certificate.proof
+    assert verify(result)
+
+
+def test_greedy_falls_into_the_trap_and_says_so() -> None:
+    result = solve(StatisticLeakage(TRAP, [0, 0, 1]), "greedy")
+    assert math.exp(result.value) == pytest.approx(1)
+    assert math.exp(result.bound) == pytest.approx(2)
+    assert result.status is Status.GAP
+    assert verify(result)
+
+
+@pytest.mark.parametrize("simple", [False, True])
+def test_solvers_agree_with_brute_force(simple: bool) -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(110):
+        matrix, secrets = random_case(rng, simple)
+        case = StatisticLeakage(matrix, secrets)
+        truth = reference(matrix, secrets)
+        for name in [name for name, _ in accepting(case) if name != "flow-ortools"]:
+            result = solve(case, name)
+            assert verify(result), (name, matrix, secrets)
+            assert math.exp(result.value) <= truth + 1e-12
+            assert math.exp(result.bound) >= truth - 1e-12
+            if name == "greedy":
+                assert math.exp(result.value) >= truth / 2 - 1e-12
+            elif name != "cuts":
+                assert result.status is Status.OPTIMAL
+            if result.status is Status.OPTIMAL:
+                assert math.exp(result.value) == pytest.approx(truth, abs=1e-9)
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=15, deadline=None)
+def test_prices_bound_every_selection(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    matrix, secrets = random_case(rng, False)
+    form = StatisticLeakage(matrix, secrets).form
+    from ldpopt.selection import price_bound
+
+    prices = rng.random(matrix.shape[1]) * rng.choice([0.0, 0.2, 1.0])
+    assert price_bound(form, prices) >= reference(matrix, secrets) - 1e-12
+
+
+def test_auto_recognises_determinism() -> None:
+    assert solve(deterministic([0, 1, 0], [0, 1, 2])).solver == "matching"
+    with pytest.raises(NoSolverError, match="not deterministic"):
+        solve(StatisticLeakage(SMALL, [0, 0, 1]), "matching")
+
+
+def test_one_secret_leaks_nothing() -> None:
+    result = solve(StatisticLeakage([[1.0, 0.0], [0.25, 0.75]], ["a", "a"]))
+    assert result.value == 0
+    assert result.bound == 0
+    assert verify(result)
+
+
+def test_labels_of_many_kinds() -> None:
+    labels = ["a", ("b", 1), ["b", 1], 1, 1.0, np.int64(1)]
+    result = solve(StatisticLeakage(np.eye(6), labels))
+    assert math.exp(result.value) == pytest.approx(3)
+    assert verify(result)
+
+
+def test_sparse_input_and_files(tmp_path) -> None:
+    dense = StatisticLeakage(SMALL, ["a", "a", "b"])
+    sparse = StatisticLeakage(csr_array(np.array(SMALL)), ["a", "a", "b"])
+    assert isinstance(sparse.to_params()["matrix"], dict)
+    again = problem("statistic-leakage", **sparse.to_params())
+    for case in (dense, sparse, again):
+        result = solve(case, "milp-highs")
+        result.save(tmp_path / "result.json")
+        assert load(tmp_path / "result.json").to_json() == result.to_json()
+        assert checker.main(str(tmp_path / "result.json")) == 0
+        assert math.exp(result.value) == pytest.approx(1.4)
+
+
+def test_hundred_thousand_parameters() -> None:
+    rng = np.random.default_rng(0)
+    count, outputs, secrets = 100_000, 20_000, 30_000
+    entries = (np.ones(count), (np.arange(count), rng.integers(0, outputs, count)))
+    matrix = csr_array(entries, shape=(count, outputs))
+    result = solve(StatisticLeakage(matrix, rng.integers(0, secrets, count).tolist()))
+    assert result.status is Status.OPTIMAL
+    assert result.solver == "matching"
+
+
+def tampered(result, **changes):
+    document = copy.deepcopy(result.to_json())
+    for path, value in changes.items():
+        *parents, last = path.split("__")
+        place = document
+        for key in parents:
+            place = place[key]
+        place[last] = value
+    return document
+
+
+def refuted(document) -> bool:
+    return not all(claim.holds for claim in checker.check(document))
+
+
+def test_tampering_is_refuted() -> None:
+    result = solve(StatisticLeakage(SMALL, [0, 0, 1]))
+    assert not refuted(result.to_json())
+    assert refuted(tampered(result, value=result.value + 1e-9))
+    assert refuted(tampered(result, bound=result.bound - 1e-9))
+    assert refuted(tampered(result, answer={"selection": [1, 2]}))
+    assert refuted(tampered(result, answer={"selection": [0, 1]}))
+    assert refuted(tampered(result, answer={"selection": [0]}))
+    assert refuted(tampered(result, params__secrets=[0, 1, 1]))
+    free = {"outputs": [], "prices": []}
+    assert refuted(tampered(result, certificate__proof=free))
+    worse = solve(fano(), "cuts")
+    assert refuted(tampered(worse, status="optimal"))
+    assert refuted(tampered(worse, bound=math.log(5 / 3)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"certificate__proof": None},
+        {"certificate__proof": {"outputs": [0], "prices": [-1.0]}},
+        {"certificate__proof": {"outputs": [0, 0], "prices": [0.1, 0.1]}},
+        {"certificate__proof": {"outputs": [0], "prices": [float("nan")]}},
+        {"certificate__proof": {"secret": 0, "branches": [{"outputs": [], "prices": []}]}},
+        {"certificate__proof": {"secret": 5, "branches": []}},
+        {"params__matrix": [[0.5, 0.4], [0.5, 0.5], [0.5, 0.5]]},
+        {"params__matrix": {"shape": [1, 1], "rows": [0], "columns": [3], "values": [1.0]}},
+        {"params__secrets": [0, 0]},
+        {"answer": None},
+        {"value": None},
+        {"status": "limit"},
+    ],
+)
+def test_malformed_files_are_unreadable(changes) -> None:
+    result = solve(StatisticLeakage(SMALL, [0, 0, 1]))
+    with pytest.raises(checker.UnreadableError):
+        checker.check(tampered(result, **changes))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "secrets", "message"),
+    [
+        ([[0.5, 0.4]], [0], "row 0 of the matrix sums to 0.9"),
+        ([[1.5, -0.5]], [0], "-0.5, not a probability"),
+        ([[0.5, 0.5]], [0, 1], "2 labels for 1 rows"),
+        ([[0.5, 0.5]], [None], "string or a number"),
+        ([[0.5, 0.5]], 3, "list of labels, not 3"),
+        ([[0.5], [0.5, 0.5]], [0, 0], "ragged"),
+        ([[float("nan"), 1]], [0], "not a finite number"),
+        ({"rows": [0]}, [0], "no sparse matrix"),
+    ],
+)
+def test_bad_input(matrix, secrets, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        StatisticLeakage(matrix, secrets)

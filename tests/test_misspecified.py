@@ -1,0 +1,105 @@
+"""Misspecified supports: the exact reduction against full enumeration, and the printed bounds."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ldpopt import leakage
+from ldpopt.errors import InvalidInputError
+from ldpopt.histograms import (
+    HistogramQuantization,
+    HistogramRandomizedResponse,
+    distances,
+    histograms,
+)
+from ldpopt.misspecified import MisspecifiedSupport
+
+CASES = [(3, 2, 1), (4, 2, 1), (3, 3, 1), (3, 2, 2), (4, 3, 2)]
+
+
+def full_matrix(case: MisspecifiedSupport, weigh) -> tuple[np.ndarray, np.ndarray]:
+    """From the definition: release over the known categories and those the data fall into."""
+    space = histograms(case.tau, case.known + case.missed)
+    rows = []
+    for data in space:
+        missing = (data == 0) & (np.arange(len(data)) >= case.known)
+        allowed = (space[:, missing] == 0).all(axis=1)
+        weights = allowed * weigh(data, space)
+        rows.append(weights / weights.sum())
+    return np.array(rows), space
+
+
+def response(epsilon: float):
+    return lambda data, space: np.where((space == data).all(axis=1), math.exp(epsilon), 1.0)
+
+
+def quantisation(case: MisspecifiedSupport, interval: int):
+    mechanism = HistogramQuantization(case.tau, case.known, interval)
+    return lambda data, space: space[:, 0] == mechanism.released_value(int(data[0]))
+
+
+@pytest.mark.parametrize("size", CASES)
+@pytest.mark.parametrize("epsilon", [0.5, 2.5])
+def test_response(size: tuple[int, int, int], epsilon: float) -> None:
+    case = MisspecifiedSupport(*size)
+    matrix, space = full_matrix(case, response(epsilon))
+    truth = leakage.statistic_maximal_leakage(matrix, space[:, 0].tolist())
+    found = case.response_sml(epsilon)
+    assert found.low == pytest.approx(truth, abs=1e-9)
+    assert found.high == pytest.approx(truth, abs=1e-9)
+    assert truth <= case.response_upper(epsilon) + 1e-9
+    distortion = (matrix * distances(space, space)).sum(axis=1).max()
+    low, high = case.response_distortion(epsilon)
+    assert low - 1e-12 <= distortion <= high + 1e-12
+
+
+@pytest.mark.parametrize("size", CASES)
+def test_quantisation(size: tuple[int, int, int]) -> None:
+    case = MisspecifiedSupport(*size)
+    for interval in range(1, case.tau + 2):
+        matrix, space = full_matrix(case, quantisation(case, interval))
+        truth = leakage.statistic_maximal_leakage(matrix, space[:, 0].tolist())
+        found = case.quantisation_sml(interval)
+        assert found.low == pytest.approx(truth, abs=1e-9)
+        assert found.high == pytest.approx(truth, abs=1e-9)
+        assert truth <= case.quantisation_upper(interval) + 1e-9
+        distortion = (matrix * distances(space, space)).sum(axis=1).max()
+        low, high = case.quantisation_distortion(interval)
+        assert low - 1e-12 <= distortion <= high + 1e-12
+
+
+def test_nothing_missed_is_the_plain_mechanism() -> None:
+    case = MisspecifiedSupport(5, 3, 0)
+    plain = HistogramRandomizedResponse(5, 3, 2.0)
+    assert case.response_sml(2.0).low == pytest.approx(plain.sml())
+    assert case.quantisation_sml(2).low == pytest.approx(HistogramQuantization(5, 3, 2).sml())
+
+
+def test_printed_lower_bound_of_quantisation_fails() -> None:
+    """papers/003, Proposition 5, third case: it claims more than the exact leakage 17/6."""
+    tau, known, missed, interval = 3, 2, 2, 2
+    s, zeta = tau + 1, missed // interval
+    base = (known + zeta - 2) / (tau * interval / (2 * s) + known - 1)
+    printed = s - (s - -(-s // interval)) * base**zeta
+    exact = MisspecifiedSupport(tau, known, missed).quantisation_sml(interval)
+    assert math.exp(exact.high) == pytest.approx(17 / 6)
+    assert printed > 2.857 > math.exp(exact.high)
+
+
+def test_census_size() -> None:
+    """One missed category and long bins: a closed form per bin, no enumeration."""
+    case = MisspecifiedSupport(48_842, 22_380, 1)
+    found = case.quantisation_sml(10_000)
+    assert found.high - found.low < 1e-9
+    assert math.log(5) < found.low < case.quantisation_upper(10_000)
+    response = case.response_sml(4.0)
+    assert response.high - response.low < 1e-9
+    assert 0 < response.low <= case.response_upper(4.0)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InvalidInputError, match="missed must be a whole number from 0"):
+        MisspecifiedSupport(3, 2, -1)
+    with pytest.raises(InvalidInputError, match="d must be a whole number"):
+        MisspecifiedSupport(3, 1, 1)
