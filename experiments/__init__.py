@@ -34,5 +34,9 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "rldp-true-utility": "ldpopt.experiments.rldp_true_utility:EXPERIMENT",
         "rldp-adult": "ldpopt.experiments.rldp_adult:EXPERIMENT",
         "rldp-time": "ldpopt.experiments.rldp_time:EXPERIMENT",
+        "exposure-adult": "ldpopt.experiments.exposure_adult:EXPERIMENT",
+        "statistical-exposure": "ldpopt.experiments.statistical_exposure:EXPERIMENT",
+        "theorem-8": "ldpopt.experiments.theorem_8:EXPERIMENT",
+        "feature-release-adult": "ldpopt.experiments.feature_release_adult:EXPERIMENT",
     },
 )

@@ -103,6 +103,8 @@ SECTIONS: dict[str, str] = {
     "independent-reporting": "ldpopt.robustchecker",
     "grr-conditional": "ldpopt.robustchecker",
     "ue-conditional": "ldpopt.robustchecker",
+    "composition-bound": "ldpopt.exposurechecker",
+    "feature-release": "ldpopt.exposurechecker",
 }
 """Kinds whose forms are decided in a file of their own: standard library and this module only."""
 

@@ -5,6 +5,7 @@ and travel with the package; `source()` names their origin and licence.
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -97,6 +98,64 @@ def source() -> str:
     entry = _document()
     return (
         f"{entry['citation']} {entry['source']} Licence: {entry['licence']}. Changes: {entry['changes']}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of the same people: how often each value occurs, and some of them jointly.
+
+    ``counts[name][i]`` belongs to ``values[name][i]``; ``joint`` has an axis per name in
+    ``joint_names``.
+    """
+
+    values: dict[str, tuple[str, ...]]
+    counts: dict[str, NDArray[np.int64]]
+    joint_names: tuple[str, ...]
+    joint: NDArray[np.int64]
+
+    def marginal(self, name: str) -> NDArray[np.float64]:
+        """Return the empirical distribution of a feature.
+
+        Raises:
+            UnknownNameError: if no feature has this name.
+        """
+        if name not in self.counts:
+            raise UnknownNameError("feature", name, self.counts)
+        counts = self.counts[name]
+        p: NDArray[np.float64] = counts / counts.sum()
+        return p
+
+    def joint_distribution(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the joint distribution of some of ``joint_names``, flattened."""
+        for name in names:
+            if name not in self.joint_names:
+                raise UnknownNameError("joint feature", name, self.joint_names)
+        others = tuple(i for i, name in enumerate(self.joint_names) if name not in names)
+        counts = self.joint.sum(axis=others)
+        flat: NDArray[np.float64] = (counts / counts.sum()).ravel()
+        return flat
+
+
+@cache
+def adult_features() -> Features:
+    """Count the features of the Adult training data, four of them jointly (papers/004, Figure 2).
+
+    >>> adult_features().joint_names
+    ('sex', 'income', 'race', 'workclass')
+    >>> int(adult_features().joint.sum())
+    32561
+    """
+    text = files("ldpopt").joinpath("data", "adult_features.json").read_text(encoding="utf-8")
+    document = json.loads(text)
+    single, joint = document["features"], document["joint"]
+    names = tuple(joint["features"])
+    shape = tuple(len(single[name]["values"]) for name in names)
+    return Features(
+        values={name: tuple(entry["values"]) for name, entry in single.items()},
+        counts={name: np.array(entry["counts"]) for name, entry in single.items()},
+        joint_names=names,
+        joint=np.array(joint["counts"]).reshape(shape),
     )
 
 

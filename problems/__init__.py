@@ -26,6 +26,8 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
         "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
         "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",
+        "composition-bound": "ldpopt.problems.composition_bound:CompositionBound",
+        "feature-release": "ldpopt.problems.feature_release:FeatureRelease",
     },
 )
 

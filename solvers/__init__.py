@@ -33,6 +33,11 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "cvxpy": "ldpopt.solvers.cvxpy:Cvxpy",
         "bracket": "ldpopt.solvers.bracket:Bracket",
         "grid-refine": "ldpopt.solvers.grid_refine:GridRefine",
+        "thresholds": "ldpopt.solvers.thresholds:Thresholds",
+        "joint-milp": "ldpopt.solvers.joint_milp:JointMilp",
+        "best-of-all": "ldpopt.solvers.best_of_all:BestOfAll",
+        "subset-branch": "ldpopt.solvers.subset_branch:SubsetBranch",
+        "subset-greedy": "ldpopt.solvers.subset_greedy:SubsetGreedy",
     },
 )
 

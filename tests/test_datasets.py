@@ -107,3 +107,32 @@ def test_counting_refuses_another_file(tmp_path: Path) -> None:
     run = count(data)
     assert run.returncode == 1
     assert b"1 training rows instead of 32561" in run.stderr
+
+
+# ---------------------------------------------------------------- features
+
+
+def test_features_agree_with_the_pairs() -> None:
+    features = datasets.adult_features()
+    assert features.joint.shape == (2, 2, 5, 9)
+    for axis, name in enumerate(features.joint_names):
+        others = tuple(i for i in range(4) if i != axis)
+        np.testing.assert_array_equal(features.joint.sum(axis=others), features.counts[name])
+    pair = features.joint.sum(axis=(1, 3))
+    np.testing.assert_array_equal(pair, datasets.table("sex-race").counts)
+    assert features.joint_distribution(["sex", "race"]) == pytest.approx(pair.ravel() / 32561)
+
+
+@pytest.mark.parametrize("ask", ["marginal", "joint_distribution"])
+def test_unknown_feature(ask: str) -> None:
+    features = datasets.adult_features()
+    with pytest.raises(UnknownNameError, match="sexx"):
+        getattr(features, ask)("sexx" if ask == "marginal" else ["sexx"])
+
+
+@pytest.mark.skipif(not ADULT.exists(), reason="the Adult data do not lie next to the checkout")
+def test_counting_reproduces_the_features() -> None:
+    run = subprocess.run(
+        [sys.executable, COUNT, "--data", ADULT, "--features"], capture_output=True, check=False
+    )
+    assert run.stdout == (ROOT / "ldpopt" / "data" / "adult_features.json").read_bytes()

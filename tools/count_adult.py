@@ -1,6 +1,7 @@
 """Count the contingency tables in ldpopt/data/adult.json from the Adult census data.
 
     python tools/count_adult.py --data adult.data > ldpopt/data/adult.json
+    python tools/count_adult.py --data adult.data --features > ldpopt/data/adult_features.json
 
 PATH is either `adult.data` as the UCI repository distributes it, or a CSV file of the same columns
 with a header and a last column `split`, of which the rows marked `train` are counted. A name that
@@ -10,6 +11,7 @@ ends in `.gz` is decompressed. Needs the standard library alone.
 import argparse
 import csv
 import gzip
+import itertools
 import json
 import re
 import sys
@@ -44,6 +46,16 @@ PAIRS = (
     ("relationship", "native_country"),
     ("education", "occupation"),
     ("race", "income"),
+)
+# the four columns of papers/004, Figure 2, and every other column of few values
+JOINT = ("sex", "income", "race", "workclass")
+FEATURES = (
+    *JOINT,
+    "marital_status",
+    "relationship",
+    "occupation",
+    "education",
+    "native_country",
 )
 TRAINING_ROWS = 32561
 
@@ -87,6 +99,22 @@ def document(rows: list[dict[str, str]]) -> dict[str, Any]:
     }
 
 
+def features(rows: list[dict[str, str]]) -> dict[str, Any]:
+    """Count every feature by itself, and four of them jointly (in C order of their sorted values)."""
+    values = {name: sorted({row[name] for row in rows}) for name in FEATURES}
+    single = {name: Counter(row[name] for row in rows) for name in FEATURES}
+    joint = Counter(tuple(row[name] for name in JOINT) for row in rows)
+    cells = itertools.product(*(values[name] for name in JOINT))
+    return {
+        "rows": len(rows),
+        "features": {
+            name: {"values": values[name], "counts": [single[name][v] for v in values[name]]}
+            for name in FEATURES
+        },
+        "joint": {"features": list(JOINT), "counts": [joint[cell] for cell in cells]},
+    }
+
+
 def render(document: dict[str, Any]) -> str:
     """Format as JSON with every innermost list on one line."""
     text = json.dumps(document, indent=1)
@@ -97,11 +125,13 @@ def main() -> None:
     """Write the JSON document to standard output."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, required=True, metavar="PATH")
-    path = parser.parse_args().data
+    parser.add_argument("--features", action="store_true", help="count features, not pairs of columns")
+    arguments = parser.parse_args()
+    path = arguments.data
     rows = list(training_rows(path))
     if len(rows) != TRAINING_ROWS:
         sys.exit(f"{path} holds {len(rows)} training rows instead of {TRAINING_ROWS}.")
-    sys.stdout.write(render(document(rows)))
+    sys.stdout.write(render(features(rows) if arguments.features else document(rows)))
 
 
 if __name__ == "__main__":

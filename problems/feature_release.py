@@ -1,0 +1,198 @@
+"""Which features may be released, so that few users are exposed and the most useful data get out?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt import validate
+from ldpopt.composition import Choice, ThresholdSearch, best_choice
+from ldpopt.errors import InvalidInputError
+from ldpopt.exposure import exposure_of_table
+from ldpopt.forms import Form, FormSolution
+from ldpopt.problem import Example, Problem
+from ldpopt.subsetprogram import Subset, SubsetProgram
+from ldpopt.tables import column_names, value_codes
+from ldpopt.validate import Array
+
+EXACT_RULES = ("theorem-3-tight", "theorem-3", "theorem-2")
+"""Rules whose best thresholds are found exactly: what they prove only grows with the features."""
+
+
+class Released(NamedTuple):
+    """Marginals, table (or None) and weights of what would be released."""
+
+    marginals: tuple[Array, ...]
+    table: NDArray[np.int64] | None
+    weights: tuple[float, ...]
+
+
+def rarest(p: Array, at: float) -> list[int]:
+    """The values to redact: all below ``at``, and the next rarest until they reach it together.
+
+    A redacted value is itself a value, and may be a rare one (papers/004, Section 8.1).
+
+    >>> rarest(np.array([0.5, 0.3, 0.15, 0.05]), 0.1)
+    [2, 3]
+    >>> rarest(np.array([0.5, 0.3, 0.2]), 0.1)
+    []
+    """
+    order = np.argsort(p, kind="stable")
+    if p[order[0]] >= at:
+        return []
+    redacted: list[int] = []
+    mass = 0.0
+    for v in order.tolist():
+        if p[v] >= at and mass >= at:
+            break
+        redacted.append(v)
+        mass += float(p[v])
+    return sorted(redacted)
+
+
+def _empirical(table: NDArray[np.int64]) -> tuple[Array, ...]:
+    return tuple(np.bincount(column) / len(table) for column in table.T)
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureRelease(Problem):
+    """Release the heaviest set of features whose exposure at t stays within a budget.
+
+    With ``marginals`` (all that the curator of papers/004, Section 5 knows) the exposure of a set is
+    the least bound that Theorem 2, Theorem 3 or its tighter variant prove. With a ``table`` it is the
+    true exposure, as a trusted curator would compute it.
+
+    Args:
+        threshold: t, in (0, 1].
+        budget: the fraction of users that may be exposed, in [0, 1].
+        marginals: the distribution of every feature.
+        table: instead, the data: a matrix with a user per row, a data frame, or a dictionary of columns.
+        weights: how useful every feature is; 1 each if left out.
+        redact: also redact rare values (local suppression, Section 8.1): in every feature those of
+            probability below this, and the next rarest until the redacted users are no rarer
+            themselves. A feature then weighs in proportion to the users who keep their value.
+
+    >>> FeatureRelease(threshold=0.01, budget=0.1, marginals=[[0.5, 0.5], [0.9, 0.1]]).weights
+    (1.0, 1.0)
+    """
+
+    kind: ClassVar[str] = "feature-release"
+    threshold: float
+    budget: float
+    marginals: Any = None
+    table: Any = None
+    weights: Any = None
+    redact: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.marginals is None) == (self.table is None):
+            raise InvalidInputError("feature-release needs either 'marginals' or 'table', not both")
+        threshold = validate.positive_number("threshold", self.threshold)
+        if threshold > 1:
+            raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
+        budget = validate.array("budget", [self.budget], 1)[0]
+        if not 0 <= budget <= 1:
+            raise InvalidInputError(f"budget must lie in [0, 1], not {budget:g}")
+        given: dict[str, Any] = {"threshold": threshold, "budget": float(budget)}
+        given |= self._marginals() if self.table is None else self._codes()
+        features = len(given["marginals"] if self.table is None else given["table"][0])
+        weights = validate.array(
+            "weights", [1.0] * features if self.weights is None else self.weights, 1
+        )
+        if len(weights) != features or (weights < 0).any():
+            raise InvalidInputError(f"weights must be {features} numbers >= 0, one per feature")
+        given["weights"] = tuple(weights.tolist())
+        if self.redact is not None:
+            given["redact"] = validate.positive_number("redact", self.redact)
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def _marginals(self) -> dict[str, Any]:
+        rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(self.marginals)]
+        if not rows:
+            raise InvalidInputError("marginals must be a list of distributions, at least one")
+        return {"marginals": tuple(p[p > 0] for p in rows)}
+
+    def _codes(self) -> dict[str, Any]:
+        """The table as small numbers: values of any type become JSON, and nothing else matters."""
+        table = self.table
+        if isinstance(table, (list, tuple)):
+            rows = [tuple(row) for row in table]
+            if len({len(row) for row in rows}) != 1 or not rows[0]:
+                raise InvalidInputError("the rows of table must have the same length, at least 1")
+            table = dict(enumerate(zip(*rows, strict=True)))
+        elif isinstance(table, np.ndarray):
+            table = dict(enumerate(table.T))
+        columns = [value_codes(table[name]).tolist() for name in column_names(table)]
+        return {"table": [list(row) for row in zip(*columns, strict=True)]}
+
+    @cached_property
+    def released(self) -> Released:
+        """The features as they would be released, rare values redacted if that was asked for."""
+        columns = None if self.table is None else np.array(self.table)
+        marginals = self.marginals if columns is None else _empirical(columns)
+        if self.redact is None:
+            return Released(marginals, columns, self.weights)
+        hidden = [rarest(p, self.redact) for p in marginals]
+        # a correctly rounded sum: the checker must meet the same number as a break-point
+        masses = [math.fsum(p[h]) for p, h in zip(marginals, hidden, strict=True)]
+        weights = tuple(w * (1 - mass) for w, mass in zip(self.weights, masses, strict=True))
+        merged = tuple(
+            np.append(np.delete(p, h), mass) if h else p
+            for p, h, mass in zip(marginals, hidden, masses, strict=True)
+        )
+        if columns is not None:
+            columns = np.array(
+                [np.where(np.isin(c, h), -1, c) for c, h in zip(columns.T, hidden, strict=True)]
+            ).T
+        return Released(merged, columns, weights)
+
+    def forms(self) -> Iterable[Form]:
+        """One form, with a risk that remembers what it computed."""
+        return [SubsetProgram(self.released.weights, cache(self.exposure), self.budget)]
+
+    def exposure(self, subset: Subset) -> float:
+        """The true exposure of the features, or the least bound on it."""
+        if self.released.table is not None:
+            return float(exposure_of_table(self.released.table, list(subset), self.threshold))
+        return self._proof(subset)[1].bound
+
+    def _proof(self, subset: Subset) -> tuple[str, Choice]:
+        chosen = tuple(self.released.marginals[j] for j in subset)
+        proofs = (
+            (rule, best_choice(ThresholdSearch(chosen, self.threshold, rule))) for rule in EXACT_RULES
+        )
+        return min(proofs, key=lambda proof: proof[1].bound)
+
+    def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
+        """The features; with marginals also the thresholds that prove them safe."""
+        features: Subset = solution.point
+        answer: dict[str, Any] = {"features": list(features)}
+        if features:
+            answer["exposure"] = self.exposure(features)
+            if self.table is None:
+                rule, choice = self._proof(features)
+                answer |= {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
+        return answer
+
+    def value(self, answer: dict[str, Any]) -> float:
+        """The weight that is released."""
+        return float(sum(self.released.weights[j] for j in answer["features"]))
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """By hand: three of four features are safe together; two columns identify nobody."""
+        fair, rare = [0.5, 0.5], [0.9, 0.07, 0.03]
+        yield Example(cls(0.01, 0.1, marginals=[fair, fair, rare], weights=[1, 1, 3]), 4.0)
+        yield Example(cls(0.01, 0.1, marginals=[fair, fair, fair]), 3.0)
+        yield Example(cls(0.5, 0.0, marginals=[rare, rare]), 0.0)
+        table = [(1, 0, 0)] * 4 + [(0, 0, 1)] + [(0, 1, 2)] * 4
+        yield Example(cls(1 / 8, 0.0, table=table, weights=[2, 1, 5]), 2.0)
+        yield Example(cls(1 / 8, 0.2, table=table, weights=[2, 1, 5]), 8.0)
+        yield Example(cls(0.05, 0.0, marginals=[[0.6, 0.3, 0.06, 0.04]], redact=0.05), 0.9)

@@ -1,0 +1,179 @@
+"""Releasing features: brute force over all subsets, greedy below exact, forged results."""
+
+import json
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpopt import checker, solve, verify
+from ldpopt.datasets import adult_features
+from ldpopt.errors import InvalidInputError
+from ldpopt.exposure import exposure_of_table
+from ldpopt.problems import FeatureRelease
+from ldpopt.status import Status
+
+ADULT = adult_features()
+
+
+def heaviest(problem):
+    features = range(len(problem.weights))
+    subsets = [s for size in range(len(features) + 1) for s in combinations(features, size)]
+    safe = [s for s in subsets if not s or problem.exposure(s) <= problem.budget]
+    return max(sum(problem.weights[j] for j in s) for s in safe)
+
+
+@given(seed=st.integers(0, 10_000), budget=st.floats(0, 0.8), t=st.floats(0.001, 0.1))
+@settings(deadline=None, max_examples=12)
+def test_exact_by_brute_force(seed, budget, t):
+    rng = np.random.default_rng(seed)
+    weights = rng.integers(1, 9, size=5).tolist()
+    marginals = [rng.dirichlet(np.full(rng.integers(2, 6), 2.0)) for _ in weights]
+    table = rng.integers(0, rng.integers(2, 5), (80, 5)).tolist()
+    for problem in (
+        FeatureRelease(t, budget, marginals=marginals, weights=weights),
+        FeatureRelease(t, budget, table=table, weights=weights),
+    ):
+        exact, greedy = solve(problem), solve(problem, "subset-greedy")
+        assert exact.status is Status.OPTIMAL
+        assert greedy.value <= exact.value == heaviest(problem)
+        assert verify(exact)
+        assert verify(greedy)
+
+
+@given(seed=st.integers(0, 10_000), t=st.floats(0.001, 0.1))
+@settings(deadline=None, max_examples=20)
+def test_risk_only_grows(seed, t):
+    rng = np.random.default_rng(seed)
+    marginals = [rng.dirichlet(np.full(4, 2.0)) for _ in range(4)]
+    problem = FeatureRelease(t, 0.1, marginals=marginals)
+    for size in range(1, 4):
+        assert problem.exposure(tuple(range(size))) <= problem.exposure(tuple(range(size + 1))) + 1e-12
+
+
+def test_adult():
+    names = list(ADULT.counts)[:6]
+    problem = FeatureRelease(1e-3, 0.1, marginals=[ADULT.marginal(name) for name in names])
+    result = solve(problem)
+    assert verify(result)
+    assert result.value == heaviest(problem)
+
+
+def test_what_is_released_is_safe_in_truth():
+    shape = ADULT.joint.shape
+    cells = np.repeat(np.indices(shape).reshape(4, -1).T, ADULT.joint.ravel(), axis=0)
+    marginals = [ADULT.marginal(name) for name in ADULT.joint_names]
+    safe = solve(FeatureRelease(1e-3, 0.05, marginals=marginals)).answer["features"]
+    assert safe
+    assert exposure_of_table(cells, safe, 1e-3) <= 0.05
+
+
+def test_greedy_can_be_worse():
+    fair, wide = [0.5, 0.5], [0.05] * 20
+    problem = FeatureRelease(0.01, 0.3, marginals=[wide, fair, fair, fair], weights=[4, 3, 3, 3])
+    greedy, exact = solve(problem, "subset-greedy"), solve(problem)
+    assert greedy.value < exact.value
+    assert greedy.status is Status.FEASIBLE
+
+
+@given(seed=st.integers(0, 10_000), at=st.floats(0.01, 0.3))
+@settings(deadline=None, max_examples=8)
+def test_redacting_rare_values(seed, at):
+    rng = np.random.default_rng(seed)
+    table = rng.geometric(0.4, (60, 4)).tolist()
+    marginals = [rng.dirichlet(np.full(5, 0.7)) for _ in range(4)]
+    for data in ({"table": table}, {"marginals": marginals}):
+        problem = FeatureRelease(0.02, 0.2, redact=at, **data)
+        for p, w in zip(problem.released.marginals, problem.released.weights, strict=True):
+            assert w <= 1
+            assert p.sum() == pytest.approx(1)
+            assert p[p > 0].min() >= min(at, 1) - 1e-12 or len(p) == 1
+        result = solve(problem)
+        assert verify(result)
+        assert result.value == pytest.approx(
+            max(
+                sum(problem.released.weights[j] for j in s)
+                for size in range(5)
+                for s in combinations(range(4), size)
+                if not s or problem.exposure(s) <= 0.2
+            )
+        )
+
+
+def test_redaction_can_make_a_feature_safe():
+    marginals = [[0.6, 0.3, 0.06, 0.04]]
+    assert solve(FeatureRelease(0.05, 0.0, marginals=marginals)).value == 0
+    redacted = solve(FeatureRelease(0.05, 0.0, marginals=marginals, redact=0.05))
+    assert redacted.value == pytest.approx(0.9)
+    assert verify(redacted)
+
+
+def test_data_frames():
+    frame = pd.DataFrame({"a": ["x", "x", "y", "y"], "b": [1, 2, 3, 4]})
+    assert solve(FeatureRelease(0.4, 0.0, table=frame)).answer["features"] == [0]
+    assert solve(FeatureRelease(0.4, 0.0, table=frame.to_numpy())).answer["features"] == [0]
+
+
+@pytest.fixture
+def document():
+    marginals = [[0.5, 0.5], [0.5, 0.5], [0.9, 0.07, 0.03]]
+    result = solve(FeatureRelease(0.01, 0.1, marginals=marginals, weights=[1, 1, 3]))
+    return json.loads(json.dumps(result.to_json()))
+
+
+def refuted(document):
+    return not all(claim.holds for claim in checker.check(document))
+
+
+def test_forgeries_are_refuted(document):
+    assert not refuted(document)
+    more = json.loads(json.dumps(document))
+    more["value"] = more["bound"] = 5.0
+    assert refuted(more)
+    unsafe = json.loads(json.dumps(document))
+    unsafe["params"]["budget"] = 0.05
+    assert refuted(unsafe)
+    lazy = json.loads(json.dumps(document))
+    lazy["certificate"]["proof"]["conflicts"] = []
+    assert refuted(lazy)
+    invented = json.loads(json.dumps(document))
+    invented["answer"]["features"] = [2]
+    invented["answer"]["thresholds"] = invented["answer"]["thresholds"][:1]
+    invented["value"] = invented["bound"] = 3.0
+    invented["certificate"]["proof"]["conflicts"] = [[0], [1]]
+    assert refuted(invented)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d["answer"].update(features=[7]),
+        lambda d: d["params"].pop("weights"),
+        lambda d: d.update(status="gap"),
+        lambda d: d["certificate"].update(proof=None),
+    ],
+)
+def test_garbage_is_unreadable(document, change):
+    change(document)
+    with pytest.raises(checker.UnreadableError):
+        checker.check(document)
+
+
+@pytest.mark.parametrize(
+    ("params", "complaint"),
+    [
+        ({}, "either 'marginals' or 'table'"),
+        ({"marginals": [[1.0]], "table": [[1]]}, "either 'marginals' or 'table'"),
+        ({"marginals": []}, "at least one"),
+        ({"marginals": [[1.0]], "budget": 2}, "budget must lie in"),
+        ({"marginals": [[1.0]], "threshold": 2}, "threshold must lie in"),
+        ({"marginals": [[1.0]], "weights": [1, 2]}, "weights must be 1 numbers"),
+        ({"table": [[1], [1, 2]]}, "same length"),
+    ],
+)
+def test_bad_input(params, complaint):
+    with pytest.raises(InvalidInputError, match=complaint):
+        FeatureRelease.from_params(**{"threshold": 0.1, "budget": 0.1} | params)
