@@ -5,7 +5,7 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any
 
@@ -92,8 +92,12 @@ def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
 
 def environment() -> dict[str, str]:
     """Versions of everything that influences a number."""
-    names = ("ldpopt", "numpy", "scipy", "highspy")
-    return {"python": platform.python_version(), **{name: version(name) for name in names}}
+    return {name: _version(name) for name in ("python", "ldpopt", "numpy", "scipy", "highspy")}
+
+
+@cache
+def _version(name: str) -> str:
+    return platform.python_version() if name == "python" else version(name)
 
 
 def _choose(problem: Problem, solver: str | Solver) -> tuple[Form, Solver, dict[str, str]]:
