@@ -5,17 +5,20 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
 
 from ldpopt.cones import Cone
-from ldpopt.moments import MomentObjective, WorstObjective
 from ldpopt.status import Status
 from ldpopt.sublinear import Sublinear
 from ldpopt.validate import Array
+
+if TYPE_CHECKING:  # for the types alone: every command would wait for these
+    from scipy.sparse import csr_array
+
+    from ldpopt.moments import MomentObjective, WorstObjective
 
 
 class Form(ABC):

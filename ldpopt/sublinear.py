@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
-from ldpopt.uncertainty import Chi2Ball
 from ldpopt.validate import Array
+
+if TYPE_CHECKING:
+    from ldpopt.uncertainty import Chi2Ball
 
 
 class Sublinear(Protocol):

@@ -63,3 +63,20 @@ def test_adding_a_solver():
     assert len(cases) >= 10
     for case in cases:
         testing.check(case)
+
+
+DOCS = sorted((Path(__file__).parent.parent / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", DOCS, ids=lambda page: page.stem)
+def test_the_examples_of_the_pages(page):
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert blocks
+    for code in blocks:
+        run(code)
+
+
+def test_the_readme_names_every_page():
+    assert DOCS
+    for page in DOCS:
+        assert f"docs/{page.name}" in README
