@@ -50,7 +50,7 @@ class ColumnStatement(NamedTuple):
     secrets: tuple[Any, ...]
     epsilon: float
     utility: str
-    distributions: tuple[tuple[float, ...], ...]
+    distributions: tuple[tuple[float | Decimal, ...], ...]
 
 
 UTILITIES = {"mutual-information": 1, "kl": 2, "total-variation": 2, "chi-squared": 2}
@@ -128,9 +128,9 @@ def statement(kind: str, params: dict[str, Any]) -> dict[str, Any]:
 
 def read_column_statement(plain: dict[str, Any]) -> ColumnStatement:
     """The statement of a column program, every part of it checked."""
-    rows = tuple(tuple(_number(p, "a probability") for p in row) for row in plain["distributions"])
+    rows = tuple(tuple(read_number(p, "a probability") for p in row) for row in plain["distributions"])
     secrets = tuple(plain["secrets"])
-    epsilon = _number(plain["epsilon"], "epsilon")
+    epsilon = read_number(plain["epsilon"], "epsilon")
     utility = plain["utility"]
     if not 0 < epsilon <= MAX_EPSILON:
         raise UnreadableError(f"epsilon {epsilon} is not in (0, {MAX_EPSILON:g}]")
@@ -143,23 +143,26 @@ def read_column_statement(plain: dict[str, Any]) -> ColumnStatement:
     return ColumnStatement(secrets, epsilon, utility, rows)
 
 
-def _number(value: Any, what: str) -> float:
+def read_number(value: Any, what: str) -> float:
+    """A finite number of the file."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise UnreadableError(f"{what} is {value!r}, not a finite number")
     return float(value)
 
 
-def _numbers(values: Any, what: str) -> list[float]:
+def read_numbers(values: Any, what: str) -> list[float]:
+    """A list of finite numbers of the file."""
     if not isinstance(values, list):
         raise UnreadableError(f"{what} is not a list")
-    return [_number(value, what) for value in values]
+    return [read_number(value, what) for value in values]
 
 
-def _matrix(document: dict[str, Any], rows: int) -> list[list[float]]:
+def read_matrix(document: dict[str, Any], rows: int) -> list[list[float]]:
+    """The mechanism of the file, with the number of rows that the statement asks for."""
     mechanism = document.get("mechanism")
     if not isinstance(mechanism, dict) or not isinstance(mechanism.get("matrix"), list):
         raise UnreadableError("the file has no mechanism matrix")
-    matrix = [_numbers(row, "a row of the mechanism") for row in mechanism["matrix"]]
+    matrix = [read_numbers(row, "a row of the mechanism") for row in mechanism["matrix"]]
     if len(matrix) != rows or not matrix[0] or any(len(row) != len(matrix[0]) for row in matrix):
         raise UnreadableError(f"the mechanism is no rectangular matrix of {rows} rows")
     return matrix
@@ -200,28 +203,30 @@ def utility_below(matrix: Sequence[Sequence[float]], question: ColumnStatement) 
     with localcontext(Context(prec=DIGITS)):
         rows = [[Decimal(p) for p in row] for row in question.distributions]
         columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
-        return sum((_g(question.utility, rows, T) for T in columns), Decimal(0)) - MARGIN
+        return sum((column_utility(question.utility, rows, T) for T in columns), Decimal(0)) - MARGIN
 
 
-def _g(utility: str, rows: list[list[Decimal]], T: list[Decimal]) -> Decimal:
+def column_utility(utility: str, rows: list[list[Decimal]], T: list[Decimal]) -> Decimal:
+    """g(T)."""
     if utility == "mutual-information":
         weighted = [p * t for p, t in zip(rows[0], T, strict=True)]
         own = sum((w * t.ln() for w, t in zip(weighted, T, strict=True) if w), Decimal(0))
-        return own - _xlogx(sum(weighted, Decimal(0)))
+        return own - xlogx(sum(weighted, Decimal(0)))
     q0, q1 = (sum((p * t for p, t in zip(row, T, strict=True)), Decimal(0)) for row in rows)
     if q1 == 0:
         return Decimal(0) if q0 == 0 else Decimal("Infinity")
     return q1 * _f(utility, q0 / q1)
 
 
-def _xlogx(q: Decimal) -> Decimal:
+def xlogx(q: Decimal) -> Decimal:
+    """q log q, zero at zero."""
     return q * q.ln() if q else Decimal(0)
 
 
 def _f(utility: str, ratio: Decimal) -> Decimal:
     """The convex function with divergence Σ q1 f(q0/q1)."""
     if utility == "kl":
-        return _xlogx(ratio)
+        return xlogx(ratio)
     return (ratio - 1) ** 2 if utility == "chi-squared" else abs(ratio - 1) / 2
 
 
@@ -280,10 +285,10 @@ def _information_dominated(beta: list[Decimal], prior: list[Decimal], box: Box) 
     gives a valid bound, so r is guessed in floats; a box whose bound is positive is split in two.
     """
     entries = list(zip(beta, prior, box.low, box.high, strict=True))
-    gain = sum((p * _xlogx(lo) - b * lo for b, p, lo, _ in entries), Decimal(0))
+    gain = sum((p * xlogx(lo) - b * lo for b, p, lo, _ in entries), Decimal(0))
     weight = sum((p * lo for _, p, lo, _ in entries), Decimal(0))
     counts = Counter(
-        (p * (_xlogx(hi) - _xlogx(lo)) - b * (hi - lo), p * (hi - lo))
+        (p * (xlogx(hi) - xlogx(lo)) - b * (hi - lo), p * (hi - lo))
         for b, p, lo, hi in entries
         if lo < hi
     )
@@ -398,8 +403,8 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     question = read_column_statement(plain)
     if document["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
-    matrix = _matrix(document, len(question.secrets))
-    value, bound = _number(document["value"], "value"), document["bound"]
+    matrix = read_matrix(document, len(question.secrets))
+    value, bound = read_number(document["value"], "value"), document["bound"]
     pairs = "inputs with different secrets" if _shares(question.secrets) else "all inputs"
     yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
     yield Claim(
@@ -411,16 +416,21 @@ def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     yield Claim(f"its utility ({question.utility}) is at least {value!r}", "exact", enough)
     if document["status"] == "feasible":
         return
-    bound = _number(bound, "bound")
+    bound = read_number(bound, "bound")
     proof = (document["certificate"] or {}).get("proof") or {}
-    dual = _numbers(proof.get("dual"), "the dual vector")
+    dual = read_numbers(proof.get("dual"), "the dual vector")
     fits = len(dual) == len(question.secrets)
     proven = fits and sum(map(Fraction, dual)) <= Fraction(bound) and dominates(dual, question)
     yield Claim(f"no such mechanism has a utility above {bound!r}", "exact", proven)
     if document["status"] == "optimal":
-        tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-4)
-        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
+
+
+def agreement(document: dict[str, Any], value: float, bound: float) -> Claim:
+    """What the status "optimal" says: value and bound agree to the gap that the certificate names."""
+    tolerance = read_number((document["certificate"] or {}).get("gap"), "the certificate's gap")
+    close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-4)
+    return Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
 
 
 FORMS: dict[str, Callable[[dict[str, Any], dict[str, Any]], Iterator[Claim]]] = {

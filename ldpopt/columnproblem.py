@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from typing import Any
 
 from ldpopt import certify, checker
 from ldpopt.cones import Cone
@@ -42,6 +43,10 @@ class ColumnProblem(Problem):
     def value(self, answer: Mechanism) -> float:
         """Σ_y g(W[:, y])."""
         return float(self.sublinear(answer.matrix).sum())
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """The exact level at which the mechanism is private in the sense of the problem."""
+        return {"level": self.cone.level(answer.matrix)}
 
     def claim(self, answer: Mechanism) -> float:
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""

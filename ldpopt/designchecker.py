@@ -20,11 +20,12 @@ from ldpopt.checker import (
     MAX_EPSILON,
     Claim,
     UnreadableError,
-    _matrix,
-    _number,
-    _numbers,
+    agreement,
     is_private,
     is_stochastic,
+    read_matrix,
+    read_number,
+    read_numbers,
 )
 
 LEVELS = 8
@@ -68,15 +69,15 @@ HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
 
 def read_design_statement(plain: dict[str, Any]) -> DesignStatement:
     """The statement of a convex program, every part of it checked."""
-    alpha = tuple(_numbers(list(plain["alpha"]), "alpha"))
-    epsilon, floor = _number(plain["epsilon"], "epsilon"), plain["floor"]
+    alpha = tuple(read_numbers(list(plain["alpha"]), "alpha"))
+    epsilon, floor = read_number(plain["epsilon"], "epsilon"), plain["floor"]
     if not 2 <= len(alpha) <= MOST_VALUES or not LEAST_ALPHA <= min(alpha) <= max(alpha) <= MOST_ALPHA:
         raise UnreadableError(f"alpha {alpha} is no Dirichlet parameter that can be checked")
     if not 0 < epsilon <= MAX_EPSILON:
         raise UnreadableError(f"epsilon {epsilon} is not in (0, {MAX_EPSILON:g}]")
-    if floor is not None and not 0 <= _number(floor, "min_average_privacy") < 1:
+    if floor is not None and not 0 <= read_number(floor, "min_average_privacy") < 1:
         raise UnreadableError(f"min_average_privacy {floor} is not in [0, 1)")
-    return DesignStatement(alpha, epsilon, tuple(_numbers(plain["levels"], "levels")), floor)
+    return DesignStatement(alpha, epsilon, tuple(read_numbers(plain["levels"], "levels")), floor)
 
 
 def prior_points(alpha: Sequence[float], epsilon: float) -> tuple[list[list[float]], list[float]]:
@@ -448,8 +449,8 @@ def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
     """
     k, scale = len(question.alpha), 1 / (2 * len(question.alpha) - 2)
     equal = len(set(question.alpha)) == 1
-    dual = _numbers(proof["dual"], "the dual vector")
-    price = _number(proof["price"], "the price of privacy")
+    dual = read_numbers(proof["dual"], "the dual vector")
+    price = read_number(proof["price"], "the price of privacy")
     reference = _reference(proof["reference"])
     atoms = _design_atoms(question)
     fits = len(dual) == (1 if equal else k) and set(reference) <= {atom.label for atom in atoms}
@@ -487,7 +488,7 @@ def _reference(entries: Any) -> dict[tuple[Any, ...], float]:
         raise UnreadableError("the proof has no reference point")
     if any(not isinstance(e, list) or len(e) != 2 or not isinstance(e[0], list) for e in entries):
         raise UnreadableError("the reference point is no list of atoms and weights")
-    return {tuple(label): _number(weight, "a weight") for label, weight in entries}
+    return {tuple(label): read_number(weight, "a weight") for label, weight in entries}
 
 
 def _average_privacy(matrix: Sequence[Sequence[float]], question: DesignStatement) -> float:
@@ -523,7 +524,7 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     if document["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
     k = len(question.alpha)
-    matrix, value = _matrix(document, k), _number(document["value"], "value")
+    matrix, value = read_matrix(document, k), read_number(document["value"], "value")
     numeric = f"numeric {DESIGN_TOLERANCE:g}"
     yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
     private = is_private(matrix, range(k), question.epsilon)
@@ -542,14 +543,12 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
         members = f"mechanism of two-valued columns at {len(question.levels)} levels"
     if document["status"] == "feasible":
         return
-    bound = _number(document["bound"], "bound")
+    bound = read_number(document["bound"], "bound")
     proof = (document["certificate"] or {}).get("proof") or {}
     proven = design_bound(proof, question) <= bound + DESIGN_TOLERANCE
     yield Claim(f"no such {members} has an asymptotic utility above {bound!r}", numeric, proven)
     if document["status"] == "optimal":
-        tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
-        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
 
 
 KINDS["asymptotic-utility"] = KINDS["privacy-utility-frontier"] = _asymptotic_utility

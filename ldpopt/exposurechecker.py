@@ -12,7 +12,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ldpopt.checker import FORMS, KINDS, MAX_NODES, Claim, UnreadableError, _number, _numbers
+from ldpopt.checker import (
+    FORMS,
+    KINDS,
+    MAX_NODES,
+    Claim,
+    UnreadableError,
+    agreement,
+    read_number,
+    read_numbers,
+)
 
 # ---------------------------------------------------------------- from parameters to statements
 
@@ -80,8 +89,8 @@ class Marginals(NamedTuple):
 
 def read_marginals(plain: dict[str, Any]) -> Marginals:
     """The statement of a composition bound, every part of it checked."""
-    marginals = [_numbers(p, "a marginal") for p in plain["marginals"]]
-    threshold = _number(plain["threshold"], "threshold")
+    marginals = [read_numbers(p, "a marginal") for p in plain["marginals"]]
+    threshold = read_number(plain["threshold"], "threshold")
     if any(not p or min(p) < 0 or abs(math.fsum(p) - 1) > 1e-9 for p in marginals) or not marginals:
         raise UnreadableError("a marginal is negative or does not sum to 1")
     if not 0 < threshold <= 1:
@@ -93,7 +102,7 @@ def read_marginals(plain: dict[str, Any]) -> Marginals:
 
 def rule_proves(question: Marginals, rule: str, answer: dict[str, Any]) -> float:
     """The bound that a composition rule proves with the thresholds of the answer."""
-    thresholds = _numbers(answer["thresholds"], "the thresholds")
+    thresholds = read_numbers(answer["thresholds"], "the thresholds")
     if len(thresholds) != len(question.marginals) or not all(0 < t <= 1 for t in thresholds):
         raise UnreadableError("there is not one threshold in (0, 1] per marginal")
     pairs = list(zip(question.marginals, thresholds, strict=True))
@@ -173,7 +182,7 @@ def joint_exposure(question: Marginals, joint: dict[str, Any]) -> float:
 
     "worst-joint" counts cells up to the threshold, "best" those strictly below it, as Definition 1 does.
     """
-    cells, masses = joint["cells"], _numbers(joint["masses"], "the masses")
+    cells, masses = joint["cells"], read_numbers(joint["masses"], "the masses")
     if len({tuple(v) for v in cells}) != len(cells) or len(cells) != len(masses):
         raise UnreadableError("the joint does not have one mass per cell")
     for j, p in enumerate(question.marginals):
@@ -197,7 +206,7 @@ def tree_bound(question: Marginals, proof: dict[str, Any]) -> float:
     Σ λ·p − Σ μ + Σ_v (the most that cell v can add) bounds the exposure by Lagrangian duality.
     """
     cells = list(itertools.product(*(range(len(p)) for p in question.marginals)))
-    cuts = [_cover(question, cells, _numbers(c, "a cut")) for c in proof["cuts"]]
+    cuts = [_cover(question, cells, read_numbers(c, "a cut")) for c in proof["cuts"]]
     nodes = iter(proof["tree"])
     pending: list[dict[tuple[int, ...], str]] = [{}]
     worst = -math.inf
@@ -247,7 +256,7 @@ def _leaf_bound(
     leaf: dict[str, Any],
     fixed: dict[tuple[int, ...], str],
 ) -> float:
-    dual, t = _flat(question, _numbers(leaf["dual"], "the dual of a leaf")), question.threshold
+    dual, t = _flat(question, read_numbers(leaf["dual"], "the dual of a leaf")), question.threshold
     if any(k not in range(len(cuts)) or weight < 0 for k, weight in leaf["cuts"]):
         raise UnreadableError("a prize of the proof is negative or for no cut")
     prizes: list[tuple[list[float], float]] = []
@@ -255,7 +264,7 @@ def _leaf_bound(
         cut = cuts[k]
         if cut is None:
             return math.inf
-        prizes.append((cut, _number(weight, "a prize")))
+        prizes.append((cut, read_number(weight, "a prize")))
     rows = zip(dual, question.marginals, strict=True)
     terms = [a * x for row, p in rows for a, x in zip(row, p, strict=True)]
     terms += [-weight for _, weight in prizes]
@@ -273,14 +282,14 @@ def composition_claims(document: dict[str, Any], plain: dict[str, Any]) -> Itera
     question, status = read_marginals(plain), document["status"]
     if status not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {status!r} makes no claim")
-    value, t = _number(document["value"], "value"), question.threshold
+    value, t = read_number(document["value"], "value"), question.threshold
     answer, proof = document["answer"], document["certificate"]["proof"]
     if not isinstance(answer, dict) or not isinstance(proof, dict):
         raise UnreadableError("the file has no answer or no proof")
     lower: Any
     low: float | None
     high: float | None
-    bound = None if status == "feasible" else _number(document["bound"], "bound")
+    bound = None if status == "feasible" else read_number(document["bound"], "bound")
     strength = f"numeric {COMPOSITION_TOLERANCE:g}"
     if question.method == "worst-joint":
         lower, upper, low, high = answer, proof, value, bound
@@ -298,9 +307,7 @@ def composition_claims(document: dict[str, Any], plain: dict[str, Any]) -> Itera
         reached = joint_exposure(question, lower) >= low - COMPOSITION_TOLERANCE
         yield Claim(f"a joint with these marginals has exposure {low!r} at {t:g}", strength, reached)
     if status == "optimal" and bound is not None:
-        tolerance = _number(document["certificate"]["gap"], "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
-        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
 
 
 def _upper_bound(question: Marginals, proof: dict[str, Any]) -> float:
@@ -318,17 +325,17 @@ def release_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     status, answer, proof = document["status"], document["answer"], document["certificate"]["proof"]
     if status not in ("optimal", "feasible") or not isinstance(answer, dict):
         raise UnreadableError(f"a result of status {status!r} makes no claim about features")
-    weights = _numbers(plain["weights"], "the weights")
-    budget, t = _number(plain["budget"], "budget"), _number(plain["threshold"], "threshold")
+    weights = read_numbers(plain["weights"], "the weights")
+    budget, t = read_number(plain["budget"], "budget"), read_number(plain["threshold"], "threshold")
     chosen = _features(answer["features"], len(weights))
-    value = _number(document["value"], "value")
+    value = read_number(document["value"], "value")
     heavy = abs(math.fsum(weights[j] for j in chosen) - value) <= COMPOSITION_TOLERANCE
     strength = f"numeric {COMPOSITION_TOLERANCE:g}"
     yield Claim(f"the released features weigh {value!r}", strength, heavy)
     safe = not chosen or _released_exposure(plain, chosen, answer) <= budget + COMPOSITION_TOLERANCE
     yield Claim(f"at most {budget:g} of the users are exposed at {t:g}", strength, safe)
     if status == "optimal":
-        bound = _number(document["bound"], "bound")
+        bound = read_number(document["bound"], "bound")
         conflicts = [_features(c, len(weights)) for c in proof["conflicts"]]
         real = all(_too_exposed(plain, conflict, budget) for conflict in conflicts)
         covered = real and _every_heavier_set_has_a_conflict(weights, conflicts, bound)

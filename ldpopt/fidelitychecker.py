@@ -20,12 +20,13 @@ from ldpopt.checker import (
     MAX_EPSILON,
     Claim,
     UnreadableError,
-    _matrix,
-    _number,
-    _numbers,
+    agreement,
     exp_below,
     is_private,
     is_stochastic,
+    read_matrix,
+    read_number,
+    read_numbers,
 )
 
 MAX_INPUTS = 100_000
@@ -59,11 +60,11 @@ def matrix_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     k, epsilon, family = plain["k"], _level(document, plain), plain["family"]
     if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= MAX_INPUTS:
         raise UnreadableError(f"k is {k!r}, not a whole number from 2 to {MAX_INPUTS}")
-    value = _number(document["value"], "value")
+    value = read_number(document["value"], "value")
     if document["mechanism"] is None and family == "broad":
         yield from _subset_claims(document.get("answer"), k, epsilon, value)
     else:
-        matrix = _matrix(document, k)
+        matrix = read_matrix(document, k)
         yield from _mechanism_claims(matrix, epsilon, family)
         yield Claim(f"its φ is at most {value!r}", "exact", phi_above(matrix) <= Decimal(value))
     yield from _bound_claims(document, value, phi_bound_below(k, epsilon), "φ")
@@ -73,7 +74,7 @@ def _subset_claims(answer: Any, k: int, epsilon: float, value: float) -> Iterato
     """Subset selection: every m-subset y with probability ∝ the ratio if x ∈ y, else ∝ 1."""
     if not isinstance(answer, dict) or answer.get("mechanism") != "subset-selection":
         raise UnreadableError("the file has neither a mechanism matrix nor a subset selection")
-    m, ratio = answer["size"], _number(answer["ratio"], "the ratio")
+    m, ratio = answer["size"], read_number(answer["ratio"], "the ratio")
     if isinstance(m, bool) or not isinstance(m, int) or answer["inputs"] != k:
         raise UnreadableError("the subset selection does not fit the question")
     yield Claim(f"the subsets have from 1 to {k - 1} elements", "exact", 0 < m < k)
@@ -88,13 +89,11 @@ def _bound_claims(document: dict[str, Any], value: float, proven: Decimal, what:
     """The claims about a lower bound that follows from the parameters alone."""
     if document["status"] == "feasible":
         return
-    bound = _number(document["bound"], "bound")
+    bound = read_number(document["bound"], "bound")
     holds = Decimal(bound) <= proven
     yield Claim(f"no such mechanism has {what} below {bound!r}", "exact", holds)
     if document["status"] == "optimal":
-        tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
-        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
 
 
 def balanced_phi(k: int, m: int, E: Fraction) -> Fraction:
@@ -181,7 +180,7 @@ def moment_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     """The claims of a result that minimises α at a known distribution p (papers/002, (20a)–(20c))."""
     p, loss = read_source(plain["p"]), _loss(plain["loss"])
     epsilon = _level(document, plain)
-    matrix, value = _matrix(document, len(p)), _number(document["value"], "value")
+    matrix, value = read_matrix(document, len(p)), read_number(document["value"], "value")
     yield from _mechanism_claims(matrix, epsilon, plain["family"])
     reached = alpha_above(matrix, plain["p"], loss)
     yield Claim(f"its α ({loss}) is at most {value!r}", "exact", reached <= Decimal(value))
@@ -190,18 +189,18 @@ def moment_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
         return
     proven = alpha_bound_below(p, epsilon, loss)
     if proof is not None:
-        Y = [_numbers(row, "a row of Y") for row in proof["Y"]]
-        proven = design_bound_below(p, epsilon, loss, Y, _numbers(proof["beta"], "beta"))
+        Y = [read_numbers(row, "a row of Y") for row in proof["Y"]]
+        proven = design_bound_below(p, epsilon, loss, Y, read_numbers(proof["beta"], "beta"))
     yield from _bound_claims(document, value, proven, "α")
 
 
 def minimax_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
     """The claims of a result that minimises the supremum of α over {p ≥ p0}."""
-    k, loss, p0 = plain["k"], _loss(plain["loss"]), _number(plain["p0"], "p0")
+    k, loss, p0 = plain["k"], _loss(plain["loss"]), read_number(plain["p0"], "p0")
     epsilon = _level(document, plain)
     if isinstance(k, bool) or not isinstance(k, int) or k < 2 or not 0 < p0 <= 1 / k:
         raise UnreadableError(f"k = {k!r} and p0 = {p0} leave no distribution")
-    matrix, value = _matrix(document, k), _number(document["value"], "value")
+    matrix, value = read_matrix(document, k), read_number(document["value"], "value")
     yield from _mechanism_claims(matrix, epsilon, "square")
     holds = len(matrix[0]) == k and worst_alpha_above(matrix, p0, loss) <= Decimal(value)
     yield Claim(f"its α ({loss}) is at most {value!r} for all p >= {p0}", "numeric 1e-20", holds)
@@ -225,7 +224,7 @@ def _mechanism_claims(matrix: list[list[float]], epsilon: float, family: str) ->
 
 
 def _level(document: dict[str, Any], plain: dict[str, Any]) -> float:
-    epsilon = _number(plain["epsilon"], "epsilon")
+    epsilon = read_number(plain["epsilon"], "epsilon")
     if not 0 < epsilon <= MAX_EPSILON:
         raise UnreadableError(f"epsilon {epsilon} is not in (0, {MAX_EPSILON:g}]")
     if document["status"] not in ("optimal", "gap", "feasible"):
@@ -235,7 +234,7 @@ def _level(document: dict[str, Any], plain: dict[str, Any]) -> float:
 
 def read_source(values: Any) -> list[Decimal]:
     """The distribution p, positive, scaled to sum to 1 in 60 digits."""
-    numbers = _numbers(values, "p")
+    numbers = read_numbers(values, "p")
     if len(numbers) < 2 or min(numbers) <= 0 or abs(math.fsum(numbers) - 1) > 1e-9:
         raise UnreadableError("p is no distribution of full support")
     with localcontext(Context(prec=DIGITS)):

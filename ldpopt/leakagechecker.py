@@ -20,11 +20,12 @@ from ldpopt.checker import (
     MAX_EPSILON,
     Claim,
     UnreadableError,
+    agreement,
     is_stochastic,
+    read_matrix,
+    read_number,
+    read_numbers,
 )
-from ldpopt.checker import _matrix as read_matrix
-from ldpopt.checker import _number as read_number
-from ldpopt.checker import _numbers as read_numbers
 
 # ---------------------------------------------------------------- selections
 
@@ -190,13 +191,7 @@ def selection_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterato
     proven = log_above(tree_bound(proof, question)) <= Decimal(bound)
     yield Claim(f"no selection leaks more than {bound!r} nats", "exact", proven)
     if document["status"] == "optimal":
-        yield _agreement(document, value, bound)
-
-
-def _agreement(document: dict[str, Any], value: float, bound: float) -> Claim:
-    tolerance = read_number((document["certificate"] or {}).get("gap"), "the certificate's gap")
-    close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
-    return Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
 
 
 # ---------------------------------------------------------------- design under a leakage budget
@@ -304,7 +299,7 @@ def leakage_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     proven = cost_bound(question, proof) >= Fraction(bound)
     yield Claim(f"no such mechanism has a distortion below {bound!r}", "exact", proven)
     if document["status"] == "optimal":
-        yield _agreement(document, value, bound)
+        yield agreement(document, value, bound)
 
 
 KINDS["statistic-leakage"] = _statistic_leakage

@@ -60,6 +60,10 @@ class Problem(ABC):
         """The objective as the result file states it: rounded so that the answer is truly that good."""
         return self.value(answer)
 
+    def audit(self, answer: Any) -> dict[str, Any]:
+        """What an independent look at the answer's privacy found, as plain data for the certificate."""
+        return {}
+
     @classmethod
     @abstractmethod
     def examples(cls) -> Iterable[Example]:

@@ -23,7 +23,7 @@ from ldpopt.forms import Form, FormSolution, ScalarSearch
 from ldpopt.mechanism import Mechanism
 from ldpopt.mechanisms import randomized_response
 from ldpopt.problem import Problem
-from ldpopt.robustproblem import RobustPrivacy, confidence_set
+from ldpopt.robustproblem import RobustPrivacy, audited, confidence_set
 from ldpopt.status import Status
 from ldpopt.sublinear import MutualInformation, Sublinear
 from ldpopt.uncertainty import Chi2Set
@@ -110,6 +110,10 @@ class Reporting(Problem):
         found = self.mechanism(solution.point)
         rows = certify.repair(found.matrix, RobustPrivacy(self.uncertainty, self.epsilon))
         return Mechanism(rows, found.inputs, found.outputs)
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """The exact level over F, with a member of F that attains it."""
+        return audited(answer, self.uncertainty)
 
     def value(self, answer: Mechanism) -> float:
         """I(X; Y) under p̂, from the mechanism's matrix."""

@@ -26,11 +26,13 @@ class Certificate:
         proof: the numbers behind the bound (a dual vector); None if no bound is claimed.
         gap: the relative gap up to which the status calls value and bound equal.
         repair_loss: what the repair to exact arithmetic cost in utility.
+        audit: the privacy level that was measured on the answer, with its witness where there is one.
     """
 
     proof: dict[str, Any] | None
     gap: float
     repair_loss: float
+    audit: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

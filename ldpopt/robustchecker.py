@@ -21,13 +21,16 @@ from ldpopt.checker import (
     MAX_EPSILON,
     MAX_NODES,
     Claim,
+    ColumnStatement,
     UnreadableError,
-    _g,
-    _matrix,
-    _number,
-    _numbers,
-    _xlogx,
+    agreement,
+    column_utility,
+    dominates,
     is_stochastic,
+    read_matrix,
+    read_number,
+    read_numbers,
+    xlogx,
 )
 
 
@@ -73,11 +76,11 @@ class RobustStatement(NamedTuple):
 
 def read_robust_statement(plain: dict[str, Any]) -> RobustStatement:
     """The uncertainty set and the level, every part of it checked."""
-    rows = [_numbers(list(row), "a probability") for row in plain["p_hat"]]
+    rows = [read_numbers(list(row), "a probability") for row in plain["p_hat"]]
     if len(rows) < 2 or not rows[0] or any(len(row) != len(rows[0]) for row in rows):
         raise UnreadableError("p_hat is no rectangular matrix of at least two rows")
-    n, alpha = _number(plain["n"], "n"), _number(plain["alpha"], "alpha")
-    epsilon = _number(plain["epsilon"], "epsilon")
+    n, alpha = read_number(plain["n"], "n"), read_number(plain["alpha"], "alpha")
+    epsilon = read_number(plain["epsilon"], "epsilon")
     total = math.fsum(entry for row in rows for entry in row)
     if min(map(min, rows)) < 0 or abs(total - 1) > 1e-9 or min(map(sum, rows)) <= 0:
         raise UnreadableError("p_hat is negative, does not sum to 1, or has an empty row")
@@ -523,16 +526,19 @@ def polyopt_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     question = read_robust_statement(plain)
     if document["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
-    matrix = _matrix(document, len(question.p_hat) * len(question.p_hat[0]))
-    value = _number(document["value"], "value")
+    matrix = read_matrix(document, len(question.p_hat) * len(question.p_hat[0]))
+    value = read_number(document["value"], "value")
     yield from robust_mechanism_claims(matrix, question, value, plain["objective"])
     if document["status"] == "feasible":
         return
+    bound = read_number(document["bound"], "bound")
+    proof = (document["certificate"] or {}).get("proof") or {}
+    yield from ceiling_claims(proof, question)
     if plain["calibrate"] or plain["facets"] or plain["objective"] != "empirical":
-        raise UnreadableError("only the plain PolyOpt cone has a bound that can be proven")
-    bound = _number(document["bound"], "bound")
-    certificate = document["certificate"] or {}
-    dual = _numbers((certificate.get("proof") or {}).get("dual"), "the dual vector")
+        words = "the stated bound is not below that ceiling"
+        yield Claim(words, "exact", bound >= read_number(proof.get("ceiling"), "the ceiling"))
+        return
+    dual = read_numbers(proof.get("dual"), "the dual vector")
     seen = merged(question, plain["width"])
     fits = len(dual) == len(seen.p_hat) * len(seen.p_hat[0])
     below = sum(map(Fraction, dual)) <= Fraction(bound)
@@ -542,9 +548,32 @@ def polyopt_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     words = f"no mechanism of the PolyOpt cone{table} has a utility above {bound!r}"
     yield Claim(words, strength, proven)
     if document["status"] == "optimal":
-        tolerance = _number(certificate.get("gap"), "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
-        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
+
+
+def ceiling_claims(proof: dict[str, Any], question: RobustStatement) -> Iterator[Claim]:
+    """I(X; Y) = I(S; Y) + I(U; Y | S) ≤ max I(S; Y) + H(U | S) for every mechanism private against F.
+
+    As p̂ ∈ F, the channel from S to Y is ε-LDP, and a dual vector bounds its information.
+    """
+    ceiling = read_number(proof.get("ceiling"), "the ceiling")
+    dual = read_numbers(proof.get("secret_dual"), "the dual vector of the secret")
+    with localcontext(Context(prec=DIGITS)):
+        secret = tuple(_decimal(sum(row, Fraction(0))) for row in question.p_hat)
+        total = sum(map(Fraction, dual), Fraction(conditional_entropy_above(question)))
+    level = float(question.epsilon)
+    channel = ColumnStatement(tuple(range(len(secret))), level, "mutual-information", (secret,))
+    proven = len(dual) == len(secret) and total <= Fraction(ceiling) and dominates(dual, channel)
+    words = f"no mechanism private against the set, of the PolyOpt cone or not, exceeds {ceiling!r}"
+    yield Claim(words, "exact", proven)
+
+
+def conditional_entropy_above(question: RobustStatement) -> Decimal:
+    """A number just above H(U | S) under p̂."""
+    with localcontext(Context(prec=DIGITS)):
+        rows = [[_decimal(p) for p in row] for row in question.p_hat]
+        parts = (xlogx(sum(row, Decimal(0))) - sum(map(xlogx, row), Decimal(0)) for row in rows)
+        return sum(parts, Decimal(0)) + MARGIN
 
 
 def robust_mechanism_claims(
@@ -572,7 +601,7 @@ def empirical_information(matrix: Sequence[Sequence[float]], question: RobustSta
     with localcontext(Context(prec=DIGITS)):
         rows = [[_decimal(p) for row in question.p_hat for p in row]]
         columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
-        return sum((_g("mutual-information", rows, T) for T in columns), Decimal(0)) - MARGIN
+        return sum((column_utility("mutual-information", rows, T) for T in columns), Decimal(0)) - MARGIN
 
 
 def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Decimal:
@@ -597,7 +626,7 @@ def _robust_column(T: list[Decimal], q: list[Decimal], r: Decimal) -> Decimal:
         return Decimal(0)
     low = 1 + max(_least(T, q, r)[0], min(t for t in T if t) * MARGIN).ln()
     high = 1 + (-_least([-t for t in T], q, r)[0]).ln()
-    own = [_xlogx(t) for t in T]
+    own = [xlogx(t) for t in T]
     cuts = [low + (high - low) * i / PIECES for i in range(PIECES + 1)]
     ends = [_least([o - cut * t for o, t in zip(own, T, strict=True)], q, r)[0] for cut in cuts]
     return min(_chord_least(cuts[i], cuts[i + 1], ends[i], ends[i + 1]) for i in range(PIECES))
@@ -620,20 +649,18 @@ def reporting_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterato
     question = read_robust_statement(plain)
     if document["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
-    matrix = _matrix(document, len(question.p_hat) * len(question.p_hat[0]))
-    value = _number(document["value"], "value")
+    matrix = read_matrix(document, len(question.p_hat) * len(question.p_hat[0]))
+    value = read_number(document["value"], "value")
     yield from robust_mechanism_claims(matrix, question, value, "empirical")
     if document["status"] == "feasible":
         return
     if plain["blocks"] != "grr":
         raise UnreadableError("only protocols of randomised responses have a bound that can be proven")
-    bound = _number(document["bound"], "bound")
+    bound = read_number(document["bound"], "bound")
     proven = protocol_bounded(question, plain["protocol"], bound)
     yield Claim(f"no such protocol has a utility above {bound!r}", "numeric 1e-11", proven)
     if document["status"] == "optimal":
-        tolerance = _number((document["certificate"] or {}).get("gap"), "the certificate's gap")
-        close = abs(bound - value) <= tolerance * max(abs(bound), abs(value), 1e-6)
-        yield Claim(f"value and bound agree to a relative {tolerance:g}", "exact", close)
+        yield agreement(document, value, bound)
 
 
 def protocol_bounded(question: RobustStatement, protocol: str, bound: float) -> bool:

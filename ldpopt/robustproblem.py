@@ -8,6 +8,8 @@ from typing import Any
 
 from ldpopt import robustchecker
 from ldpopt.errors import InvalidInputError
+from ldpopt.mechanism import Mechanism
+from ldpopt.robust import rldp_level
 from ldpopt.uncertainty import Chi2Set
 from ldpopt.validate import Array
 
@@ -27,6 +29,18 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
     if found.shape[1] < 2:
         raise InvalidInputError("the table has one public value (column): use a staircase instead")
     return found
+
+
+def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
+    """The exact robust level of a mechanism with its witness, as plain data."""
+    found = rldp_level(mechanism, uncertainty)
+    return {
+        "level": found.level,
+        "product_level": found.product_level,
+        "output": found.y,
+        "secrets": [found.s, found.other],
+        "witness": found.witness.tolist(),
+    }
 
 
 @dataclass(frozen=True)

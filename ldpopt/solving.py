@@ -170,5 +170,5 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float)
         "bound": solution.bound,
         "gap": measured,
         "answer": answer,
-        "certificate": Certificate(proof=solution.proof, gap=gap, repair_loss=loss),
+        "certificate": Certificate(solution.proof, gap, loss, problem.audit(answer)),
     }

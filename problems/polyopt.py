@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -14,15 +15,14 @@ from numpy.typing import NDArray
 from ldpopt import certify, robustchecker, validate
 from ldpopt.blockcone import PAIRS, BlockCone
 from ldpopt.columnproblem import ColumnProblem
-from ldpopt.cones import Cone
-from ldpopt.errors import InvalidInputError
+from ldpopt.cones import Cone, staircase_cone
+from ldpopt.errors import InvalidInputError, SolverError
 from ldpopt.facetcone import FacetCone
 from ldpopt.forms import ColumnProgram, Form, FormSolution
 from ldpopt.mechanism import Mechanism
 from ldpopt.problem import Example
 from ldpopt.robust import rldp_level
-from ldpopt.robustproblem import RobustPrivacy, confidence_set
-from ldpopt.status import Status
+from ldpopt.robustproblem import RobustPrivacy, audited, confidence_set
 from ldpopt.sublinear import MutualInformation, RobustInformation, Sublinear
 from ldpopt.uncertainty import Chi2Set
 
@@ -131,9 +131,26 @@ class PolyOpt(ColumnProblem):
             return form, solution
         if self.calibrate:
             form, solution = self._calibrated(form, solution, run)
+        ceiling = self._ceiling(run)
         if self.calibrate or self.facets or self.objective == "robust":
-            solution = _without_bound(solution)
-        return form, solution
+            return form, replace(solution, bound=ceiling["ceiling"], proof=ceiling)
+        return form, replace(solution, proof={**(solution.proof or {}), **ceiling})
+
+    def _ceiling(self, run: Callable[[Form], FormSolution]) -> dict[str, Any]:
+        """No mechanism private against F is worth more than max I(S; Y) + H(U | S), with its proof.
+
+        I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
+        """
+        secret = self.uncertainty.p_hat.sum(axis=1)
+        best = run(ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret)))
+        if best.proof is None:
+            raise SolverError("the program of the secret alone was not solved in time")
+        plain = self.statement()
+        assert plain is not None
+        question = robustchecker.read_robust_statement(plain)
+        dual = best.proof["dual"]
+        total = sum(map(Fraction, dual), Fraction(robustchecker.conditional_entropy_above(question)))
+        return {"ceiling": certify.value_above(total), "secret_dual": dual}
 
     def _calibrated(
         self, form: Form, solution: FormSolution, run: Callable[[Form], FormSolution]
@@ -157,6 +174,10 @@ class PolyOpt(ColumnProblem):
         rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
         spread = rows.reshape(*F.shape, -1)[:, groups]
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """The exact level over F, with a member of F that attains it."""
+        return audited(answer, self.uncertainty)
 
     def claim(self, answer: Mechanism) -> float:
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""
@@ -183,8 +204,3 @@ class PolyOpt(ColumnProblem):
         yield Example(cls(1.0, table, 1000, pairs="all"), 0.801185563490)
         yield Example(cls(2.0, table, 1000), 1.141053319382)
         yield Example(cls(4.0, table, 1000, pairs="all"), 1.720364712025)
-
-
-def _without_bound(solution: FormSolution) -> FormSolution:
-    """The LP's bound holds for its list of rays, which is no natural class of mechanisms here."""
-    return FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=solution.stats)

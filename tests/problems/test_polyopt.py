@@ -1,16 +1,17 @@
 """PolyOpt: the paper's table of values, agreement, order, limits, calibration, certificates, scale."""
 
 import copy
+import json
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from ldpopt import Status, solve, testing, verify
+from ldpopt import Status, checker, solve, testing, verify
 from ldpopt.datasets import table
 from ldpopt.errors import InvalidInputError, NoSolverError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
-from ldpopt.problems import PolyOpt, SecretStaircase
+from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.robust import rldp_level
 from ldpopt.sublinear import MutualInformation, RobustInformation
 from ldpopt.uncertainty import Chi2Set
@@ -233,3 +234,26 @@ def test_fifty_times_faster_than_vertex_enumeration():
     assert ours.value > theirs.value + 1e-7
     assert verify(ours)
     assert not verify(theirs)
+
+
+@pytest.mark.parametrize("options", [{}, {"calibrate": True}, {"facets": 3}])
+def test_no_mechanism_passes_the_ceiling_and_the_audit_is_carried(options):
+    """I(X; Y) ≤ max I(S; Y) + H(U | S): a bound for every mechanism private against F."""
+    question = PolyOpt(1.0, TABLE, 1000, **options)
+    result = solve(question)
+    P = np.array(TABLE)
+    secret = solve(Staircase(1.0, prior=P.sum(axis=1)))
+    ceiling = secret.value - float((P * np.log(P / P.sum(axis=1, keepdims=True))).sum())
+    assert result.certificate.proof["ceiling"] == pytest.approx(ceiling, abs=1e-8)
+    assert result.value < ceiling
+    assert verify(result)
+    audit = result.certificate.audit
+    assert audit["level"] <= 1.0 + 1e-12
+    assert question.uncertainty.contains(np.array(audit["witness"]))
+    if options:
+        assert result.status is Status.GAP
+        assert result.bound == result.certificate.proof["ceiling"]
+    for forged in ({"ceiling": ceiling - 1e-4}, {"secret_dual": [0.01, 0.01, 0.01]}):
+        document = json.loads(json.dumps(result.to_json()))
+        document["certificate"]["proof"] |= forged
+        assert not all(claim.holds for claim in checker.check(document))
