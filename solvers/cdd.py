@@ -17,6 +17,7 @@ from ldpopt.solver import Progress, Solver
 from ldpopt.validate import Array
 
 MOST_INPUTS = 12
+MOST_EPSILON = 4.0
 
 
 class Cdd(Solver):
@@ -31,6 +32,8 @@ class Cdd(Solver):
             return f"solves column programs, not a {form.name}"
         if form.cone.dimension > MOST_INPUTS:
             return f"vertex enumeration of {form.cone.dimension} > {MOST_INPUTS} inputs takes too long"
+        if form.cone.epsilon > MOST_EPSILON:
+            return f"cddlib's floats lose vertices for epsilon > {MOST_EPSILON:g}"
         return True
 
     def suits(self, form: Form) -> Literal[True] | str:
@@ -61,6 +64,7 @@ def enumerate_rays(cone: Cone) -> Array:
     import cdd
 
     A = cone.inequalities()
+    A /= np.abs(A).max(axis=1, keepdims=True)  # unscaled, cddlib's floats lose vertices earlier
     slice_row = np.hstack([[-1.0], np.ones(cone.dimension)])
     rows = np.vstack([slice_row, np.hstack([np.zeros((len(A), 1)), A])]).tolist()
     matrix = cdd.matrix_from_array(rows, rep_type=cdd.RepType.INEQUALITY)
