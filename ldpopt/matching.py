@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +11,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
 from ldpopt import certify, leakagechecker, selection
-from ldpopt.forms import FormSolution, SelectionProgram
+from ldpopt.forms import Form, FormSolution, SelectionProgram
 from ldpopt.status import Status
 from ldpopt.validate import Array
 
@@ -79,3 +80,14 @@ def cover_prices(graph: csr_array, matching: Matching) -> Array:
     prices = np.zeros(outputs)
     prices[reached[(reached >= groups) & (reached < source)] - groups] = 1.0
     return prices
+
+
+def accepts_network(form: Form, most_edges: int) -> Literal[True] | str:
+    """Whether a flow through secrets, parameters and all outputs can be built; or why not."""
+    if not isinstance(form, SelectionProgram):
+        return f"solves selection programs, not a {form.name}"
+    if not selection.is_deterministic(form.matrix):
+        return "the mechanism is not deterministic: the flow would divide a secret"
+    if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > most_edges:
+        return f"the network has {edges} edges, more than {most_edges} take too long"
+    return True

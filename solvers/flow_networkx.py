@@ -8,8 +8,7 @@ import networkx as nx
 import numpy as np
 
 from ldpopt.forms import Form, FormSolution, SelectionProgram
-from ldpopt.matching import Matching, matched_solution
-from ldpopt.selection import is_deterministic
+from ldpopt.matching import Matching, accepts_network, matched_solution
 from ldpopt.solver import Progress, Solver
 
 MOST_EDGES = 300_000
@@ -25,13 +24,7 @@ class FlowNetworkx(Solver):
 
     def accepts(self, form: Form) -> Literal[True] | str:
         """Deterministic selection programs with a network of bearable size."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
-        if not is_deterministic(form.matrix):
-            return "the mechanism is not deterministic: the flow would divide a secret"
-        if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > MOST_EDGES:
-            return f"the network has {edges} edges, more than {MOST_EDGES} take too long"
-        return True
+        return accepts_network(form, MOST_EDGES)
 
     def suits(self, form: Form) -> Literal[True] | str:
         """Never the first choice."""

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ldpopt.errors import SolverError
 from ldpopt.forms import Form, FormSolution, SelectionProgram
-from ldpopt.matching import matched_solution
-from ldpopt.selection import is_deterministic
+from ldpopt.matching import accepts_network, matched_solution
 from ldpopt.solver import Progress, Solver
 
 MOST_EDGES = 20_000_000
@@ -27,13 +26,7 @@ class FlowOrtools(Solver):
 
     def accepts(self, form: Form) -> Literal[True] | str:
         """Deterministic selection programs with a network of bearable size."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
-        if not is_deterministic(form.matrix):
-            return "the mechanism is not deterministic: the flow would divide a secret"
-        if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > MOST_EDGES:
-            return f"the network has {edges} edges, more than {MOST_EDGES} take too much memory"
-        return True
+        return accepts_network(form, MOST_EDGES)
 
     def suits(self, form: Form) -> Literal[True] | str:
         """Never the first choice."""
