@@ -16,7 +16,9 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import os
 import sys
+import types
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from decimal import Context, Decimal, localcontext
@@ -464,6 +466,14 @@ def main(path: str) -> int:
     return 0 if all(claim.holds for claim in claims) else 1
 
 
+def _stand_alone() -> None:
+    """Find the other sections beside this file, without the rest of the package being installed."""
+    package = types.ModuleType("ldpopt")
+    package.__path__ = [os.path.dirname(os.path.abspath(__file__))]
+    package.__dict__["checker"] = sys.modules["__main__"]
+    sys.modules |= {"ldpopt": package, "ldpopt.checker": sys.modules["__main__"]}
+
+
 if __name__ == "__main__":
-    sys.modules["ldpopt.checker"] = sys.modules["__main__"]
+    _stand_alone()
     sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else 2)

@@ -44,11 +44,34 @@ def holds(document):
     return all(claim.holds for claim in checker.check(document))
 
 
-def test_standard_library_only():
-    tree = ast.parse(Path(checker.__file__).read_text(encoding="utf-8"))
+SECTIONS = sorted(Path(checker.__file__).parent.glob("*checker.py"))
+
+
+@pytest.mark.parametrize("path", SECTIONS, ids=lambda path: path.stem)
+def test_standard_library_only(path):
+    """The checker imports nothing of ldpopt, its sections nothing but the checker."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
     names = {n.name for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names}
-    names |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert {name.split(".")[0] for name in names} <= sys.stdlib_module_names
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{n.name}" for n in node.names}
+    foreign = {name for name in names if name.split(".")[0] not in sys.stdlib_module_names}
+    assert all(path != SECTIONS[0] and name.startswith("ldpopt.checker") for name in foreign), foreign
+
+
+def test_every_section_is_listed():
+    assert SECTIONS[0].name == "checker.py"
+    assert {path.stem for path in SECTIONS[1:]} == {s.split(".")[1] for s in checker.SECTIONS.values()}
+
+
+@pytest.mark.parametrize("kind", sorted({s: k for k, s in checker.SECTIONS.items()}.values()))
+def test_sections_work_alone_too(tmp_path, kind):
+    example = next(iter(testing.PROBLEMS[kind].examples()))
+    path = tmp_path / "result.json"
+    solve(example.problem).save(path)
+    command = [sys.executable, "-I", "-S", checker.__file__, str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_true_claims_hold(document):
