@@ -218,7 +218,7 @@ class Chi2Set:
 
     p_hat: Any
     n: float
-    alpha: float
+    alpha: float = 0.05
     cells: int | None = None
 
     def __post_init__(self) -> None:
@@ -234,7 +234,7 @@ class Chi2Set:
             object.__setattr__(self, name, value)
 
     @classmethod
-    def from_counts(cls, counts: Any, alpha: float) -> Self:
+    def from_counts(cls, counts: Any, alpha: float = 0.05) -> Self:
         """The set around the frequencies of a contingency table [s][u].
 
         >>> Chi2Set.from_counts([[3, 1], [2, 4]], 0.05).n
