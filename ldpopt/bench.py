@@ -77,6 +77,8 @@ def run(
         SOLVERS[solver]
     rows: list[Row] = []
     for kind in targets(name):
+        if not (sizes or kind.bench_sizes):
+            raise InvalidInputError(f"{kind.kind} has no random instances to benchmark")
         for size, seed in product(sizes or kind.bench_sizes, range(repeats)):
             for label, instance in kind.random(size, np.random.default_rng(seed)):
                 group = list(_compare(f"{kind.kind} {label}", instance, solvers, gap, time_limit))

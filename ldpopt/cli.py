@@ -332,7 +332,7 @@ def _print_benchmark(rows: list[dict[str, Any]], baseline: str) -> None:
 
 def _table_console() -> Console:
     """Tables keep their width in a pipe instead of wrapping at 80 characters."""
-    return out_console if out_console.is_terminal else Console(width=160)
+    return out_console if out_console.is_terminal else Console(width=200)
 
 
 def _cell(value: Any, digits: int = 4) -> str:

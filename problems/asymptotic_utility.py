@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ldpopt import designchecker, validate
 from ldpopt.designproblem import MOST_UNEQUAL, DesignProblem
@@ -31,6 +33,7 @@ class AsymptoticUtility(DesignProblem):
     """
 
     kind: ClassVar[str] = "asymptotic-utility"
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5)
     alpha: Any
     epsilon: float
     min_average_privacy: float | None = None
@@ -45,6 +48,12 @@ class AsymptoticUtility(DesignProblem):
     def floor(self) -> float | None:
         """The least average privacy."""
         return self.min_average_privacy
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Jeffreys' prior on ``size`` values at two levels."""
+        for level in (1.0, 2.0):
+            yield f"k={size} epsilon={level:g}", cls([0.5] * size, level)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

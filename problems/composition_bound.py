@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -41,6 +41,7 @@ class CompositionBound(Problem):
     """
 
     kind: ClassVar[str] = "composition-bound"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
     marginals: Any
     threshold: float
     method: str = "best"
@@ -98,6 +99,13 @@ class CompositionBound(Problem):
         rule = answer["rule"] if self.method == "best" else self.method
         form = ThresholdSearch(self.marginals, self.threshold, rule)
         return rule_bound(form, answer["thresholds"], answer["pivot"])
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """``size`` features of three values each, by every method."""
+        marginals = rng.dirichlet(np.ones(3), size=size).tolist()
+        for method in METHODS:
+            yield f"features={size} {method}", cls(marginals, 0.01, method)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

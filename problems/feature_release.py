@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,6 +83,7 @@ class FeatureRelease(Problem):
     """
 
     kind: ClassVar[str] = "feature-release"
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 8)
     threshold: float
     budget: float
     marginals: Any = None
@@ -184,6 +185,13 @@ class FeatureRelease(Problem):
     def value(self, answer: dict[str, Any]) -> float:
         """The weight that is released."""
         return float(sum(self.released.weights[j] for j in answer["features"]))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """``size`` features of three values each with random weights, t = 1 %, budget 20 %."""
+        marginals = rng.dirichlet(np.ones(3), size=size).tolist()
+        weights = rng.random(size).round(3).tolist()
+        yield f"features={size}", cls(0.01, 0.2, marginals=marginals, weights=weights)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

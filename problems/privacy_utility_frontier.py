@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
+
+import numpy as np
 
 from ldpopt import validate
 from ldpopt.designproblem import DesignProblem
@@ -30,6 +32,7 @@ class PrivacyUtilityFrontier(DesignProblem):
     """
 
     kind: ClassVar[str] = "privacy-utility-frontier"
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4)
     alpha: Any
     min_average_privacy: float
     epsilon: float | None = None  # type: ignore[assignment]
@@ -44,6 +47,11 @@ class PrivacyUtilityFrontier(DesignProblem):
     def floor(self) -> float:
         """The least average privacy."""
         return self.min_average_privacy
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Jeffreys' prior on ``size`` values under a floor of 0.8, the level fixed."""
+        yield f"k={size} floor=0.8 epsilon=2", cls([0.5] * size, 0.8, 2.0)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -1,9 +1,11 @@
 """The benchmark: agreement, ratios, and that it notices a contradiction."""
 
+import numpy as np
 import pytest
 
 from ldpopt import bench
 from ldpopt.errors import InvalidInputError, UnknownNameError
+from ldpopt.problems import PROBLEMS
 
 
 def test_solvers_agree_and_one_is_the_baseline(tmp_path):
@@ -23,6 +25,16 @@ def test_a_contradiction_is_noticed():
     bench._judge(group)
     assert [entry["agrees"] for entry in group] == [False, True]
     assert bench.Benchmark(group, "enumerate").disagreements == ["staircase k=3"]
+
+
+@pytest.mark.parametrize("kind", list(PROBLEMS))
+def test_every_problem_has_random_instances(kind):
+    cls = PROBLEMS[kind]
+    for size in cls.bench_sizes[:1]:
+        labels, problems = zip(*cls.random(size, np.random.default_rng(0)), strict=True)
+        assert len(set(labels)) == len(labels)
+        assert all(isinstance(problem, cls) for problem in problems)
+    assert cls.bench_sizes
 
 
 def test_a_form_stands_for_all_its_problems():
