@@ -1,12 +1,12 @@
 """The command line as a user runs it."""
 
+import contextlib
 import json
 import os
 import pty
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -149,34 +149,40 @@ def long_spec(tmp_path):
     return path
 
 
+def start_on_a_terminal(*words):
+    """Start a command whose standard error is a terminal; the process and our end of it."""
+    ours, theirs = pty.openpty()
+    process = subprocess.Popen([*LDPOPT, *map(str, words)], stderr=theirs, stdout=subprocess.DEVNULL)
+    os.close(theirs)
+    return process, ours
+
+
+def read_until(terminal, words):
+    """What the terminal shows up to and including the words, or all of it if they never come."""
+    shown = b""
+    with contextlib.suppress(OSError):  # the other end is closed
+        while words not in shown and (chunk := os.read(terminal, 4096)):
+            shown += chunk
+    return shown
+
+
 def test_interrupt_leaves_a_valid_partial_result(tmp_path, long_spec):
     out = tmp_path / "partial.json"
-    process = subprocess.Popen(
-        [*LDPOPT, "solve", str(long_spec), "--gap", "1e-14", "--out", str(out)],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    time.sleep(6)
+    process, terminal = start_on_a_terminal("solve", long_spec, "--gap", "1e-14", "--out", out)
+    assert b"bound" in read_until(terminal, b"bound")
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130, errors
+    read_until(terminal, b"never")
+    assert process.wait(timeout=60) == 130
+    os.close(terminal)
     assert json.loads(out.read_text())["status"] == "gap"
     assert ldpopt("verify", out).returncode == 0
 
 
-def test_progress_on_a_terminal_only(tmp_path, long_spec):
+def test_progress_on_a_terminal_only(long_spec):
     """The same command shows the bound moving on a terminal, and nothing in a pipe."""
-    command = ["solve", str(long_spec), "--time-limit", "4", "--gap", "1e-14", "--json"]
+    command = ["solve", long_spec, "--time-limit", "4", "--gap", "1e-14", "--json"]
     assert ldpopt(*command).stderr == ""
-    ours, theirs = pty.openpty()
-    process = subprocess.Popen([*LDPOPT, *command], stderr=theirs, stdout=subprocess.DEVNULL)
-    os.close(theirs)
-    shown = b""
-    try:
-        while chunk := os.read(ours, 4096):
-            shown += chunk
-    except OSError:  # the other end is closed
-        pass
+    process, terminal = start_on_a_terminal(*command)
+    assert b"bound" in read_until(terminal, b"never")
     process.wait(timeout=60)
-    os.close(ours)
-    assert b"bound" in shown
+    os.close(terminal)
