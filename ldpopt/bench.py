@@ -119,16 +119,15 @@ def _measurements(result: Result) -> Row:
 
 def _judge(group: list[Row]) -> None:
     """No solver's value may pass another's proven bound (the checker's margin aside)."""
+    bounds = [row["bound"] for row in group if row["bound"] is not None]
     for row in group:
-        others = [other for other in group if other["bound"] is not None and row["value"] is not None]
-        worst = max((abs(row["value"]) for _ in others), default=0.0)
-        row["agrees"] = all(_compatible(row, other, worst) for other in others)
+        row["agrees"] = row["value"] is None or all(_compatible(row, bound) for bound in bounds)
 
 
-def _compatible(row: Row, other: Row, size: float) -> bool:
+def _compatible(row: Row, bound: float) -> bool:
     kind = PROBLEMS[row["instance"].split()[0]]
     sign = 1 if kind.sense == "maximise" else -1
-    return bool(sign * (row["value"] - other["bound"]) <= 1e-12 * max(size, 1.0))
+    return bool(sign * (row["value"] - bound) <= 1e-12 * max(abs(row["value"]), 1.0))
 
 
 def _rate(rows: list[Row]) -> str:

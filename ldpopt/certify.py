@@ -64,23 +64,21 @@ def _round_rows(rows: Array) -> Array:
     return result
 
 
+def value_below(exact: Decimal | Fraction) -> float:
+    """An exact number, rounded down to a float."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= Fraction(exact) else math.nextafter(nearest, -math.inf)
+
+
+def value_above(exact: Decimal | Fraction) -> float:
+    """An exact number, rounded up to a float."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
+
+
 def dual_bound(dual: Array) -> float:
     """Σ_x β_x, rounded up to a float."""
-    exact = sum(map(Fraction, dual.tolist()), Fraction(0))
-    nearest = float(exact)
-    return nearest if Fraction(nearest) >= exact else math.nextafter(nearest, math.inf)
-
-
-def value_below(utility: Decimal) -> float:
-    """A utility, rounded down to a float."""
-    nearest = float(utility)
-    return nearest if Fraction(nearest) <= Fraction(utility) else math.nextafter(nearest, -math.inf)
-
-
-def value_above(value: Decimal | Fraction) -> float:
-    """A cost, rounded up to a float."""
-    nearest = float(value)
-    return nearest if Fraction(nearest) >= Fraction(value) else math.nextafter(nearest, math.inf)
+    return value_above(sum(map(Fraction, dual.tolist()), Fraction(0)))
 
 
 def repair_leakage(
@@ -112,6 +110,4 @@ def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget:
 
 def cost_below(question: leakagechecker.LeakageStatement, proof: dict[str, Any]) -> float:
     """The lower bound that a prior and weighted cuts prove, rounded down."""
-    exact = leakagechecker.cost_bound(question, proof)
-    nearest = float(exact)
-    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+    return value_below(leakagechecker.cost_bound(question, proof))

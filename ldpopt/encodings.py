@@ -53,7 +53,9 @@ class Support(ABC):
         if self.own == self.other:
             raise InvalidInputError("reports that do not depend on the data allow no estimate")
         share = self.other + (self.own - self.other) * _distribution(p, self.k)
-        result: Array = share * (1 - share) / (_whole("n", n, 1) * (self.own - self.other) ** 2)
+        result: Array = (
+            share * (1 - share) / (validate.whole_number("n", n, 1) * (self.own - self.other) ** 2)
+        )
         return result
 
 
@@ -118,7 +120,7 @@ class UnaryEncoding(SetMechanism):
     """
 
     def __init__(self, k: int, kappa: float, lam: float) -> None:
-        self.k = _whole("k", k, 2)
+        self.k = validate.whole_number("k", k, 2)
         for name, value in (("kappa", kappa), ("lam", lam)):
             if not (isinstance(value, (int, float)) and 0 <= value <= 1):
                 raise InvalidInputError(f"{name} must be a probability, not {value!r}")
@@ -175,7 +177,7 @@ class LocalHashing(SetMechanism):
     """
 
     def __init__(self, k: int, g: int, epsilon: float) -> None:
-        self.k, self.g = _whole("k", k, 2), _whole("g", g, 2)
+        self.k, self.g = validate.whole_number("k", k, 2), validate.whole_number("g", g, 2)
         E = math.exp(validate.epsilon(epsilon))
         self.own, self.other = E / (E + g - 1), 1 / g
         self.high, self.low = g * E / (E + g - 1), g / (E + g - 1)
@@ -221,7 +223,7 @@ class SubsetSelection(SetMechanism):
     """
 
     def __init__(self, k: int, m: int, epsilon: float) -> None:
-        self.k, self.m = _whole("k", k, 2), _whole("m", m, 1)
+        self.k, self.m = validate.whole_number("k", k, 2), validate.whole_number("m", m, 1)
         if self.m >= self.k:
             raise InvalidInputError(f"m must be less than k = {k}, not {m}")
         E = math.exp(validate.epsilon(epsilon))
@@ -275,7 +277,7 @@ class HadamardResponse(Mechanism, Support):
     _level: float
 
     def __init__(self, k: int, epsilon: float) -> None:
-        k = _whole("k", k, 2)
+        k = validate.whole_number("k", k, 2)
         E = math.exp(validate.epsilon(epsilon))
         K = 2 ** math.ceil(math.log2(k + 1))
         sign = hadamard(K)[1 : k + 1]
@@ -289,13 +291,6 @@ class HadamardResponse(Mechanism, Support):
         """The values x with H[x + 1, y] = 1."""
         result: NDArray[np.bool_] = self._supported[:, np.asarray(reports)].T
         return result
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least:
-        raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")
-    return int(value)
 
 
 def _distribution(p: ArrayLike, k: int) -> Array:

@@ -152,7 +152,7 @@ def block_size(k: int, epsilon: float) -> int:
     >>> block_size(7, 0.5), block_size(7, 1.5)
     (3, 1)
     """
-    k, epsilon = _size(k), validate.epsilon(epsilon)
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
     sizes = np.arange(1, k)
     return int(sizes[_phi_of_sizes(sizes, k, epsilon).argmin()])
 
@@ -165,7 +165,7 @@ def optimal_range(k: int, m: int) -> tuple[float, float] | None:
     >>> optimal_range(7, 1)[1], tuple(round(end, 3) for end in optimal_range(7, 3))
     (inf, (0.0, 0.602))
     """
-    k = _size(k)
+    k = validate.whole_number("k", k, 2)
     least = (k - m) * (k - m - 1) / (m * (m + 1))
     most = math.inf if m == 1 else (k - m + 1) * (k - m) / ((m - 1) * m)
     if most <= 1:
@@ -185,7 +185,7 @@ def phi_bound(k: int, epsilon: float) -> float:
     >>> round(phi_bound(7, 0.5), 9)
     571.530243355
     """
-    k, epsilon = _size(k), validate.epsilon(epsilon)
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
     return float(_phi_of_sizes(np.arange(1, k), k, epsilon).min())
 
 
@@ -195,7 +195,7 @@ def balanced_phi(k: int, epsilon: float, m: int) -> float:
     >>> round(balanced_phi(7, 0.5, 1), 9)
     835.089480843
     """
-    k, epsilon = _size(k), validate.epsilon(epsilon)
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
     if not (isinstance(m, (int, np.integer)) and 1 <= m < k):
         raise InvalidInputError(f"the block size must be a whole number from 1 to {k - 1}, not {m!r}")
     return float(_phi_of_sizes(np.array([m]), k, epsilon)[0])
@@ -209,14 +209,14 @@ def _phi_of_sizes(m: NDArray[Any], k: int, epsilon: float) -> Array:
 
 def printed_phi_bound(k: int, epsilon: float) -> float:
     """papers/002, Lemma 11, (44), as printed: NOT a bound; kept to show where it fails."""
-    k, E = _size(k), math.exp(validate.epsilon(epsilon))
+    k, E = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon))
     return k / (1 - E**-4) * (E + k - 1) ** 2 / (E**2 + k - 1)
 
 
 def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
     """No ε-LDP mechanism has an α below this at p (papers/002, (46), with φ* in place of Lemma 11)."""
     prior = validate.distribution("p", p)
-    prior = full_support("p", prior, _size(len(prior)))
+    prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))
     least = phi_bound(len(prior), epsilon)
     validate.choice("loss", loss, LOSSES)
     low, high, square = prior.min(), prior.max(), float(prior @ prior)
@@ -235,7 +235,7 @@ def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
 
     papers/002, (48), (50), (54), with φ* in place of Lemma 11.
     """
-    k, p0 = _size(k), _floor(p0, k)
+    k, p0 = validate.whole_number("k", k, 2), _floor(p0, k)
     least = phi_bound(k, epsilon)
     validate.choice("loss", loss, LOSSES)
     if loss == "f-divergence":
@@ -284,7 +284,7 @@ def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
     (38) corrected: (K−1)(E+K−2) where (K−1)(E+K−1) is printed; then it is the exact supremum. (42) is
     exact as well, (43) an upper bound.
     """
-    k, E, p0 = _size(k), math.exp(validate.epsilon(epsilon)), _floor(p0, k)
+    k, E, p0 = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon)), _floor(p0, k)
     validate.choice("loss", loss, LOSSES)
     high = 1 - (k - 1) * p0
     if loss == "f-divergence":
@@ -303,12 +303,6 @@ def _square(W: Any) -> Array:
     if matrix.shape[0] != matrix.shape[1]:
         raise InvalidInputError(f"a square mechanism is needed here, not one of shape {matrix.shape}")
     return matrix
-
-
-def _size(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
-        raise InvalidInputError(f"k must be a whole number >= 2, not {k!r}")
-    return int(k)
 
 
 def _floor(p0: float, k: int) -> float:

@@ -10,7 +10,6 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,8 +74,8 @@ class HistogramMechanism(ABC):
     d: int
 
     def __post_init__(self) -> None:
-        _whole("tau", self.tau, 1)
-        _whole("d", self.d, 2)
+        validate.whole_number("tau", self.tau, 1)
+        validate.whole_number("d", self.d, 2)
 
     @abstractmethod
     def sml(self) -> float:
@@ -132,7 +131,7 @@ class HistogramRandomizedResponse(HistogramMechanism):
         super().__post_init__()
         object.__setattr__(self, "epsilon", validate.positive_number("epsilon", self.epsilon))
         values = self.tau + 1 if self.secret_values is None else self.secret_values
-        object.__setattr__(self, "secret_values", _whole("secret_values", values, 1))
+        object.__setattr__(self, "secret_values", validate.whole_number("secret_values", values, 1))
 
     @property
     def log_r(self) -> float:
@@ -195,7 +194,7 @@ class HistogramQuantization(HistogramMechanism):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        _whole("interval", self.interval, 1)
+        validate.whole_number("interval", self.interval, 1)
         if self.interval > self.tau + 1:
             raise InvalidInputError(
                 f"interval must be at most tau + 1 = {self.tau + 1}, not {self.interval}"
@@ -296,9 +295,3 @@ def _random_value(low: int, high: int, tau: int, d: int, rng: np.random.Generato
     weights = gammaln(rest + d - 1) - gammaln(rest + 1)  # log C(rest + d − 2, d − 2), up to a constant
     chances = np.exp(weights - weights.max())
     return int(rng.choice(values, p=chances / chances.sum()))
-
-
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")
-    return int(value)

@@ -11,7 +11,6 @@ from scipy.special import gammaln
 
 from ldpopt import estimators, validate
 from ldpopt.channel import full_support, matrix_of
-from ldpopt.errors import InvalidInputError
 from ldpopt.validate import Array
 
 MOST_COUNT_VECTORS = 200_000
@@ -114,8 +113,7 @@ def expected_loss(
     prior = full_support("p", p, len(matrix))
     validate.choice("loss", loss, FINITE_LOSSES)
     validate.choice("estimator", estimator, ("ml", "mmse", "projection", "bayes"))
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise InvalidInputError(f"n must be a whole number >= 1, not {n!r}")
+    n = validate.whole_number("n", n, 1)
     q = prior @ matrix
     if math.comb(n + len(q) - 1, len(q) - 1) <= MOST_COUNT_VECTORS:
         counts = count_vectors(n, len(q))

@@ -42,7 +42,7 @@ def randomized_response(k: int, epsilon: float) -> Mechanism:
     array([[0.75, 0.25],
            [0.25, 0.75]])
     """
-    _whole("k", k, 2)
+    validate.whole_number("k", k, 2)
     E = math.exp(validate.epsilon(epsilon))
     matrix = np.ones((k, k)) + (E - 1) * np.eye(k)
     return Mechanism(matrix / (E + k - 1))
@@ -56,8 +56,8 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Mechanism:
     >>> secret_randomized_response(2, 1, 1.0).epsilon().__round__(12)
     1.0
     """
-    _whole("a1", a1, 2)
-    _whole("a2", a2, 1)
+    validate.whole_number("a1", a1, 2)
+    validate.whole_number("a2", a2, 1)
     E = math.exp(validate.epsilon(epsilon))
     secret = np.repeat(np.arange(a1), a2)
     matrix = np.where(secret[:, None] == secret[None, :], 1 / E, 1.0)
@@ -228,8 +228,3 @@ def _with_silence(chosen: float, matrix: Array) -> Array:
 def _rows(matrix: Array) -> Array:
     result: Array = matrix / matrix.sum(axis=1, keepdims=True)
     return result
-
-
-def _whole(name: str, value: int, least: int) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")

@@ -258,9 +258,7 @@ def attacker_success(m: AnyMechanism, p: ArrayLike) -> Estimate:
 def _prepare(m: AnyMechanism, prior: Prior, n: Any, method: str) -> tuple[Array, int]:
     _check(m, prior)
     validate.choice("method", method, METHODS)
-    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
-        raise InvalidInputError(f"n must be a whole number >= 1, not {n!r}")
-    return _dense(m).matrix, int(n)
+    return _dense(m).matrix, validate.whole_number("n", n, 1)
 
 
 def _check(m: AnyMechanism, prior: Prior) -> None:

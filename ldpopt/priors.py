@@ -100,12 +100,12 @@ class Dirichlet(Prior):
     @classmethod
     def jeffreys(cls, k: int) -> Self:
         """The uninformative prior: every α_x = 1/2."""
-        return cls(np.full(_count(k), 0.5))
+        return cls(np.full(validate.whole_number("the number of values", k, 2), 0.5))
 
     @classmethod
     def uniform(cls, k: int) -> Self:
         """The uniform density: every α_x = 1."""
-        return cls(np.ones(_count(k)))
+        return cls(np.ones(validate.whole_number("the number of values", k, 2)))
 
     def __repr__(self) -> str:
         return f"Dirichlet({self.alpha.tolist()})"
@@ -411,9 +411,3 @@ def _frullani(columns: Array, alpha: Array, shares: Array | None) -> tuple[Array
             terms = float(shares @ v) * np.exp(-grow) * own - np.exp(-log_m) * bias
         result[j] = terms.sum() * STEP
     return result, peak
-
-
-def _count(k: Any) -> int:
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 2:
-        raise InvalidInputError(f"the number of values must be a whole number >= 2, not {k!r}")
-    return int(k)

@@ -31,6 +31,20 @@ def positive_number(name: str, value: Any) -> float:
     return number
 
 
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A whole number, at least ``least``.
+
+    >>> whole_number("k", 1, 2)
+    Traceback (most recent call last):
+    ...
+    ldpopt.errors.InvalidInputError: k must be a whole number >= 2, not 1
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")
+    return int(value)
+
+
 EPSILON_RANGE = (1e-6, 30.0)
 """Levels outside are refused: below, a matrix of floats cannot express the mechanism; above, it
 cannot be told from releasing the data."""

@@ -22,7 +22,7 @@ from ldpopt import blockgeneration, certify
 from ldpopt.columnlp import ColumnLP, Optimum, proof_slack
 from ldpopt.cones import SecretCone
 from ldpopt.forms import ColumnProgram, Form, FormSolution
-from ldpopt.pricing import Pricer, pricer
+from ldpopt.pricing import Mask, Pricer, pricer
 from ldpopt.solver import Progress, Solver
 from ldpopt.status import Status
 from ldpopt.validate import Array
@@ -95,7 +95,7 @@ class Search:
         self.mix, self.width = 0.5, 1000
         self.level = self.excess = 0.0
         self.interrupted = False
-        singles = self._prefixes(np.arange(self.k), 1)
+        singles = self._corners(np.eye(self.k, dtype=bool))
         gains = form.utility(singles) / singles.max(axis=0)
         self.lp = ColumnLP(self.k, float(gains.max()))
         self._add(singles)
@@ -111,7 +111,7 @@ class Search:
         The multiple is max_v g(v) / (π·v), found by Newton's (Dinkelbach's) iteration on the bound.
         """
         for order in (np.argsort(self.pricer.order), np.argsort(-self.pricer.order)):
-            self._add(self._prefixes(order, self.k - 1))
+            self._add(self._corners(np.argsort(order)[:, None] < np.arange(1, self.k)[None, :]))
         for _ in range(MOST_NEWTON_STEPS):
             size = 1.0
             for rays in self._price(self.level * self.pricer.reference, 0.0, 100):
@@ -223,13 +223,9 @@ class Search:
         assert optimum is not None
         return optimum
 
-    def _prefixes(self, order: Array | Any, longest: int) -> Array:
-        """Rays of the first box: high on the first 1, 2, … of an order; for longest = 1, on each one."""
+    def _corners(self, chosen: Mask) -> Array:
+        """Rays of the first box: high where chosen."""
         low, high = self.cone.boxes[0]
-        if longest == 1:
-            chosen = np.eye(self.k, dtype=bool)
-        else:
-            chosen = np.argsort(order)[:, None] < np.arange(1, longest + 1)[None, :]
         return np.where(chosen, high[:, None], low[:, None])
 
 
