@@ -168,5 +168,5 @@ def _workers(jobs: int, scheduler: str | None) -> Iterator[Callable[..., Iterabl
         client = Client(scheduler, timeout=10)
     except (OSError, ValueError, TimeoutError) as error:
         raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
-    with client, joblib.parallel_config("dask", scheduler_host=scheduler):
+    with client, joblib.parallel_config("dask", client=client):
         yield joblib.Parallel()
