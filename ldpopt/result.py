@@ -161,7 +161,7 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
 
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; nothing in it is trusted before :func:`verify` says so."""
-    return Result.from_json(_read(path))
+    return Result.from_json(read_document(path))
 
 
 def verify(result: Result | str | os.PathLike[str]) -> Verification:
@@ -172,7 +172,7 @@ def verify(result: Result | str | os.PathLike[str]) -> Verification:
     """
     from ldpopt.problems import PROBLEMS
 
-    document = result.to_json() if isinstance(result, Result) else _read(result)
+    document = result.to_json() if isinstance(result, Result) else read_document(result)
     kind, plain = document.get("problem"), None
     try:
         if isinstance(kind, str) and not checker.knows(kind) and kind in PROBLEMS:
@@ -182,7 +182,8 @@ def verify(result: Result | str | os.PathLike[str]) -> Verification:
         raise UnreadableFileError(str(error)) from None
 
 
-def _read(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in a file."""
     try:
         document = checker.read(os.fspath(path))
     except checker.UnreadableError as error:

@@ -18,6 +18,7 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
         "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
+        "randomized-response": "ldpopt.solvers.randomized_response:RandomizedResponse",
         "designs": "ldpopt.solvers.designs:Designs",
         "descent": "ldpopt.solvers.descent:Descent",
         "optimal-design": "ldpopt.solvers.optimal_design:OptimalDesign",

@@ -1,0 +1,215 @@
+"""From a table to a mechanism for it: count, solve, audit, certify.
+
+>>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0)
+>>> made.method, made.result.status.value, round(made.result.value, 4)
+('polyopt', 'optimal', 0.6294)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from scipy.special import entr
+
+from ldpopt import result as results
+from ldpopt.domain import Domain
+from ldpopt.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.mechanism import Mechanism
+from ldpopt.methods import METHODS, Question, applicable, chosen
+from ldpopt.result import Result
+from ldpopt.robust import Level, rldp_level
+from ldpopt.solver import Progress
+from ldpopt.solving import solve
+from ldpopt.survey import survey
+from ldpopt.tablefiles import open_table
+
+GAP, SECONDS = 1e-6, 30.0
+"""The relative gap to prove, and the time limit of one solve."""
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A mechanism for a table: the certified result, and what its inputs mean.
+
+    Its file is a result file with one more section, so that ``ldpopt verify`` decides its claims.
+
+    Attributes:
+        result: the answer with its certificate.
+        domain: the columns and values that the mechanism's rows stand for.
+        question: the counts of the table and what s is hidden against.
+        method: the name of the method, of :data:`ldpopt.methods.METHODS`.
+    """
+
+    result: Result
+    domain: Domain
+    question: Question
+    method: str
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
+        assert self.result.mechanism is not None
+        return self.result.mechanism
+
+    @cached_property
+    def level(self) -> Level:
+        """The exact level at which the secret is hidden, with its witness."""
+        return rldp_level(self.mechanism, self.question.uncertainty)
+
+    @property
+    def entropy(self) -> float:
+        """H(X): the utility of releasing the data as they are, in nats."""
+        return float(entr(self.question.p_hat).sum())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this mechanism for this table from every other: twelve hexadecimal digits."""
+        content = {"matrix": self.mechanism.matrix.tolist(), "domain": self.domain.to_json()}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """The result file's content with the section ``design``."""
+        question = self.question
+        section = {
+            "method": self.method,
+            "epsilon": question.epsilon,
+            "robust": question.robust,
+            "alpha": question.alpha,
+            "width": question.width,
+            "counts": question.counts.tolist(),
+            "domain": self.domain.to_json(),
+        }
+        return {**self.result.to_json(), "design": section}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as JSON, whole or not at all."""
+        results.write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def load_design(path: str | os.PathLike[str]) -> Design:
+    """Read a file of ``ldpopt design``; nothing in it is trusted before ``verify`` says so."""
+    document = results.read_document(path)
+    if "design" not in document:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} does not say for which table it is: it was not written by ldpopt design"
+        )
+    section, result = document["design"], Result.from_json(document)
+    try:
+        names = ("counts", "epsilon", "robust", "alpha", "width")
+        question = Question(**{name: section[name] for name in names})
+        domain = Domain.from_json(section["domain"])
+        method = section["method"]
+    except (KeyError, TypeError) as error:
+        raise UnreadableFileError(f"{os.fspath(path)} is no design: {error!r}") from None
+    inputs = domain.shape[0] * domain.shape[1]
+    if result.mechanism is None or result.mechanism.shape[0] != inputs:
+        raise UnreadableFileError(f"{os.fspath(path)}: the mechanism does not fit its own table")
+    return Design(result, domain, question, method)
+
+
+def design(
+    table: Any,
+    secret: str | Sequence[str],
+    public: str | Sequence[str] = (),
+    *,
+    epsilon: float,
+    robust: str = "chi2",
+    alpha: float = 0.05,
+    method: str = "auto",
+    bins: Mapping[str, int | Sequence[float]] | None = None,
+    text: Iterable[str] = (),
+    width: int | None = None,
+    gap: float = GAP,
+    time_limit: float = SECONDS,
+    progress: Progress | None = None,
+) -> Design:
+    """Design a mechanism that hides the secret columns of a table and releases the public ones.
+
+    Without public columns, all of the data are secret: plain ε-LDP.
+
+    Args:
+        table: a CSV or Parquet file, a pandas or polars frame, columns by name, or an embedded table
+            such as "adult:sex-race".
+        secret: the column or columns to hide.
+        public: the column or columns to release as well as that allows.
+        epsilon: the level, in nats.
+        robust: hide it against "chi2" (every distribution that a χ² test at ``alpha`` does not reject),
+            "all" distributions, or take the observed one for "known".
+        alpha: the significance level.
+        method: a name of :data:`ldpopt.methods.METHODS`; "auto" is the first that applies.
+        bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
+        text: columns whose cells are words even if some look like numbers or like "NA".
+        width: how many public values polyopt tells apart.
+        gap: the relative gap to prove.
+        time_limit: seconds per solve.
+        progress: called with (value, bound) during long work.
+
+    The counts of the table are part of the file that :meth:`Design.save` writes: design on data that may
+    be known, such as an earlier sample.
+    """
+    domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
+    question = Question(counts, epsilon, robust, alpha, width)
+    name = chosen(question, method)
+    return _solved(domain, question, name, gap, time_limit, progress)
+
+
+def compare(
+    made: Design,
+    *,
+    gap: float = GAP,
+    time_limit: float = SECONDS,
+    progress: Callable[[str], None] | None = None,
+) -> dict[str, Design | str]:
+    """A design by every method for the same question, or the reason why there is none."""
+    found: dict[str, Design | str] = {}
+    for name, reason in applicable(made.question).items():
+        if progress is not None:
+            progress(name)
+        if reason is not None:
+            found[name] = reason
+        elif name == made.method:
+            found[name] = made
+        else:
+            try:
+                found[name] = _solved(made.domain, made.question, name, gap, time_limit, None)
+            except LdpoptError as error:
+                found[name] = str(error).split("\n", maxsplit=1)[0]
+    return found
+
+
+def best(found: Mapping[str, Design | str]) -> Design:
+    """The most useful of the designs."""
+    return max(
+        (made for made in found.values() if isinstance(made, Design)),
+        key=lambda made: made.result.value or 0.0,
+    )
+
+
+def _solved(
+    domain: Domain,
+    question: Question,
+    name: str,
+    gap: float,
+    time_limit: float,
+    progress: Progress | None,
+) -> Design:
+    method = METHODS[name]
+    answer = solve(
+        method.problem(question), method.solver, gap=gap, time_limit=time_limit, progress=progress
+    )
+    if answer.mechanism is None:
+        raise InvalidInputError(
+            f"{name} found no mechanism in {time_limit:g} s; allow more time, or merge public values "
+            "(--width 4)"
+        )
+    return Design(answer, domain, question, name)
+
+
+def _names(columns: str | Sequence[str]) -> list[str]:
+    return [columns] if isinstance(columns, str) else list(columns)
