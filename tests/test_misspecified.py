@@ -12,6 +12,7 @@ from ldpopt.histograms import (
     HistogramRandomizedResponse,
     distances,
     histograms,
+    log_count,
 )
 from ldpopt.misspecified import MisspecifiedSupport
 
@@ -74,6 +75,21 @@ def test_nothing_missed_is_the_plain_mechanism() -> None:
     plain = HistogramRandomizedResponse(5, 3, 2.0)
     assert case.response_sml(2.0).low == pytest.approx(plain.sml())
     assert case.quantisation_sml(2).low == pytest.approx(HistogramQuantization(5, 3, 2).sml())
+
+
+@pytest.mark.parametrize(("known", "missed"), [(2, 1), (2, 2), (3, 1), (3, 2)])
+@pytest.mark.parametrize("infeasible", [0, 1])
+def test_proposition_3(known: int, missed: int, infeasible: int) -> None:
+    """Definition 1: the leakage grows by at most log 2 (QM) or log 3 (RR) for every missed category."""
+    tau, feasible = 4, known - infeasible + missed
+    case = MisspecifiedSupport(tau, known, missed)
+    for interval in range(1, tau + 2):
+        aware = HistogramQuantization(tau, feasible, interval).sml()
+        assert case.quantisation_sml(interval).high - aware <= missed * math.log(2)
+    for share in (1.0, 0.2):
+        epsilon = math.log1p(share * math.exp(log_count(tau, known)) / (tau + 1))
+        aware = HistogramRandomizedResponse(tau, feasible, epsilon).sml()
+        assert case.response_sml(epsilon).high - aware <= missed * math.log(3)
 
 
 def test_printed_lower_bound_of_quantisation_fails() -> None:
