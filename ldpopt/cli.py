@@ -10,6 +10,7 @@ import contextlib
 import inspect
 import json
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from enum import StrEnum
@@ -28,6 +29,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from ldpopt import datacommands
 from ldpopt.errors import InvalidInputError, LdpoptError, SolverError, UnreadableFileError
 from ldpopt.result import Result
 from ldpopt.result import verify as verify_result
@@ -44,6 +46,7 @@ err_console = Console(stderr=True)
 
 def main() -> None:
     """Run the command line; an error on purpose is one sentence and an exit code."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # drafts of files are removed on the way out
     try:
         app()
     except LdpoptError as error:
@@ -227,6 +230,10 @@ def demo(
     )
     if not all(row["verified"] for row in rows):
         raise typer.Exit(1)
+
+
+app.command()(datacommands.design)
+app.command()(datacommands.privatize)
 
 
 # ------------------------------------------------------------ reading and printing

@@ -107,10 +107,21 @@ def load_design(path: str | os.PathLike[str]) -> Design:
         method = section["method"]
     except (KeyError, TypeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is no design: {error!r}") from None
-    inputs = domain.shape[0] * domain.shape[1]
-    if result.mechanism is None or result.mechanism.shape[0] != inputs:
-        raise UnreadableFileError(f"{os.fspath(path)}: the mechanism does not fit its own table")
-    return Design(result, domain, question, method)
+    made = Design(result, domain, question, method)
+    if not _agrees(made):
+        raise UnreadableFileError(
+            f"{os.fspath(path)}: the table that it describes is not that of its proof"
+        )
+    return made
+
+
+def _agrees(made: Design) -> bool:
+    """Whether the certified question is that of the table: the domain, the counts, ε and the set."""
+    if made.result.mechanism is None or made.domain.shape != made.question.counts.shape:
+        return False
+    asked = METHODS[made.method].problem(made.question) if made.method in METHODS else None
+    proven = made.result.problem
+    return asked is not None and (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
 
 
 def design(

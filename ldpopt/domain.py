@@ -133,12 +133,22 @@ class Domain:
         s = self.secret.codes(batch, first_row)
         return s if self.public is None else s * len(self.public) + self.public.codes(batch, first_row)
 
+    def rows(self, table: TableReader) -> Iterator[Codes]:
+        """The input indices of a table's rows, a batch at a time; columns it lacks are named."""
+        for name in self.columns:
+            if name not in table.columns:
+                raise InvalidInputError(
+                    f"{table.name} has no column {name!r}: the mechanism is made for "
+                    f"{', '.join(self.columns)}"
+                )
+        for first_row, batch in numbered(table.batches(self.columns)):
+            yield self.codes(batch, first_row)
+
     def count(self, table: TableReader) -> Codes:
         """How often each (s, u) occurs in a table, as a matrix [s][u]."""
-        total = np.zeros(math.prod(self.shape), dtype=np.int64)
-        for first_row, batch in numbered(table.batches(self.columns)):
-            total += np.bincount(self.codes(batch, first_row), minlength=len(total))
-        return total.reshape(self.shape)
+        inputs = math.prod(self.shape)
+        total = sum(np.bincount(codes, minlength=inputs) for codes in self.rows(table))
+        return np.reshape(total, self.shape)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -142,18 +144,26 @@ class Result:
 
 def write_whole(path: str | os.PathLike[str], text: str) -> None:
     """Write a file so that nobody ever sees half of it."""
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A draft beside the file, which replaces it in the end, or is removed if anything goes wrong."""
     target = Path(path)
     try:
-        handle, draft = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:
         raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
+    os.close(handle)
+    draft = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(draft, 0o644)
-        os.replace(draft, target)
+        yield draft
+        draft.chmod(0o644)
+        draft.replace(target)
     except BaseException as error:
-        os.unlink(draft)
+        draft.unlink(missing_ok=True)
         if isinstance(error, OSError):
             raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
         raise

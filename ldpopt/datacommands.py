@@ -1,0 +1,289 @@
+"""The commands for people with a table: ``ldpopt design | privatize | estimate``."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpopt.errors import InvalidInputError
+from ldpopt.terminal import (
+    AsJson,
+    check_writable,
+    counting,
+    err_console,
+    print_facts,
+    print_table,
+    watching,
+)
+
+if TYPE_CHECKING:
+    from ldpopt.designing import Design
+
+TableName = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE", help="A CSV or Parquet file, or an embedded table: adult, adult:sex-race, …"
+    ),
+]
+MechanismFile = Annotated[
+    Path, typer.Option("--mechanism", "-m", help="The file that ldpopt design wrote.")
+]
+
+
+def design(
+    table: TableName,
+    secret: Annotated[str, typer.Option(help="Columns to hide, comma-separated.")],
+    epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
+    public: Annotated[
+        str, typer.Option(help="Columns to release, comma-separated; without, all data are secret.")
+    ] = "",
+    robust: Annotated[
+        str | None,
+        typer.Option(
+            help="chi2 (default): hide it for every distribution near the table's; all: for all."
+        ),
+    ] = None,
+    known: Annotated[
+        bool, typer.Option("--known", help="Take the table's distribution for the true one.")
+    ] = False,
+    alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
+    method: Annotated[
+        str, typer.Option(help="auto, polyopt, calibrated, staircase, srr, ir, cr, ue, ldp or grr.")
+    ] = "auto",
+    compare: Annotated[
+        bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
+    ] = False,
+    bins: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=5 (that many bins) or COLUMN=18,30,65 (edges).")
+    ] = None,
+    text: Annotated[
+        str, typer.Option(help="Columns whose cells are words, even '12' and 'NA'; comma-separated.")
+    ] = "",
+    width: Annotated[
+        int | None, typer.Option(help="How many public values polyopt tells apart.")
+    ] = None,
+    time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Design a mechanism that hides the secret columns of a table and releases the public ones."""
+    from ldpopt import designing
+    from ldpopt.result import verify
+
+    check_writable(out)
+    with watching() as progress:
+        made = designing.design(
+            table,
+            _split(secret),
+            _split(public),
+            epsilon=epsilon,
+            robust=_robustness(robust, known),
+            alpha=alpha,
+            method=method,
+            bins=_bins(bins or []),
+            text=_split(text),
+            width=width,
+            time_limit=time_limit,
+            progress=progress,
+        )
+    found: dict[str, Design | str] = {}
+    if compare:
+        with counting("methods") as count:
+            tried: list[str] = []
+
+            def step(name: str) -> None:
+                tried.append(name)
+                if count is not None:
+                    count(len(tried), None)
+
+            found = designing.compare(made, time_limit=time_limit, progress=step)
+        made = designing.best(found) if method == "auto" else made
+    made.save(out)
+    verified = bool(verify(out))
+    if as_json:
+        print(json.dumps(_design_summary(made, found, verified), allow_nan=False))
+    else:
+        if found:
+            _print_comparison(found, made)
+        _print_design(made, table, out, verified)
+    if not verified:
+        raise typer.Exit(1)
+
+
+def privatize(
+    table: TableName,
+    mechanism: MechanismFile,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The released file: .csv or .parquet.")],
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Repeatable noise, for tests: whoever knows it undoes the protection."),
+    ] = None,
+) -> None:
+    """Send every row of a table through a mechanism; only the reports are written."""
+    from ldpopt import releasing
+    from ldpopt.designing import load_design
+
+    check_writable(out)
+    made = load_design(mechanism)
+    if seed is not None:
+        err_console.print(
+            "warning: --seed makes the noise repeatable: whoever knows the seed can take it out again. "
+            "Never release this file.",
+            soft_wrap=True,
+        )
+    with counting("rows") as count:
+        rows = releasing.privatize(
+            table, made, out, seed=seed, progress=None if count is None else lambda n: count(n, None)
+        )
+    print(
+        f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to "
+        f"{made.mechanism.shape[1] - 1}\nnext: ldpopt estimate {out} --mechanism {mechanism}"
+    )
+
+
+# ------------------------------------------------------------ reading options
+
+
+def _split(columns: str) -> list[str]:
+    return [name.strip() for name in columns.split(",") if name.strip()]
+
+
+def _robustness(robust: str | None, known: bool) -> str:
+    if known and robust is not None:
+        raise InvalidInputError("--known and --robust exclude each other")
+    return "known" if known else robust or "chi2"
+
+
+def _bins(options: list[str]) -> dict[str, int | list[float]]:
+    found: dict[str, int | list[float]] = {}
+    for option in options:
+        name, _, spec = option.partition("=")
+        try:
+            parts = [float(part) for part in spec.split(",") if part.strip()]
+        except ValueError:
+            parts = []
+        if not name or not parts:
+            raise InvalidInputError(f"--bins must look like COLUMN=5 or COLUMN=18,30,65, not {option!r}")
+        found[name] = int(parts[0]) if "," not in spec and parts[0] % 1 == 0 else parts
+    return found
+
+
+# ------------------------------------------------------------ printing
+
+
+def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
+    from ldpopt.methods import METHODS
+
+    result, question, domain = made.result, made.question, made.domain
+    facts = {
+        "table": f"{table}, {int(question.counts.sum()):,} rows",
+        "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
+        "public": "–"
+        if domain.public is None
+        else f"{domain.public.name} ({len(domain.public)} values)",
+        "promise": promise(made),
+        "it holds": against(made),
+        "method": f"{made.method}: {METHODS[made.method].summary}",
+        "utility": _utility(made),
+        "status": f"{result.status.value}, by {result.solver} in {result.seconds:.1f} s",
+        "audit": _level(made),
+        "certificate": "the independent checker verifies every claim" if verified else "REFUTED",
+        "note": f"{out} contains the counts of the table: design on data that may be known",
+        "wrote": f"{out}; check it with: ldpopt verify {out}",
+        "next": f"ldpopt privatize {table} --mechanism {out} -o released.csv",
+    }
+    print_facts(facts)
+
+
+def promise(made: Design) -> str:
+    """What ε means for this table, in words."""
+    epsilon = made.question.epsilon
+    return (
+        f"ε = {epsilon:g}: no report is more than {math.exp(epsilon):.3g} times as likely for one value "
+        f"of {made.domain.secret.name} as for another"
+    )
+
+
+def against(made: Design) -> str:
+    """The distributions for which the promise holds, in words."""
+    question = made.question
+    if question.joint and question.robust == "known":
+        return "if the data have the distribution of the table"
+    if question.joint and question.robust == "chi2":
+        return f"for all distributions that a χ² test at {question.alpha:.2g} does not reject"
+    return "whatever the distribution of the data"
+
+
+def _utility(made: Design) -> str:
+    value, entropy, bound = made.result.value or 0.0, made.entropy, made.result.bound
+    proven = "" if bound is None else f"; proven bound {bound:.4g}"
+    return f"{value:.4g} of {entropy:.4g} nats of information ({value / entropy:.1%}){proven}"
+
+
+def _level(made: Design) -> str:
+    level, labels = made.level, made.domain.secret.labels
+    return (
+        f"exact level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
+        f"{labels[level.s]} against {labels[level.other]}"
+    )
+
+
+def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
+    rows = [_comparison_row(name, made) for name, made in found.items() if not isinstance(made, str)]
+    rows.sort(key=lambda row: -row["nats"])
+    for row in rows:
+        row["method"] += " *" if row["method"] == kept.method else ""
+    titles = list(rows[0])
+    print_table(
+        titles,
+        [list(row.values()) for row in rows],
+        left=("method", "status"),
+        title="Information released, most first (* is kept)",
+    )
+    for name, made in found.items():
+        if isinstance(made, str):
+            print(f"{name}: {made}")
+    print()
+
+
+def _comparison_row(name: str, made: Design) -> dict[str, Any]:
+    from ldpopt.result import verify
+
+    value = made.result.value or 0.0
+    return {
+        "method": name,
+        "nats": value,
+        "of all": f"{value / made.entropy:.1%}",
+        "proven bound": made.result.bound,
+        "status": made.result.status.value,
+        "level of the secret": made.level.level,
+        "LDP level": made.mechanism.epsilon(),
+        "reports": made.mechanism.shape[1],
+        "seconds": made.result.seconds,
+        "verified": bool(verify(made.result)),
+    }
+
+
+def _design_summary(made: Design, found: dict[str, Design | str], verified: bool) -> dict[str, Any]:
+    rows = {
+        name: {"reason": other} if isinstance(other, str) else _finite(_comparison_row(name, other))
+        for name, other in found.items()
+    }
+    return {
+        **_finite(_comparison_row(made.method, made)),
+        "secret": made.domain.secret.labels,
+        "public": None if made.domain.public is None else made.domain.public.labels,
+        "fingerprint": made.fingerprint,
+        "entropy": made.entropy,
+        "verified": verified,
+        "methods": rows,
+    }
+
+
+def _finite(row: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity: null stands for it."""
+    return {key: None if value in (math.inf, -math.inf) else value for key, value in row.items()}
