@@ -234,6 +234,7 @@ def demo(
 
 app.command()(datacommands.design)
 app.command()(datacommands.privatize)
+app.command()(datacommands.estimate)
 
 
 # ------------------------------------------------------------ reading and printing

@@ -22,6 +22,7 @@ from ldpopt.terminal import (
 
 if TYPE_CHECKING:
     from ldpopt.designing import Design
+    from ldpopt.estimating import Frequencies
 
 TableName = Annotated[
     str,
@@ -145,6 +146,42 @@ def privatize(
     )
 
 
+def estimate(
+    released: Annotated[
+        str, typer.Argument(metavar="RELEASED", help="The file that ldpopt privatize wrote.")
+    ],
+    mechanism: MechanismFile,
+    level: Annotated[float, typer.Option(help="Of all confidence intervals together.")] = 0.95,
+    plot: Annotated[Path | None, typer.Option(help="Draw the estimates: .png, .svg or .pdf.")] = None,
+    joint: Annotated[
+        bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Of the sampled posterior.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Estimate the frequencies of the data from released reports, with their uncertainty."""
+    from ldpopt import estimating
+    from ldpopt.designing import load_design
+
+    if plot is not None:
+        check_writable(plot)
+        if plot.suffix not in (".png", ".svg", ".pdf"):
+            raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
+    made = load_design(mechanism)
+    found = estimating.estimate(released, made, level=level, seed=seed)
+    if as_json:
+        print(json.dumps(found.to_json(), allow_nan=False))
+    else:
+        names = {"secret": made.domain.secret.name}
+        if made.domain.public is not None:
+            names |= {"public": made.domain.public.name}
+            names |= {"joint": f"{names['secret']}, {names['public']}"} if joint else {}
+        _print_frequencies(found, names)
+    if plot is not None:
+        found.plot(plot)
+        err_console.print(f"wrote {plot}")
+
+
 # ------------------------------------------------------------ reading options
 
 
@@ -191,6 +228,7 @@ def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
         "utility": _utility(made),
         "status": f"{result.status.value}, by {result.solver} in {result.seconds:.1f} s",
         "audit": _level(made),
+        "estimates": _learnable(made),
         "certificate": "the independent checker verifies every claim" if verified else "REFUTED",
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
@@ -232,6 +270,13 @@ def _level(made: Design) -> str:
     )
 
 
+def _learnable(made: Design) -> str:
+    rank, inputs = made.rank, made.mechanism.shape[0]
+    if rank == inputs:
+        return f"the reports determine all {inputs} frequencies of the data"
+    return f"the reports determine {rank} of the {inputs} dimensions of the distribution; else ranges"
+
+
 def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
     rows = [_comparison_row(name, made) for name, made in found.items() if not isinstance(made, str)]
     rows.sort(key=lambda row: -row["nats"])
@@ -263,9 +308,44 @@ def _comparison_row(name: str, made: Design) -> dict[str, Any]:
         "level of the secret": made.level.level,
         "LDP level": made.mechanism.epsilon(),
         "reports": made.mechanism.shape[1],
+        "determined": f"{made.rank}/{made.mechanism.shape[0]}",
         "seconds": made.result.seconds,
         "verified": bool(verify(made.result)),
     }
+
+
+def _print_frequencies(found: Frequencies, names: dict[str, str]) -> None:
+    for group, name in names.items():
+        rows = [
+            (
+                row.label,
+                f"{row.ml:.4f}" if row.determined else "not determined",
+                f"{row.low:.4f} – {row.high:.4f}",
+                f"{row.mmse:.4f}" if row.determined else "not determined",
+                f"{row.bayes:.4f}",
+                f"{row.credible_low:.4f} – {row.credible_high:.4f}",
+            )
+            for row in found.group(group)
+        ]
+        percent = f"{100 * found.level:.4g} %"
+        titles = (
+            name,
+            "maximum likelihood",
+            f"{percent} confidence",
+            "least squares",
+            "posterior mean",
+            f"{percent} credible",
+        )
+        print_table(titles, rows, left=(name,), title=f"Frequencies of {name} ({group})")
+    print(
+        f"From {found.n:,} reports. The confidence intervals hold all at once, each credible interval "
+        f"by itself; prior: {found.prior}."
+    )
+    if not all(row.determined for row in found.rows):
+        print(
+            "Not determined: different distributions of the data give the same reports; the confidence "
+            "interval is the range that they leave open."
+        )
 
 
 def _design_summary(made: Design, found: dict[str, Design | str], verified: bool) -> dict[str, Any]:

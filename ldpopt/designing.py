@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 from scipy.special import entr
 
 from ldpopt import result as results
@@ -61,6 +62,11 @@ class Design:
     def level(self) -> Level:
         """The exact level at which the secret is hidden, with its witness."""
         return rldp_level(self.mechanism, self.question.uncertainty)
+
+    @property
+    def rank(self) -> int:
+        """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
+        return int(np.linalg.matrix_rank(self.mechanism.matrix))
 
     @property
     def entropy(self) -> float:
