@@ -123,11 +123,13 @@ def load_design(path: str | os.PathLike[str]) -> Design:
 
 def _agrees(made: Design) -> bool:
     """Whether the certified question is that of the table: the domain, the counts, ε and the set."""
-    if made.result.mechanism is None or made.domain.shape != made.question.counts.shape:
+    question, proven = made.question, made.result.problem
+    if made.result.mechanism is None or made.domain.shape != question.counts.shape:
         return False
-    asked = METHODS[made.method].problem(made.question) if made.method in METHODS else None
-    proven = made.result.problem
-    return asked is not None and (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
+    if made.method not in METHODS or METHODS[made.method].refusal(question) is not None:
+        return False
+    asked = METHODS[made.method].problem(question)
+    return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
 
 
 def design(

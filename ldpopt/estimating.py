@@ -204,7 +204,7 @@ def confidence_intervals(
     ([True, False, False], [0.43, 0.0, 0.0], [0.57, 0.57, 0.57])
     """
     n = int(counts.sum())
-    law = (counts + 0.5) / (n + 0.5 * len(counts))
+    law = (counts + np.float64(0.5)) / (n + 0.5 * len(counts))
     weights = _unbiased(W, functionals, law)
     determined = np.abs(weights @ W.T - functionals).max(axis=1) < 1e-9
     alpha = (1 - level) / (1 if determined.all() or not determined.any() else 2)
@@ -240,18 +240,16 @@ def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
 
 def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float, float]:
     """The least and the largest c·P over the distributions P whose output law lies in the box."""
-    sides = {
-        "A_ub": np.vstack([W.T, -W.T]),
-        "b_ub": np.concatenate([box[1], -box[0]]),
-        "A_eq": np.ones((1, len(W))),
-        "b_eq": [1.0],
-    }
-    ends = [linprog(sign * functional, **sides) for sign in (1, -1)]
-    if not all(end.success for end in ends):
-        raise InvalidInputError(
-            "no distribution of the data explains these reports: they are not its own"
-        )
-    return float(ends[0].fun), -float(ends[1].fun)
+    laws, limits = np.vstack([W.T, -W.T]), np.concatenate([box[1], -box[0]])
+    ends = []
+    for sign in (1.0, -1.0):
+        found = linprog(sign * functional, laws, limits, A_eq=np.ones((1, len(W))), b_eq=[1.0])
+        if found.fun is None:
+            raise InvalidInputError(
+                "no data explain these reports: another mechanism must have made them"
+            )
+        ends.append(sign * float(found.fun))
+    return ends[0], ends[1]
 
 
 def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:

@@ -150,8 +150,11 @@ def _binned(table: TableReader, name: str, spec: int | Sequence[float]) -> Colum
             raise InvalidInputError(f"{name!r} needs between 2 and {MOST_VALUES} bins, not {spec}")
         parts = [numbers(name, batch.column(0), row) for row, batch in numbered(table.batches([name]))]
         cells = np.concatenate(parts)
-        inner = np.unique(np.quantile(cells, np.arange(1, spec) / spec, method="closest_observation"))
-        edges = [float(edge) for edge in inner if edge > cells.min()]
+        inner = np.quantile(cells, np.arange(1, spec) / spec, method="closest_observation")
+        above = cells[
+            cells > cells.min()
+        ]  # where the least value fills whole bins, the next one ends them
+        edges = np.unique(np.maximum(inner, above.min())).tolist() if above.size else []
     else:
         edges = [float(edge) for edge in spec]
         if not all(map(math.isfinite, edges)) or any(a >= b for a, b in pairwise(edges)):

@@ -66,6 +66,8 @@ def open_table(table: Any) -> TableReader:
             return _Frame(_embedded(name), name)
         return _file(Path(name))
     try:
+        if isinstance(table, pa.Table):
+            return _Frame(table, "the table")
         if isinstance(table, Mapping):
             return _Frame(pa.table(dict(table)), "the table")
         if hasattr(table, "to_arrow"):  # polars
