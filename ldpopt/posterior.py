@@ -1,8 +1,8 @@
 """What the aggregator believes about P after the reports (papers/000, Section 9).
 
 Under a Dirichlet prior the posterior is a mixture of Dirichlets Δ_{α+t} over the hidden tallies t,
-(9.4). The mixture is summed exactly where it is small, through polynomials for randomised response of
-any size (10.6), and sampled otherwise.
+(9.4). The mixture is summed exactly where it is small, through polynomials for randomised response with
+more values (10.6), and P is sampled otherwise, at a cost that does not grow with the number of reports.
 """
 
 from __future__ import annotations
@@ -10,29 +10,69 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp, xlogy
 
-from ldpopt import validate
+from ldpopt import posteriorsampler, validate
 from ldpopt.encodings import SetMechanism
 from ldpopt.errors import InvalidInputError
 from ldpopt.estimate import ROUNDING, Estimate
+from ldpopt.evidence import log_evidence
 from ldpopt.mechanism import Mechanism
 from ldpopt.priors import Dirichlet, Prior
 from ldpopt.tallies import ONE, ResponseSeries, Scaled, Tallies, response_level
 from ldpopt.validate import Array
 
-EXACT_WORK = 2e8
-CHAINS, BURN_IN, KEPT, THINNED = 200, 400, 40, 10
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ENUMERATION_WORK = 2e8
+"""The tallies are listed up to (n + 1)^(k − 1) · n k operations."""
+RESPONSE_WORK = 3e7
+"""The polynomials of randomised response are multiplied up to n² k operations."""
+DRAWS = 4000
+"""Draws for a linear functional of an exact posterior."""
+SHOWN = 12
+CELLS = 2_000_000
+
+
+class Marginal(ABC):
+    """The posterior of one number."""
+
+    @abstractmethod
+    def pdf(self, z: ArrayLike) -> Array:
+        """The density at z."""
+
+    @abstractmethod
+    def cdf(self, z: ArrayLike) -> Array:
+        """P(number ≤ z)."""
+
+    @abstractmethod
+    def mean(self) -> float:
+        """The expected number."""
+
+    @abstractmethod
+    def quantile(self, chance: float) -> float:
+        """The z with P(number ≤ z) = chance."""
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The equal-tailed interval that contains the number with probability ``level``."""
+        if not 0 < level < 1:
+            raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
+        tail = (1 - level) / 2
+        return self.quantile(tail), self.quantile(1 - tail)
 
 
 @dataclass(frozen=True, eq=False)
-class BetaMixture:
+class BetaMixture(Marginal):
     """A mixture of beta distributions: the posterior of one frequency."""
 
     a: Array
@@ -41,16 +81,18 @@ class BetaMixture:
 
     def pdf(self, z: ArrayLike) -> Array:
         """The density at z."""
-        at = np.asarray(z, dtype=np.float64)[..., None]
-        log_terms = xlogy(self.a - 1, at) + xlogy(self.b - 1, 1 - at) - betaln(self.a, self.b)
-        result: Array = np.exp(log_terms) @ self.weights
-        return result
+        constant = betaln(self.a, self.b)
+
+        def density(at: Array) -> Array:
+            terms = xlogy(self.a - 1, at) + xlogy(self.b - 1, 1 - at) - constant
+            result: Array = np.exp(terms) @ self.weights
+            return result
+
+        return self._by_parts(density, z)
 
     def cdf(self, z: ArrayLike) -> Array:
         """P(frequency ≤ z)."""
-        at = np.asarray(z, dtype=np.float64)[..., None]
-        result: Array = betainc(self.a, self.b, at) @ self.weights
-        return result
+        return self._by_parts(lambda at: betainc(self.a, self.b, at) @ self.weights, z)
 
     def mean(self) -> float:
         """The expected frequency."""
@@ -60,6 +102,50 @@ class BetaMixture:
         """The z with P(frequency ≤ z) = chance."""
         return float(brentq(lambda z: float(self.cdf(z)) - chance, 0.0, 1.0, xtol=1e-12))
 
+    def _by_parts(self, f: Callable[[Array], Array], z: ArrayLike) -> Array:
+        """f of z as a column, in parts that fit into memory."""
+        column = np.asarray(z, dtype=np.float64).reshape(-1, 1)
+        parts = np.array_split(column, math.ceil(column.size * len(self.a) / CELLS))
+        return np.concatenate([f(part) for part in parts]).reshape(np.shape(z))
+
+
+@dataclass(frozen=True, eq=False)
+class Empirical(Marginal):
+    """A number between ``low`` and ``high`` of which draws are known, all equally likely.
+
+    >>> Empirical(np.array([0.2, 0.4, 0.6]), 0.0, 1.0).interval(0.5)
+    (0.3, 0.5)
+    """
+
+    draws: Array
+    low: float
+    high: float
+
+    def pdf(self, z: ArrayLike) -> Array:
+        """The density of the draws blurred by a normal kernel, reflected at both ends (Silverman)."""
+        spread, (lower, upper) = float(self.draws.std()), self.interval(0.5)
+        width = 0.9 * min(spread, (upper - lower) / 1.34) * len(self.draws) ** -0.2
+        at = np.asarray(z, dtype=np.float64)[..., None]
+        images = np.concatenate([self.draws, 2 * self.low - self.draws, 2 * self.high - self.draws])
+        heights = np.exp(-(((at - images) / width) ** 2) / 2).sum(axis=-1)
+        inside = (at[..., 0] >= self.low) & (at[..., 0] <= self.high)
+        result: Array = inside * heights / (len(self.draws) * width * math.sqrt(2 * math.pi))
+        return result
+
+    def cdf(self, z: ArrayLike) -> Array:
+        """The share of draws ≤ z."""
+        rank = np.searchsorted(np.sort(self.draws), np.asarray(z, dtype=np.float64), side="right")
+        result: Array = rank / len(self.draws)
+        return result
+
+    def mean(self) -> float:
+        """The mean of the draws."""
+        return float(self.draws.mean())
+
+    def quantile(self, chance: float) -> float:
+        """The quantile of the draws."""
+        return float(np.quantile(self.draws, chance))
+
 
 class Posterior(ABC):
     """The distribution of P given the reports.
@@ -67,17 +153,20 @@ class Posterior(ABC):
     Attributes:
         prior: the belief before.
         counts: how often each output was reported.
-        log_evidence: log P(Y = y) of the sequence of reports, with its error.
-        method: "closed-form", "exact-enumeration" or "monte-carlo".
+        method: "closed-form", "exact-enumeration", "monte-carlo", or "monte-carlo, not converged".
     """
 
     prior: Dirichlet
     counts: Tallies
-    log_evidence: Estimate
     method: str
 
     def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
         self.columns, self.prior, self.counts = columns, prior, counts
+
+    @property
+    @abstractmethod
+    def log_evidence(self) -> Estimate:
+        """log P(Y = y) of the sequence of reports, with its error."""
 
     @property
     def evidence(self) -> Estimate:
@@ -93,8 +182,12 @@ class Posterior(ABC):
         return result
 
     @abstractmethod
-    def marginal(self, x: int) -> BetaMixture:
+    def marginal(self, x: int) -> Marginal:
         """The posterior of the frequency P_x alone."""
+
+    @abstractmethod
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draws of P from the posterior, one a row."""
 
     def mean(self) -> Array:
         """E(P | reports)."""
@@ -102,31 +195,67 @@ class Posterior(ABC):
 
     def credible_interval(self, x: int, level: float = 0.95) -> tuple[float, float]:
         """The equal-tailed interval that contains P_x with probability ``level``."""
-        if not 0 < level < 1:
-            raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
-        marginal, tail = self.marginal(x), (1 - level) / 2
-        return marginal.quantile(tail), marginal.quantile(1 - tail)
+        return self.marginal(x).interval(level)
 
-    def plot(self, path: str | os.PathLike[str], level: float = 0.95) -> Path:
-        """Draw the density of every frequency with its credible interval, as a PNG or SVG."""
+    def functional(self, weights: ArrayLike) -> Empirical:
+        """The posterior of Σ_x weights[x] P_x, as draws.
+
+        With weights 0 and 1 it is the probability of a set of values: a cell of a marginal table.
+        """
+        w = validate.array("weights", weights, 1)
+        if len(w) != self.prior.size:
+            raise InvalidInputError(f"{len(w)} weights for {self.prior.size} values")
+        return Empirical(self._sample @ w, float(w.min()), float(w.max()))
+
+    @cached_property
+    def _sample(self) -> Array:
+        return self.draws(DRAWS, np.random.default_rng(0))
+
+    def plot(
+        self,
+        path: str | os.PathLike[str],
+        level: float = 0.95,
+        labels: Sequence[object] | None = None,
+    ) -> Path:
+        """Draw the density of every frequency with its mean and credible interval, as a PNG or SVG.
+
+        Every axis shows where that frequency may lie. Of more than 12 values the largest are shown.
+
+        Args:
+            path: the file to write.
+            level: the probability of the intervals.
+            labels: the names of the values, else their numbers.
+        """
         from matplotlib.figure import Figure
 
-        shown = min(self.prior.size, 12)
-        figure = Figure(figsize=(6.4, 1.0 + 0.9 * shown), layout="constrained")
-        z = np.linspace(0.001, 0.999, 600)
-        axes = figure.subplots(shown, 1, sharex=True, squeeze=False)[:, 0]
-        for x, axis in enumerate(axes):
-            marginal, (low, high) = self.marginal(x), self.credible_interval(x, level)
-            inside = (z >= low) & (z <= high)
-            axis.plot(z, marginal.pdf(z), color="C0")
-            axis.fill_between(z[inside], marginal.pdf(z[inside]), alpha=0.3, color="C0", linewidth=0)
-            axis.axvline(marginal.mean(), color="C1", linewidth=1)
-            axis.set_ylabel(f"value {x}", rotation=0, ha="right", va="center")
-            axis.set_yticks([])
+        names = [f"value {x}" for x in range(self.prior.size)] if labels is None else list(labels)
+        if len(names) != self.prior.size:
+            raise InvalidInputError(f"{len(names)} labels for {self.prior.size} values")
+        chosen = np.sort(np.argsort(-self.mean(), kind="stable")[:SHOWN])
+        figure = Figure(figsize=(6.4, 1.0 + 0.9 * len(chosen)), layout="constrained")
+        axes = figure.subplots(len(chosen), 1, squeeze=False)[:, 0]
+        for x, axis in zip(chosen, axes, strict=True):
+            _draw(axis, self.marginal(int(x)), level)
+            axis.set_ylabel(str(names[x]), rotation=0, ha="right", va="center")
         axes[-1].set_xlabel("frequency")
-        axes[0].set_title(f"Posterior of each frequency, mean and {level:.0%} interval")
+        which = "each" if len(names) <= SHOWN else f"the {SHOWN} largest of {len(names)}"
+        word = "frequency" if len(names) <= SHOWN else "frequencies"
+        doubt = "" if self.method != posteriorsampler.UNFINISHED else f" ({self.method})"
+        figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
         figure.savefig(path, dpi=150)
         return Path(path)
+
+
+def _draw(axis: Axes, marginal: Marginal, level: float) -> None:
+    (low, high), (first, last) = marginal.interval(level), marginal.interval(0.999)
+    margin = 0.05 * (last - first)
+    # not the ends of [0, 1] themselves, where a density may have poles
+    z = np.linspace(max(first - margin, 1e-3 * first), min(last + margin, 1 - 1e-3 * (1 - last)), 300)
+    height, inside = marginal.pdf(z), (z >= low) & (z <= high)
+    axis.plot(z, height, color="C0")
+    axis.fill_between(z[inside], height[inside], alpha=0.3, color="C0", linewidth=0)
+    axis.axvline(marginal.mean(), color="C1", linewidth=1)
+    axis.set_yticks([])
 
 
 class EnumeratedPosterior(Posterior):
@@ -143,8 +272,18 @@ class EnumeratedPosterior(Posterior):
         log_w = np.log(coefficients[tuple(free.T)]) + gammaln(prior.alpha + t).sum(axis=1)
         log_w -= gammaln(prior.total + n) + prior.log_beta
         total = float(logsumexp(log_w))
-        self.log_evidence = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
+        self._log_evidence = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
         self._tallies, self._weights = t, np.exp(log_w - total)
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """The logarithm of (9.5) over B(α)."""
+        return self._log_evidence
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw t, then P from Δ_{α+t}."""
+        chosen = rng.choice(len(self._weights), count, p=self._weights / self._weights.sum())
+        return _dirichlets(self.prior.alpha + self._tallies[chosen], rng)
 
     def marginal(self, x: int) -> BetaMixture:
         """n + 1 beta distributions: the mixture depends on t through t_x only."""
@@ -173,7 +312,30 @@ class ResponsePosterior(Posterior):
         self._factors = [series.factor(y, int(s)) for y, s in enumerate(self._support)]
         self._weights, _ = series.weights()
         log_p = series.log_probability(_product(self._factors))
-        self.log_evidence = Estimate(log_p, ROUNDING * max(n, 1), self.method)
+        self._log_evidence = Estimate(log_p, ROUNDING * max(n, 1), self.method)
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """(D.17)."""
+        return self._log_evidence
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
+        products = [ONE]
+        for factor in self._factors:
+            products.append(products[-1].times(factor))
+        whole = products[-1].values * self._weights[: len(products[-1].values)]
+        left = rng.choice(len(whole), count, p=whole / whole.sum())
+        k = np.zeros((count, self.prior.size), dtype=np.int64)
+        for x in reversed(range(self.prior.size)):
+            own, others = self._factors[x].values, products[x].values
+            for total in np.unique(left):
+                here = np.flatnonzero(left == total)
+                low, high = max(0, total - len(others) + 1), min(total, len(own) - 1)
+                share = own[low : high + 1] * others[total - high : total - low + 1][::-1]
+                k[here, x] = low + rng.choice(high - low + 1, len(here), p=share / share.sum())
+            left = left - k[:, x]
+        return _dirichlets(self.prior.alpha + k, rng)
 
     def marginal(self, x: int) -> BetaMixture:
         """Beta(α_x + k, A − α_x + K − k) over the pairs (k, K)."""
@@ -189,35 +351,48 @@ class ResponsePosterior(Posterior):
 
 
 class SampledPosterior(Posterior):
-    """Gibbs sampling of the hidden tallies; the posterior is the average of Δ_{α+t} over the draws."""
+    """Draws of P by Hamiltonian Monte Carlo (:mod:`ldpopt.posteriorsampler`), for any n.
 
-    method = "monte-carlo"
+    Attributes:
+        converged: whether the chains agree; if not, ``method`` says so, too.
+        rhat: the largest split R̂ of any frequency; 1.01 is asked for.
+        effective_size: the least number of independent draws that any mean is worth; 1000 is asked for.
+        chains: the draws, [chain, step, value].
+        error: the standard error of every entry of the mean.
+    """
 
     def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies, seed: int) -> None:
         super().__init__(columns, prior, counts)
-        self._tallies = _gibbs(columns, prior, counts, np.random.default_rng(seed))
-        self.log_evidence = self._chib()
+        self._seed = seed
+        found = posteriorsampler.sample(
+            columns, prior.alpha, counts.astype(np.float64), np.random.default_rng(seed)
+        )
+        self.converged, self.rhat = found.converged, found.rhat
+        self.effective_size, self.chains = found.effective_size, found.values
+        self.method = "monte-carlo" if found.converged else posteriorsampler.UNFINISHED
+        sizes = posteriorsampler.effective_sizes(self.chains)
+        self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
 
-    def _chib(self) -> Estimate:
-        """log P(y) = log prior + log likelihood − log posterior at one point (Chib 1995)."""
-        p = (self.prior.alpha + self._tallies).mean(axis=0)
-        p /= p.sum()
-        alpha = self.prior.alpha + self._tallies
-        log_beta = gammaln(alpha).sum(axis=1) - gammaln(alpha.sum(axis=1))
-        terms = xlogy(alpha - 1, p).sum(axis=1) - log_beta
-        log_posterior = float(logsumexp(terms)) - math.log(len(terms))
-        likelihood = float(xlogy(self.counts, p @ self.columns).sum())
-        per_chain = np.exp(terms - terms.max()).reshape(KEPT, CHAINS).mean(axis=0)
-        error = float(per_chain.std() / per_chain.mean()) / math.sqrt(CHAINS)
-        value = float(self.prior.log_density(p)) + likelihood - log_posterior
-        return Estimate(value, error, self.method)
+    @cached_property
+    def log_evidence(self) -> Estimate:
+        """By a ladder of power posteriors (:mod:`ldpopt.evidence`), when first asked for.
 
-    def marginal(self, x: int) -> BetaMixture:
-        """The average of beta distributions over the draws."""
-        x, n = _value(x, self.prior.size), int(self.counts.sum())
-        weights = np.bincount(self._tallies[:, x], minlength=n + 1) / len(self._tallies)
-        a = self.prior.alpha[x] + np.arange(n + 1)
-        return BetaMixture(a, self.prior.total + n - a, weights)
+        It takes many sampling runs: about √k · log n.
+        """
+        rng = np.random.default_rng([self._seed, 1])
+        return log_evidence(self.columns, self.prior, self.counts.astype(np.float64), rng, self.method)
+
+    def marginal(self, x: int) -> Empirical:
+        """The draws of P_x."""
+        return Empirical(self._sample[:, _value(x, self.prior.size)], 0.0, 1.0)
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """A choice of the draws that were made, with repetition."""
+        return self._sample[rng.integers(len(self._sample), size=count)]
+
+    @cached_property
+    def _sample(self) -> Array:
+        return self.chains.reshape(-1, self.prior.size)
 
 
 def posterior(
@@ -239,11 +414,11 @@ def posterior(
         )
     if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
         raise InvalidInputError("an output that was reported has probability zero under every input")
-    beta = response_level(columns)
-    if beta is not None:
+    n, beta = int(s.sum()), response_level(columns)
+    if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:
         return ResponsePosterior(columns, prior, s, beta)
-    n = int(s.sum())
-    if float(n + 1) ** (prior.size - 1) * n * prior.size <= EXACT_WORK:
+    few = prior.size <= 30  # beyond, only n = 0 would be light
+    if few and (n + 1.0) ** (prior.size - 1) * n * prior.size <= ENUMERATION_WORK:
         return EnumeratedPosterior(columns, prior, s)
     return SampledPosterior(columns, prior, s, seed)
 
@@ -292,18 +467,8 @@ def _product(factors: list[Scaled]) -> Scaled:
     return result
 
 
-def _gibbs(columns: Array, prior: Dirichlet, counts: Tallies, rng: np.random.Generator) -> Tallies:
-    """Alternate t | p (who holds what, given the reports) and p | t."""
-    p = prior.sample(CHAINS, rng)
-    reported = np.flatnonzero(counts)
-    draws = []
-    for step in range(BURN_IN + KEPT * THINNED):
-        t = np.zeros((CHAINS, prior.size), dtype=np.int64)
-        for y in reported:
-            share = p * columns[:, y]
-            t += rng.multinomial(counts[y], share / share.sum(axis=1, keepdims=True))
-        gamma = rng.standard_gamma(prior.alpha + t)
-        p = gamma / gamma.sum(axis=1, keepdims=True)
-        if step >= BURN_IN and step % THINNED == 0:
-            draws.append(t)
-    return np.vstack(draws)
+def _dirichlets(alpha: Array, rng: np.random.Generator) -> Array:
+    """One draw from the Dirichlet distribution of every row."""
+    gamma = rng.standard_gamma(alpha)
+    result: Array = gamma / gamma.sum(axis=1, keepdims=True)
+    return result
