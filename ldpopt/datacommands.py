@@ -172,11 +172,8 @@ def estimate(
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
-        names = {"secret": made.domain.secret.name}
-        if made.domain.public is not None:
-            names |= {"public": made.domain.public.name}
-            names |= {"joint": f"{names['secret']}, {names['public']}"} if joint else {}
-        _print_frequencies(found, names)
+        shown = [group for group in found.names if joint or group != "joint"]
+        _print_frequencies(found, shown)
     if plot is not None:
         found.plot(plot)
         err_console.print(f"wrote {plot}")
@@ -314,8 +311,9 @@ def _comparison_row(name: str, made: Design) -> dict[str, Any]:
     }
 
 
-def _print_frequencies(found: Frequencies, names: dict[str, str]) -> None:
-    for group, name in names.items():
+def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
+    for group in groups:
+        name = found.names[group]
         rows = [
             (
                 row.label,
@@ -339,7 +337,7 @@ def _print_frequencies(found: Frequencies, names: dict[str, str]) -> None:
         print_table(titles, rows, left=(name,), title=f"Frequencies of {name} ({group})")
     print(
         f"From {found.n:,} reports. The confidence intervals hold all at once, each credible interval "
-        f"by itself; prior: {found.prior}."
+        f"by itself ({found.posterior})."
     )
     if not all(row.determined for row in found.rows):
         print(

@@ -27,6 +27,9 @@ from ldpopt.priors import Dirichlet
 from ldpopt.releasing import released_reports
 from ldpopt.validate import Array
 
+MOST_DRAWN = 60
+"""A group of more frequencies is left out of the plot."""
+
 
 @dataclass(frozen=True)
 class Frequency:
@@ -63,13 +66,15 @@ class Frequencies:
         rows: one per value of the secret, of the public columns, and of each pair of them.
         n: the number of reports.
         level: the confidence level.
-        prior: the prior of the Bayesian estimate, in words.
+        names: the groups with the names of their columns.
+        posterior: the prior of the Bayesian estimate and how the posterior was computed, in words.
     """
 
     rows: tuple[Frequency, ...]
     n: int
     level: float
-    prior: str
+    names: dict[str, str]
+    posterior: str
 
     def group(self, name: str) -> tuple[Frequency, ...]:
         """The rows of one group."""
@@ -80,7 +85,8 @@ class Frequencies:
         return {
             "n": self.n,
             "level": self.level,
-            "prior": self.prior,
+            "names": self.names,
+            "posterior": self.posterior,
             "frequencies": [asdict(row) for row in self.rows],
         }
 
@@ -88,13 +94,13 @@ class Frequencies:
         """Draw the estimates with their intervals, a panel per group, as a PNG or SVG."""
         from matplotlib.figure import Figure
 
-        shown = [g for g in ("secret", "public", "joint") if 0 < len(self.group(g)) <= 60]
+        shown = [name for name in self.names if len(self.group(name)) <= MOST_DRAWN]
         sizes = [len(self.group(name)) for name in shown]
         figure = Figure(figsize=(8, 1.6 + 0.34 * (sum(sizes) + 2 * len(sizes))), layout="constrained")
         panels = figure.subplots(len(shown), 1, squeeze=False, height_ratios=[s + 1.5 for s in sizes])
         for name, axes in zip(shown, panels[:, 0], strict=True):
             _draw(axes, self.group(name))
-            axes.set_title(name, loc="left")
+            axes.set_title(f"{name}: {self.names[name]}", loc="left")
         panels[-1, 0].set_xlabel("frequency")
         handles, names = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
@@ -150,12 +156,13 @@ def frequencies(
             float(intervals.high[i]),
             float(mmse[i]),
             marginals[i].mean(),
-            *marginals[i].credible_interval(level),
+            *marginals[i].interval(level),
             bool(intervals.determined[i]),
         )
         for i, functional in enumerate(asked)
     )
-    return Frequencies(rows, int(counts.sum()), level, "uniform on all distributions")
+    words = f"uniform prior, {believed.method}"
+    return Frequencies(rows, int(counts.sum()), level, _group_names(made.domain), words)
 
 
 class Functional(NamedTuple):
@@ -164,6 +171,14 @@ class Functional(NamedTuple):
     group: str
     label: str
     weights: Array
+
+
+def _group_names(domain: Domain) -> dict[str, str]:
+    secret = domain.secret.name
+    if domain.public is None:
+        return {"secret": secret}
+    public = domain.public.name
+    return {"secret": secret, "public": public, "joint": f"{secret}, {public}"}
 
 
 def _functionals(domain: Domain) -> Iterator[Functional]:

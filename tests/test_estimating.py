@@ -1,0 +1,104 @@
+"""Frequencies from released reports, and whether their intervals keep their word."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from ldpopt.designing import design
+from ldpopt.errors import InvalidInputError
+from ldpopt.estimating import confidence_intervals, estimate, frequencies
+from ldpopt.releasing import privatize
+
+CENSUS = ("adult:sex-race", "sex", "race")
+
+
+@pytest.fixture(scope="module")
+def made():
+    return design(*CENSUS, epsilon=1.0)
+
+
+def test_the_census(made, tmp_path):
+    privatize("adult:sex-race", made, tmp_path / "released.parquet", seed=0)
+    found = estimate(tmp_path / "released.parquet", made)
+    assert found.n == 32561
+    assert {name: len(found.group(name)) for name in found.names} == {
+        "secret": 2,
+        "public": 5,
+        "joint": 10,
+    }
+    truth = made.question.p_hat
+    for row, true in zip(
+        found.rows, [*truth.sum(axis=1), *truth.sum(axis=0), *truth.ravel()], strict=True
+    ):
+        assert row.determined
+        assert row.low <= true <= row.high
+        assert row.low <= row.ml <= row.high
+        assert row.ml == pytest.approx(
+            row.mmse, abs=1e-6
+        )  # as many reports as inputs: the same solution
+        assert row.ml == pytest.approx(row.bayes, abs=5e-3)
+        assert row.credible_low < row.bayes < row.credible_high
+    for name in found.names:
+        assert math.fsum(row.ml for row in found.group(name)) == pytest.approx(1)
+    found.plot(tmp_path / "plot.png")
+    assert (tmp_path / "plot.png").stat().st_size > 10_000
+
+
+def test_randomised_response_by_hand():
+    """Two values: (share − 1/4)/(1/2), with the standard error of the share, doubled."""
+    W = np.array([[0.75, 0.25], [0.25, 0.75]])
+    found = confidence_intervals(W, np.array([600, 400]), np.eye(2), 0.9)
+    half = norm.ppf(1 - 0.1 / 4) * 2 * math.sqrt(0.6 * 0.4 / 1000)
+    assert found.low == pytest.approx([0.7 - half, 0.3 - half], abs=1e-4)
+    assert found.high == pytest.approx([0.7 + half, 0.3 + half], abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("method", "runs"), [("polyopt", 200), ("staircase", 20), ("ue", 20), ("ldp", 20)]
+)
+def test_coverage(method, runs):
+    """All intervals hold at once in at least 90 % of the runs, determined or not."""
+    made = design(*CENSUS, epsilon=1.0, method=method)
+    W, p, rng = made.mechanism.matrix, made.question.p_hat.ravel(), np.random.default_rng(3)
+    C = np.vstack([np.eye(10), np.repeat(np.eye(2), 5, axis=1)])
+    missed = 0
+    for _ in range(runs):
+        found = confidence_intervals(W, rng.multinomial(3000, p @ W), C, 0.9)
+        inside = (found.low <= C @ p + 1e-9) & (C @ p <= found.high + 1e-9)
+        missed += not inside.all()
+    assert missed <= binom.isf(1e-4, runs, 0.1)
+
+
+def test_ranges_where_reports_determine_nothing():
+    W = np.array([[0.5, 0.5], [0.5, 0.5], [0.25, 0.75]])
+    counts = np.array([40_000_000, 60_000_000])
+    C = np.array([[1.0, 0, 0], [1.0, 1.0, 0], [0, 0, 1.0]])
+    found = confidence_intervals(W, counts, C, 0.95)
+    assert found.determined.tolist() == [False, True, True]
+    assert [found.low[0], found.high[0]] == pytest.approx([0, 0.6], abs=1e-3)
+    assert [found.low[1], found.high[1]] == pytest.approx([0.6, 0.6], abs=1e-3)
+    wide = design(*CENSUS, epsilon=1.0, method="ldp")
+    rows = frequencies(np.array([6000, 4000]), wide, level=0.95).rows
+    assert not all(row.determined for row in rows)
+    assert all(row.low <= row.credible_low <= row.credible_high <= row.high + 0.02 for row in rows)
+
+
+def test_reports_that_no_data_explain():
+    W = np.array([[0.5, 0.5], [0.5, 0.5], [0.25, 0.75]])
+    with pytest.raises(InvalidInputError, match="no data explain these reports"):
+        confidence_intervals(W, np.array([0, 10_000]), np.eye(3), 0.95)
+
+
+def test_secret_alone():
+    made = design("adult:sex-race", "race", epsilon=2.0, method="grr")
+    found = frequencies(np.array([300, 300, 400, 200, 2000]), made)
+    assert list(found.names) == ["secret"]
+    assert [row.label for row in found.rows][-1] == "White"
+
+
+@pytest.mark.parametrize("level", [0, 1, -3, math.nan])
+def test_bad_level(made, level):
+    with pytest.raises(InvalidInputError, match="level must lie between 0 and 1"):
+        frequencies(np.ones(10, dtype=int), made, level=level)
