@@ -114,7 +114,7 @@ def _install(directory, pyproject):
     """Register the entry points of a pyproject.toml, as ``pip install -e .`` would."""
     project = tomllib.loads(pyproject)["project"]
     installed = directory / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    installed.mkdir()
+    installed.mkdir(exist_ok=True)
     (installed / "METADATA").write_text(f"Name: {project['name']}\nVersion: {project['version']}\n")
     groups = project.get("entry-points", {}).items()
     lines = [
