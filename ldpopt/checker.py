@@ -396,8 +396,14 @@ def check(document: Any, plain: dict[str, Any] | None = None) -> list[Claim]:
         if plain.get("form") not in FORMS:
             raise UnreadableError(f"the checker does not know the form {plain.get('form')!r}")
         return list(FORMS[plain["form"]](document, plain))
-    except (KeyError, TypeError, ArithmeticError) as error:
+    except UnreadableError:
+        raise
+    except MALFORMED as error:
         raise UnreadableError(f"the file is malformed: {error!r}") from None
+
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a field of the wrong type or size leads to."""
 
 
 def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:

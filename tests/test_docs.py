@@ -10,8 +10,9 @@ How a page's fenced blocks are executed, in order, in one directory that is empt
 """
 
 import contextlib
-import importlib
+import importlib.util
 import io
+import json
 import os
 import re
 import subprocess
@@ -22,7 +23,8 @@ from pathlib import Path
 
 import pytest
 
-from ldpopt.problems import PROBLEMS
+from ldpopt import checker, solve, testing, verify
+from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import SOLVERS
 
 ROOT = Path(__file__).parent.parent
@@ -212,3 +214,108 @@ def test_a_wrong_page_is_noticed(workshop, monkeypatch):
             run_page(page, workshop)
     page.write_text("```sh\nfalse\n```\n")
     run_page(page, workshop)
+
+
+# ---------------------------------------------------------------- the format of certificates
+
+FORMAT = (DOCS / "certificates.md").read_text(encoding="utf-8")
+
+
+def test_every_kind_and_form_of_the_checker_is_described():
+    kinds = [*checker.KINDS, *checker.SECTIONS]
+    assert all(checker.knows(kind) for kind in kinds)
+    headings = "\n".join(re.findall(r"^(?:#+ |Kinds? ).*$", FORMAT, flags=re.MULTILINE))
+    for kind in kinds:
+        assert f"`{kind}`" in headings, kind
+    for form in checker.FORMS:
+        assert f"orm `{form}`" in FORMAT, form
+
+
+def test_the_limits_are_those_of_the_checker():
+    assert f"after {checker.MAX_NODES:,} nodes" in FORMAT
+    assert f"{checker.DIGITS} decimal digits" in FORMAT
+    assert f"ε ≤ {checker.MAX_EPSILON:g}" in FORMAT
+    assert float(checker.MARGIN) == 1e-20
+    assert "margin of 10⁻²⁰" in FORMAT
+
+
+def test_every_field_of_a_result_file_is_described():
+    document = solve(Staircase(1, prior=[0.6, 0.4])).to_json()
+    fields = [*document, *(f"certificate.{field}" for field in document["certificate"])]
+    for field in set(fields) - {"certificate"}:
+        assert f"`{field}`" in FORMAT, field
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    """The second checker, as the page prints it."""
+    (code,) = [code for _, title, code in BLOCK.findall(FORMAT) if title == "tiny_checker.py"]
+    assert "ldpopt" not in code
+    path = tmp_path_factory.mktemp("tiny") / "tiny_checker.py"
+    path.write_text(code, encoding="utf-8")
+    return path
+
+
+def verdict_of(command, document, path):
+    path.write_text(json.dumps(document))
+    return subprocess.run([*command, str(path)], capture_output=True, check=False).returncode
+
+
+def forgeries(document):
+    yield from (forged for _, forged in testing.tampered(document))
+    certificate = document["certificate"]
+    for factor in (1 - 1e-6, 1 - 1e-9, 0.5):
+        dual = [b * factor for b in certificate["proof"]["dual"]]
+        yield document | {"certificate": certificate | {"proof": {"dual": dual}}}
+    yield document | {"certificate": certificate | {"gap": 1e-16}}
+    yield document | {
+        "params": document["params"] | {"epsilon": document["params"]["epsilon"] * (1 - 1e-9)}
+    }
+    yield document | {"params": document["params"] | {"prior": document["params"]["prior"][::-1]}}
+
+
+def damages(document):
+    yield document | {"params": {}}
+    yield document | {"certificate": None}
+    yield document | {"status": "limit"}
+    yield document | {"value": None}
+    yield document | {"mechanism": {"matrix": [[1.0]]}}
+    yield {key: part for key, part in document.items() if key != "bound"}
+
+
+def test_two_checkers_agree(tiny):
+    """Ours and the page's, on true results, forged ones, and garbage."""
+    source = importlib.util.spec_from_file_location("tiny_checker", tiny)
+    module = importlib.util.module_from_spec(source)
+    source.loader.exec_module(module)
+    verdict = module.verdict
+
+    def ours(document):
+        try:
+            return 0 if all(claim.holds for claim in checker.check(document)) else 1
+        except checker.UnreadableError:
+            return 2
+
+    for prior, epsilon in (
+        ([0.4, 0.3, 0.2, 0.1], 1.0),
+        ([0.7, 0.3], 0.1),
+        ([0.5, 0.2, 0.2, 0.1, 0.0], 3.0),
+    ):
+        for solver in ("enumerate", "column-generation"):
+            result = solve(Staircase(epsilon, prior=prior), solver)
+            assert verify(result)
+            document = json.loads(json.dumps(result.to_json()))
+            assert verdict(document) == ours(document) == 0
+            assert verdict(document | {"status": "feasible", "certificate": None}) == 0
+            for forged in forgeries(document):
+                assert verdict(forged) == ours(forged) == 1
+            for damaged in damages(document):
+                assert verdict(damaged) == ours(damaged) == 2
+
+
+def test_the_second_checker_on_the_command_line(tiny, tmp_path):
+    document = solve(Staircase(1, prior=[0.6, 0.4])).to_json()
+    command = [sys.executable, "-I", "-S", str(tiny)]
+    assert verdict_of(command, document, tmp_path / "good.json") == 0
+    assert verdict_of(command, document | {"value": 1.0}, tmp_path / "bad.json") == 1
+    assert verdict_of(command, {"problem": "polyopt", "params": {}}, tmp_path / "other.json") == 2
