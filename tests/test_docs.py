@@ -231,6 +231,12 @@ def test_every_kind_and_form_of_the_checker_is_described():
         assert f"orm `{form}`" in FORMAT, form
 
 
+def test_mathematics_is_not_taken_for_markup():
+    """A "<" before a letter opens a tag, and a line that starts with "+" a list."""
+    prose = re.sub(r"```.*?```|`[^`\n]*`", "", FORMAT, flags=re.DOTALL)
+    assert not re.search(r"<[A-Za-z/]|^\s*[+-] ", prose, flags=re.MULTILINE)
+
+
 def test_the_limits_are_those_of_the_checker():
     assert f"after {checker.MAX_NODES:,} nodes" in FORMAT
     assert f"{checker.DIGITS} decimal digits" in FORMAT
