@@ -163,6 +163,21 @@ def test_malformed_documents_are_unreadable(document, damage):
         checker.check(damage(json.loads(json.dumps(document))))
 
 
+def test_another_package_may_state_a_form_of_any_section(tmp_path):
+    result = solve(testing.PROBLEMS["broad-fidelity"](4, 1.0)).to_json() | {"problem": "mine"}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    question = {"form": "matrix-program", "family": "broad", "k": 4, "epsilon": 1.0}
+    code = f"""
+from ldpopt import checker
+assert "matrix-program" not in checker.FORMS
+assert all(claim.holds for claim in checker.check(checker.read("result.json"), {question}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 def test_wrong_numbers_in_other_proofs_are_unreadable():
     design = testing.PROBLEMS["leakage-design"](2, 2, 0.5)
     document = json.loads(json.dumps(solve(design).to_json()))

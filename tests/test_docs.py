@@ -231,6 +231,14 @@ def test_every_kind_and_form_of_the_checker_is_described():
         assert f"orm `{form}`" in FORMAT, form
 
 
+@pytest.mark.parametrize("kind", sorted({*checker.KINDS, *checker.SECTIONS}))
+def test_the_keys_of_every_statement_are_described(kind):
+    params = next(iter(PROBLEMS[kind].examples())).problem.to_params()
+    statement = checker.statement(kind, params)
+    (row,) = re.findall(rf"^\| `{statement.pop('form')}` \| (.*) \|$", FORMAT, flags=re.MULTILINE)
+    assert set(statement) <= set(re.findall(r"`([\w-]+)`", row))
+
+
 def test_mathematics_is_not_taken_for_markup():
     """A "<" before a letter opens a tag, and a line that starts with "+" a list."""
     prose = re.sub(r"```.*?```|`[^`\n]*`", "", FORMAT, flags=re.DOTALL)
