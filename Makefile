@@ -3,7 +3,7 @@ VENV := .venv
 STAMP := $(VENV)/.installed
 
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint clean
+.PHONY: help demo test docs lint clean
 
 help:  ## show this list
 	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -16,13 +16,17 @@ test: export OMP_NUM_THREADS := 1
 test: $(STAMP)  ## run the tests and the doctests
 	$(VENV)/bin/python -m pytest -n 2
 
+docs: export NO_MKDOCS_2_WARNING := 1
+docs: $(STAMP)  ## build the documentation; open site/index.html
+	$(VENV)/bin/python -m mkdocs build --strict
+
 lint: $(STAMP)  ## check style and types
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
 
 clean:  ## remove everything that make and the tools create
-	rm -rf $(VENV) demo-out build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo-out site build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml

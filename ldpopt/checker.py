@@ -393,11 +393,22 @@ def check(document: Any, plain: dict[str, Any] | None = None) -> list[Claim]:
         raise UnreadableError("'params' is no JSON object")
     try:
         plain = plain or statement(document["problem"], document["params"])
-        if plain.get("form") not in FORMS:
+        if not _knows_form(plain.get("form")):
             raise UnreadableError(f"the checker does not know the form {plain.get('form')!r}")
         return list(FORMS[plain["form"]](document, plain))
-    except (KeyError, TypeError, ArithmeticError) as error:
+    except UnreadableError:
+        raise
+    except MALFORMED as error:
         raise UnreadableError(f"the file is malformed: {error!r}") from None
+
+
+def _knows_form(form: Any) -> bool:
+    """Whether its claims can be decided; a kind of another package may use the form of any section."""
+    return form in FORMS or any(knows(kind) and form in FORMS for kind in SECTIONS)
+
+
+MALFORMED = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What a field of the wrong type or size leads to."""
 
 
 def column_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:

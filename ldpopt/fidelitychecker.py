@@ -207,8 +207,10 @@ def minimax_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     yield from _bound_claims(document, value, minimax_bound_below(k, epsilon, loss, p0), "its worst α")
 
 
-def _mechanism_claims(matrix: list[list[float]], epsilon: float, family: str) -> Iterator[Claim]:
+def _mechanism_claims(matrix: list[list[float]], epsilon: float, family: Any) -> Iterator[Claim]:
     k = len(matrix)
+    if family not in ("circulant", "square", "broad"):
+        raise UnreadableError(f"unknown family {family!r}")
     yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
     if family != "broad":
         yield Claim("it has as many outputs as inputs", "exact", len(matrix[0]) == k)

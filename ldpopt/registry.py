@@ -36,7 +36,15 @@ class Registry(Generic[T]):
     def __getitem__(self, name: str) -> T:
         if name not in self._sources:
             raise UnknownNameError(self.what, name, self._sources)
-        loaded: T = self._sources[name].load()
+        source = self._sources[name]
+        try:
+            loaded: T = source.load()
+        except LdpoptError:
+            raise
+        except (ImportError, AttributeError) as error:
+            raise LdpoptError(
+                f"the {self.what} {name!r} cannot be loaded from {source.value}: {error}"
+            ) from error
         return loaded
 
     def __contains__(self, name: str) -> bool:

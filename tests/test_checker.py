@@ -153,12 +153,44 @@ def test_optimal_needs_a_small_gap(document):
         lambda d: d | {"value": math.inf},
         lambda d: d | {"certificate": None},
         lambda d: d | {"certificate": {"proof": {"dual": "x"}, "gap": 1e-9}},
+        lambda d: d | {"certificate": "x"},
+        lambda d: d | {"certificate": {"proof": [1], "gap": 1e-9}},
         lambda d: d | {"status": "excellent"},
     ],
 )
 def test_malformed_documents_are_unreadable(document, damage):
     with pytest.raises(checker.UnreadableError):
         checker.check(damage(json.loads(json.dumps(document))))
+
+
+def test_another_package_may_state_a_form_of_any_section(tmp_path):
+    result = solve(testing.PROBLEMS["broad-fidelity"](4, 1.0)).to_json() | {"problem": "mine"}
+    (tmp_path / "result.json").write_text(json.dumps(result))
+    question = {"form": "matrix-program", "family": "broad", "k": 4, "epsilon": 1.0}
+    code = f"""
+from ldpopt import checker
+assert "matrix-program" not in checker.FORMS
+assert all(claim.holds for claim in checker.check(checker.read("result.json"), {question}))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_wrong_numbers_in_other_proofs_are_unreadable():
+    design = testing.PROBLEMS["leakage-design"](2, 2, 0.5)
+    document = json.loads(json.dumps(solve(design).to_json()))
+    assert holds(document)
+    document["certificate"]["proof"]["cuts"][0]["outputs"][0] = 99
+    with pytest.raises(checker.UnreadableError, match="malformed: IndexError"):
+        checker.check(document)
+    known = testing.PROBLEMS["fidelity"]([0.5, 0.3, 0.2], 1.0, "mse")
+    document = json.loads(json.dumps(solve(known).to_json()))
+    assert holds(document)
+    document["params"]["family"] = "broadest"
+    with pytest.raises(checker.UnreadableError, match="unknown family 'broadest'"):
+        checker.check(document)
 
 
 def test_alone_on_the_command_line(tmp_path, document):

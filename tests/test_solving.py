@@ -183,7 +183,7 @@ def test_registry_is_lazy_and_refuses_duplicates(monkeypatch):
     table = registry.Registry("problem", "group", {"pi": "math:pi"})
     assert list(table) == ["pi", "mine"]
     assert table["pi"] == pytest.approx(np.pi)
-    with pytest.raises(ModuleNotFoundError):
+    with pytest.raises(LdpoptError, match="'mine' cannot be loaded from no_such_module:Thing"):
         table["mine"]
     twice = registry.Registry("problem", "group", {"mine": "math:pi"})
     with pytest.raises(LdpoptError, match="two packages register the problem 'mine'"):
