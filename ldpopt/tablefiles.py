@@ -50,6 +50,10 @@ class TableReader(ABC):
         if rows == 0:
             raise InvalidInputError(f"{self.name} has no rows")
 
+    def read(self) -> Any:
+        """The whole table, as a pyarrow.Table."""
+        return pa.Table.from_batches(self.batches(self.columns))
+
     @abstractmethod
     def _read(self, columns: list[str]) -> Iterator[Batch]: ...
 
