@@ -142,7 +142,7 @@ def draw(
     prior = validate.distribution("p", p)
     mass = np.bincount(groups, weights=prior)
     given = prior / np.where(mass > 0, mass, 1.0)[groups]
-    total = validate.whole_number("samples", samples, 2) * np.count_nonzero(mass)
+    total = validate.whole_number("samples", samples, 2) * int(np.count_nonzero(mass))
     return tally(_pairs(sample, given / given.sum(), outputs, total, rng), (len(prior), outputs), rng)
 
 
@@ -228,9 +228,7 @@ def _worthwhile(counts: Indices, frequencies: Array) -> Iterable[tuple[int, int]
     return sorted({(int(s), int(t)) for s, t in zip(top, low, strict=True) if s != t})
 
 
-def _tested(
-    plan: Attack, counts: Indices, error: float, confidence: float, tests: int
-) -> LowerBound:
+def _tested(plan: Attack, counts: Indices, error: float, confidence: float, tests: int) -> LowerBound:
     hits, other_hits = (int(counts[s][plan.outputs].sum()) for s in (plan.secret, plan.other))
     trials, other_trials = int(counts[plan.secret].sum()), int(counts[plan.other].sum())
     low = at_least(hits, trials, error / 2)
