@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +22,7 @@ from ldpopt.checker import Claim
 from ldpopt.designing import Design, load_design
 from ldpopt.domain import Column, Domain, numbered
 from ldpopt.errors import InvalidInputError, LdpoptError
-from ldpopt.measures import Measure, Subject, data_levels, measures, plain_number, subject
+from ldpopt.measures import Measure, Subject, data_measures, measures, plain_number, subject
 from ldpopt.mechanism import Mechanism
 from ldpopt.methods import METHODS
 from ldpopt.result import Result, load, read_document, verify
@@ -261,15 +261,14 @@ def _with_data(
 
 def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measure]:
     if not made.question.joint:
-        return iter(())
-    question = replace(made.question, counts=counts)
+        return iter(())  # LDP is the same for every table
     absent = np.flatnonzero(counts.sum(axis=1) == 0)
-    if len(absent) and made.question.robust != "all":
+    if len(absent):
         name, value = made.domain.secret.name, made.domain.secret.labels[absent[0]]
         raise InvalidInputError(
             f"no row of the table has {name} = {value!r}: it says nothing about that secret"
         )
-    return data_levels(of, question.p_hat.ravel(), question.uncertainty)
+    return data_measures(of, made.question, counts)
 
 
 def paired(made: Design, table: TableReader, released: TableReader) -> Iterator[tuple[Indices, Indices]]:
@@ -292,7 +291,7 @@ def paired(made: Design, table: TableReader, released: TableReader) -> Iterator[
     if len(x) or len(y):
         longer, shorter = (table, released) if len(x) else (released, table)
         raise InvalidInputError(
-            f"{shorter.name} ends after row {rows} but {longer.name} goes on: they do not belong together"
+            f"{shorter.name} ends after row {rows} but {longer.name} goes on: they are not the same rows"
         )
 
 
@@ -321,13 +320,17 @@ def _judged(
     reasons = [f"the certificate is refuted: {c.statement}" for c in claims if not c.holds]
     reasons += [_broken(measure) for measure in found if measure.holds is False]
     reasons += [reason for test in tests for reason in _caught(test)]
-    verdict = f"FAILED: {'; '.join(reasons)}." if reasons else f"PASSED: {_kept(claims, found, tests)}."
+    verdict = (
+        f"FAILED: {'; '.join(reasons)}."
+        if reasons
+        else f"PASSED: {_kept(epsilon, claims, found, tests)}."
+    )
     return Audit(epsilon, claims, found, tests, verdict, not reasons)
 
 
 def _broken(measure: Measure) -> str:
     said = f"the {measure.name} is {measure.value:.4g}, above the promised {measure.promised:.4g}"
-    if measure.key == "data-robust":
+    if measure.key == "data-observed":
         return f"this table's distribution is outside what the mechanism was designed for: {said}"
     return said
 
@@ -353,4 +356,9 @@ def _kept(claims: tuple[Claim, ...], found: tuple[Measure, ...], tests: tuple[Em
         f"an attack on {test.reports} reports of {test.source} shows ε ≥ {test.bound.epsilon:.4g}"
         for test in tests
     )
-    return f"{promises}, and all {len(claims)} claims of the certificate were verified; {shown}"
+    chance = "".join(
+        f"; the frequencies of this table alone give {m.value:.4g}, which may be chance"
+        for m in found
+        if m.key == "data-observed" and m.promised is None and m.value > (epsilon or m.value)
+    )
+    return f"{promises}, and all {len(claims)} claims of the certificate were verified; {shown}{chance}"

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import chi2_contingency
 
 from ldpopt import leakage, metrics
 from ldpopt.designing import Design
 from ldpopt.errors import InvalidInputError, UnreadableFileError
 from ldpopt.mechanism import Mechanism
+from ldpopt.methods import Question
 from ldpopt.priors import Dirichlet
 from ldpopt.problems.leakage_design import LeakageDesign
 from ldpopt.problems.polyopt import PolyOpt
@@ -234,26 +236,49 @@ def _level(of: Subject, key: str, name: str, level: Level, meaning: str) -> Meas
     )
 
 
-def data_levels(of: Subject, p: Array, uncertainty: Uncertainty) -> Iterator[Measure]:
-    """The levels for another table: for its distribution alone, and for those it does not rule out."""
-    level = rldp_level(of.mechanism, uncertainty)
-    meaning = f"the robust level of the table of --data: for {in_words(uncertainty)}"
+def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) -> Iterator[Measure]:
+    """The levels for another table than the designed for, and whether it is another by chance.
+
+    The promise is about the distribution that the design's table was drawn from. So it concerns a table
+    whose rows may be of the same distribution only through that: the frequencies of few rows exceed
+    any level by chance.
+    """
+    own = replace(question, counts=counts)
+    alike = homogeneity(question.counts, counts)
+    yield Measure(
+        "data-observed",
+        "level for this table's data",
+        of.channel(own.p_hat.ravel())[0].epsilon(),
+        "nats",
+        "the level for the distribution of the table of --data alone, as if it were exactly right",
+        of.epsilon if alike < question.alpha else None,
+    )
+    yield Measure(
+        "data-alike",
+        "chance of such a table",
+        alike,
+        "probability",
+        "of a table that differs as much from the design's, if both are of one distribution (χ² test)",
+    )
+    level = rldp_level(of.mechanism, own.uncertainty)
     yield Measure(
         "data-robust",
         "robust LDP level for this table",
         level.level,
         "nats",
-        meaning,
-        of.epsilon,
+        f"what a design for the table of --data would have to limit: for {in_words(own.uncertainty)}",
         detail=witness_in_words(of, level),
     )
-    yield Measure(
-        "data-observed",
-        "level for this table's data",
-        of.channel(p)[0].epsilon(),
-        "nats",
-        "the level for the distribution of the table of --data alone",
-    )
+
+
+def homogeneity(first: Any, second: Any) -> float:
+    """The p-value of Pearson's test that two tables of counts are of one distribution.
+
+    >>> homogeneity([[3, 4]], [[3, 4]])
+    1.0
+    """
+    both = np.array([np.ravel(first), np.ravel(second)])
+    return float(chi2_contingency(both[:, both.any(axis=0)], correction=False).pvalue)
 
 
 def _leakages(of: Subject) -> Iterator[Measure]:
