@@ -349,7 +349,12 @@ def _caught(test: Empirical) -> Iterator[str]:
         )
 
 
-def _kept(claims: tuple[Claim, ...], found: tuple[Measure, ...], tests: tuple[Empirical, ...]) -> str:
+def _kept(
+    epsilon: float | None,
+    claims: tuple[Claim, ...],
+    found: tuple[Measure, ...],
+    tests: tuple[Empirical, ...],
+) -> str:
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
     promises = f"what was promised holds ({', '.join(kept)})" if kept else "nothing was promised"
     shown = ", ".join(
