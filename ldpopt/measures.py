@@ -135,15 +135,22 @@ def _designed(made: Design) -> Subject:
         raise UnreadableFileError(
             f"the file counts a table of shape {question.counts.shape} but describes {domain.shape}"
         )
-    promises = {"robust" if question.joint else "ldp": question.epsilon}
-    if made.method in ("staircase", "srr") and question.joint:
-        promises["robust-all"] = question.epsilon
-    if made.method in ("ldp", "grr"):
-        promises["ldp"] = question.epsilon
+    promises = dict.fromkeys(_promised(made), question.epsilon)
     public = () if domain.public is None else domain.public.labels
     return _grid(
         made.mechanism, domain.secret.labels, public, question.p_hat, question.uncertainty, promises
     )
+
+
+def _promised(made: Design) -> Iterator[str]:
+    """The measures that ε limits: what was asked for, and what the method guarantees beyond that."""
+    question, method = made.question, made.method
+    if question.joint and question.robust != "all":
+        yield "robust"
+    if question.joint and (question.robust == "all" or method in ("staircase", "srr")):
+        yield "robust-all"
+    if not question.joint or method in ("ldp", "grr"):
+        yield "ldp"
 
 
 def _solved(result: Result) -> Subject:
@@ -200,19 +207,21 @@ def measures(of: Subject) -> Iterator[Measure]:
 
 def _levels(of: Subject) -> Iterator[Measure]:
     if of.public_names and of.uncertainty is not None and of.level is not None:
-        whom = in_words(of.uncertainty)
-        meaning = f"no report changes the odds of two secrets by more than e^this, for {whom}"
-        yield _level(of, "robust", "robust LDP level", of.level, meaning)
-        everything = rldp_level(of.mechanism, AllDistributions(*of.uncertainty.shape))
-        meaning = "the same if secret and public data may depend on each other in any way"
-        yield _level(of, "robust-all", "robust LDP level, all distributions", everything, meaning)
+        meaning = "no report changes the odds of two secrets by more than e^this, for "
+        if not isinstance(of.uncertainty, AllDistributions):
+            whom = in_words(of.uncertainty)
+            yield _level(of, "robust", "robust LDP level", of.level, meaning + whom)
+        everything = AllDistributions(*of.uncertainty.shape)
+        level = rldp_level(of.mechanism, everything)
+        name = "robust LDP level, all distributions"
+        yield _level(of, "robust-all", name, level, meaning + in_words(everything))
     if of.p is not None and of.public_names:
         yield Measure(
             "observed",
             "level for the observed data",
             of.channel(of.p)[0].epsilon(),
             "nats",
-            "the same for the observed distribution alone, as if it were exactly right",
+            "the same for the observed distribution alone, as if it were known",
         )
     yield Measure(
         "ldp",
@@ -237,11 +246,11 @@ def _level(of: Subject, key: str, name: str, level: Level, meaning: str) -> Meas
 
 
 def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) -> Iterator[Measure]:
-    """The levels for another table than the designed for, and whether it is another by chance.
+    """The levels for a table, and whether it differs from the one of the design by chance.
 
-    The promise is about the distribution that the design's table was drawn from. So it concerns a table
-    whose rows may be of the same distribution only through that: the frequencies of few rows exceed
-    any level by chance.
+    The promise is about the distribution that the design's table is a sample of. The frequencies of
+    another sample of it can exceed the level by chance; so the promise is held against them only if
+    Pearson's test at the design's alpha says that the two tables differ by more than chance.
     """
     own = replace(question, counts=counts)
     alike = homogeneity(question.counts, counts)
@@ -389,7 +398,7 @@ def in_words(uncertainty: Uncertainty) -> str:
             f"every distribution that a χ² test at {uncertainty.alpha:g} does not reject after "
             f"{uncertainty.n:.12g} rows"
         )
-    return "every distribution"
+    return "every distribution, however secret and public data depend on each other"
 
 
 def witness_in_words(of: Subject, level: Level) -> str:
