@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
+
+from ldpopt.terminal import AsJson, err_console, print_table
 
 if TYPE_CHECKING:
     from ldpopt.auditing import Audit, Empirical
@@ -30,14 +30,12 @@ def audit(
     confidence: Annotated[
         float, typer.Option(help="The probability with which a correct sampler passes.")
     ] = 0.99,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print one JSON object instead of a table.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in every sense and attack its sampler (exit 0, 1 failed, 2)."""
     from ldpopt.auditing import audit as examine
 
-    with _working():
+    with err_console.status("auditing") if err_console.is_terminal else contextlib.nullcontext():
         found = examine(file, data, released, samples=samples, confidence=confidence)
     if as_json:
         print(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False))
@@ -47,32 +45,24 @@ def audit(
 
 
 def _print(found: Audit) -> None:
-    console = Console()
-    console = console if console.is_terminal else Console(width=200)
     if found.measures:
-        console.print(_measure_table(found.measures))
+        titles = ("measure", "value", "unit", "promised", "holds", "what it means")
+        print_table(
+            titles, map(_row, found.measures), left=("measure", "unit", "holds", "what it means")
+        )
+    for measure in found.measures:
+        if measure.detail:
+            print(f"{measure.name}: {measure.detail}.")
     for test in found.empirical:
         print(_in_words(test))
     for claim in found.claims:
         print(f"{'holds  ' if claim.holds else 'REFUTED'}  {claim.statement} [{claim.strength}]")
-    print(found.verdict)
+    print(f"\n{found.verdict}")
 
 
-def _measure_table(measures: tuple[Measure, ...]) -> Table:
-    table = Table(show_lines=True)
-    for title in ("measure", "value", "unit", "promised", "holds", "what it means"):
-        table.add_column(title, justify="right" if title in ("value", "promised") else "left")
-    words = {True: "yes", False: "NO", None: "–"}
-    for measure in measures:
-        table.add_row(
-            measure.name,
-            _value(measure),
-            measure.unit,
-            "–" if measure.promised is None else f"≤ {measure.promised:.4g}",
-            words[measure.holds],
-            measure.meaning + (f" ({measure.detail})" if measure.detail else ""),
-        )
-    return table
+def _row(measure: Measure) -> tuple[object, ...]:
+    promised = None if measure.promised is None else f"≤ {measure.promised:.4g}"
+    return measure.name, _value(measure), measure.unit, promised, measure.holds, measure.meaning
 
 
 def _value(measure: Measure) -> str:
@@ -89,9 +79,3 @@ def _in_words(test: Empirical) -> str:
         f"The reports {outcome} those of the mechanism (χ² test of {test.fit.rows} inputs, "
         f"p = {test.fit.p_value:.2g})."
     )
-
-
-def _working() -> contextlib.AbstractContextManager[object]:
-    """A spinner on a terminal, nothing in a pipe."""
-    console = Console(stderr=True)
-    return console.status("auditing") if console.is_terminal else contextlib.nullcontext()

@@ -16,17 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldpopt import blackbox, validate
+from ldpopt import blackbox
 from ldpopt.blackbox import Fit, Indices, LowerBound, Sample, Tally
 from ldpopt.checker import Claim
 from ldpopt.designing import Design, load_design
-from ldpopt.domain import Column, Domain, numbered
 from ldpopt.errors import InvalidInputError, LdpoptError
 from ldpopt.measures import Measure, Subject, data_measures, measures, plain_number, subject
-from ldpopt.mechanism import Mechanism
-from ldpopt.methods import METHODS
+from ldpopt.releasing import ExactSampler, released_reports
 from ldpopt.result import Result, load, read_document, verify
-from ldpopt.tablefiles import TableReader, open_table
+from ldpopt.tablefiles import open_table
 from ldpopt.validate import Array
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
@@ -138,7 +136,8 @@ def audit(
         released: what was released of that table, row by row: its pairs are tested.
         samples: how many reports of the sampler are drawn per secret.
         confidence: the probability with which a correct sampler passes.
-        sampler: the sampler to test, by default the one that ``ldpopt privatize`` uses.
+        sampler: the sampler to test; by default the exact one, which ``ldpopt privatize`` uses, for a
+            design, and :meth:`ldpopt.Mechanism.sample` for a plain result.
         seed: for the inputs that are drawn for the sampler.
     """
     if not 0 < confidence < 1:
@@ -153,13 +152,14 @@ def audit(
         if all(claim.holds for claim in claims):
             raise
         return _judged(None, claims, (), ())
-    claims += _agreement(made)
     rng = np.random.default_rng(seed)
-    found = tuple(measures(of))
-    tests = [_own_reports(of, sampler, samples, confidence, rng)]
+    levels, tests = _Examined((), [])
     if data is not None:
-        levels, pairs = _with_data(made, of, data, released, confidence, rng)
-        found, tests = (*levels, *found), tests + pairs
+        levels, tests = _with_data(made, of, data, released, confidence, rng)
+    box = _sampler(made, claims, sampler, rng)
+    if box is not None:
+        tests = [_attacked(*box, of, samples, confidence, rng), *tests]
+    found = (*levels, *measures(of))
     return _judged(of.epsilon, claims, found, tuple(tests))
 
 
@@ -176,36 +176,41 @@ def _loaded(design: AnyDesign) -> Design | Result:
     return load_design(design) if "design" in read_document(design) else load(design)
 
 
-def _agreement(made: Design | Result) -> tuple[Claim, ...]:
-    """The checker decides about the problem; the rest of a design's file must ask for that problem."""
-    if not isinstance(made, Design):
-        return ()
-    validate.choice("method", made.method, tuple(METHODS))
-    asked = METHODS[made.method].problem(made.question)
-    same = asked.kind == made.result.problem.kind
-    same = same and asked.to_params() == made.result.problem.to_params()
-    return (
-        Claim("its certificate is about the table and the level that the file states", "exact", same),
-    )
-
-
 # ------------------------------------------------------------ reports
 
 
-def _own_reports(
-    of: Subject, sampler: Sample | None, samples: int | None, confidence: float, rng: np.random.Generator
+class _Box(NamedTuple):
+    source: str
+    sample: Sample
+
+
+def _sampler(
+    made: Design | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
+) -> _Box | None:
+    """What draws the reports; nothing draws from a design whose certificate is refuted."""
+    if given is not None:
+        return _Box("the given sampler", given)
+    if isinstance(made, Design):
+        holds = all(claim.holds for claim in claims)
+        return _Box("the exact sampler", ExactSampler(made.mechanism).sample) if holds else None
+    mechanism = made.mechanism
+    assert mechanism is not None
+    return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
+
+
+def _attacked(
+    source: str,
+    sample: Sample,
+    of: Subject,
+    samples: int | None,
+    confidence: float,
+    rng: np.random.Generator,
 ) -> Empirical:
-    """The sampler on inputs from the worst distribution and from the observed one."""
+    """A sampler on inputs from the worst distribution and from the observed one."""
     count = samples or max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
-    box = sampler or exact_sampler(of.mechanism, rng)
     outputs = of.mechanism.shape[1]
-    drawn = [blackbox.draw(box, of.secrets, p, outputs, count, rng) for p in _distributions(of)]
-    return _tested("the sampler", of, drawn, confidence)
-
-
-def exact_sampler(mechanism: Mechanism, rng: np.random.Generator) -> Sample:
-    """The sampler of the mechanism."""
-    return lambda x: mechanism.sample(x, rng)
+    drawn = [blackbox.draw(sample, of.secrets, p, outputs, count, rng) for p in _distributions(of)]
+    return _tested(source, of, drawn, confidence)
 
 
 def _distributions(of: Subject) -> list[Array]:
@@ -248,12 +253,11 @@ def _with_data(
 ) -> _Examined:
     if not isinstance(made, Design):
         raise InvalidInputError("only a file of ldpopt design knows the columns of a table")
-    table, tests = open_table(data), []
+    tests = []
     if released is None:
-        counts = made.domain.count(table)
+        counts = made.domain.count(open_table(data))
     else:
-        pairs = paired(made, table, open_table(released))
-        counted = blackbox.tally(pairs, made.mechanism.shape, rng)
+        counted = blackbox.tally(paired(made, data, released), made.mechanism.shape, rng)
         counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
         tests = [_tested("the released table", of, [counted], confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
@@ -271,14 +275,9 @@ def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measure]:
     return data_measures(of, made.question, counts)
 
 
-def paired(made: Design, table: TableReader, released: TableReader) -> Iterator[tuple[Indices, Indices]]:
+def paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
     """The inputs and reports of a table and of what was released of it, a batch at a time."""
-    column = _report_column(made, released)
-    inputs = _inputs(made.domain, table)
-    reports = (
-        column.codes(batch.column(0), first)
-        for first, batch in numbered(released.batches([column.name]))
-    )
+    inputs, reports = made.domain.rows(open_table(table)), released_reports(released, made)
     rows, x, y = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
     while True:
         x = x if len(x) else next(inputs, x)
@@ -289,23 +288,10 @@ def paired(made: Design, table: TableReader, released: TableReader) -> Iterator[
         yield x[:n], y[:n]
         rows, x, y = rows + n, x[n:], y[n:]
     if len(x) or len(y):
-        longer, shorter = (table, released) if len(x) else (released, table)
+        shorter = "released table" if len(x) else "table"
         raise InvalidInputError(
-            f"{shorter.name} ends after row {rows} but {longer.name} goes on: they are not the same rows"
+            f"the {shorter} ends after row {rows} but the other goes on: they are not the same rows"
         )
-
-
-def _inputs(domain: Domain, table: TableReader) -> Iterator[Indices]:
-    return (domain.codes(batch, first) for first, batch in numbered(table.batches(domain.columns)))
-
-
-def _report_column(made: Design, released: TableReader) -> Column:
-    name = f"ldpopt-{made.fingerprint}"
-    if name not in released.columns:
-        others = [column for column in released.columns if column.startswith("ldpopt-")]
-        reason = f"is of another mechanism ({others[0]})" if others else "was not released by ldpopt"
-        raise InvalidInputError(f"{released.name} {reason}: it has no column {name}")
-    return Column(name, tuple(map(str, range(made.mechanism.shape[1]))))
 
 
 # ------------------------------------------------------------ the verdict

@@ -131,10 +131,6 @@ def subject(made: Design | Result) -> Subject:
 
 def _designed(made: Design) -> Subject:
     question, domain = made.question, made.domain
-    if question.counts.shape != domain.shape:
-        raise UnreadableFileError(
-            f"the file counts a table of shape {question.counts.shape} but describes {domain.shape}"
-        )
     promises = dict.fromkeys(_promised(made), question.epsilon)
     public = () if domain.public is None else domain.public.labels
     return _grid(
