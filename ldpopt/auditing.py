@@ -126,7 +126,7 @@ def audit(
     samples: int | None = None,
     confidence: float = 0.99,
     sampler: Sample | None = None,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> Audit:
     """Audit a mechanism with all that the framework knows.
 
@@ -138,7 +138,8 @@ def audit(
         confidence: the probability with which a correct sampler passes.
         sampler: the sampler to test; by default the exact one, which ``ldpopt privatize`` uses, for a
             design, and :meth:`ldpopt.Mechanism.sample` for a plain result.
-        seed: for the inputs that are drawn for the sampler.
+        seed: repeats the inputs that are drawn for the sampler. It must not be the sampler's own: the
+            reports would depend on the draws of the inputs.
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")

@@ -44,15 +44,22 @@ LEAST_EXPECTED = 25.0
 
 @dataclass(frozen=True, eq=False)
 class Tally:
-    """Reports counted as matrices [x][y]: those that attacks are chosen on, and those that test them."""
+    """Reports counted as matrices [x][y], in three parts.
 
-    train: Indices
+    Attributes:
+        order: a quarter, which says by their likelihood ratios which outputs an attack takes first.
+        cut: a quarter, which says how many it takes, and which attacks are worth a test.
+        test: a half, which tests them.
+    """
+
+    order: Indices
+    cut: Indices
     test: Indices
 
     @property
     def counts(self) -> Indices:
         """All of them."""
-        return self.train + self.test
+        return self.order + self.cut + self.test
 
 
 @dataclass(frozen=True)
@@ -163,14 +170,14 @@ def _pairs(
 def tally(
     pairs: Iterable[tuple[Indices, Indices]], shape: tuple[int, int], rng: np.random.Generator
 ) -> Tally:
-    """Count pairs (x, y), each in one of the halves at random."""
-    halves = np.zeros((2, shape[0] * shape[1]), dtype=np.int64)
+    """Count pairs (x, y), each in one of the parts at random."""
+    parts = np.zeros((3, shape[0] * shape[1]), dtype=np.int64)
     for x, y in pairs:
         cell = x * shape[1] + y
-        first = rng.random(len(cell)) < 0.5
-        halves[0] += np.bincount(cell[first], minlength=halves.shape[1])
-        halves[1] += np.bincount(cell[~first], minlength=halves.shape[1])
-    return Tally(halves[0].reshape(shape), halves[1].reshape(shape))
+        part = np.searchsorted([0.25, 0.5], rng.random(len(cell)))
+        for i in range(3):
+            parts[i] += np.bincount(cell[part == i], minlength=parts.shape[1])
+    return Tally(*parts.reshape(3, *shape))
 
 
 # ------------------------------------------------------------ the attack
@@ -189,7 +196,7 @@ def strongest_attack(
     plans = [
         plan
         for which, counted in enumerate(tallies)
-        for plan in _attacks(_by_secret(counted.train, secrets), which, margin)
+        for plan in _attacks(counted, secrets, which, margin)
     ]
     if not plans:
         raise InvalidInputError("the reports are about one secret: there is nothing to tell apart")
@@ -207,10 +214,18 @@ def _by_secret(counts: Indices, secrets: Sequence[int] | Indices) -> Indices:
     return result
 
 
-def _attacks(counts: Indices, distribution: int, margin: float) -> Iterator[Attack]:
-    """For each pair of secrets the best set of the outputs with the largest likelihood ratios."""
-    frequencies = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
-    for s, other in _worthwhile(counts, frequencies):
+def _attacks(
+    counted: Tally, secrets: Sequence[int] | Indices, distribution: int, margin: float
+) -> Iterator[Attack]:
+    """For each pair of secrets the best set of the outputs with the largest likelihood ratios.
+
+    Their order comes from other reports than their number: of many outputs the first seem better than
+    they are on those that put them first.
+    """
+    first, counts = _by_secret(counted.order, secrets), _by_secret(counted.cut, secrets)
+    seen = np.flatnonzero(_by_secret(counted.counts, secrets).any(axis=1))
+    frequencies = (first + 0.5) / (first.sum(axis=1, keepdims=True) + 1)
+    for s, other in _worthwhile(seen, frequencies):
         order = np.argsort(frequencies[other] / frequencies[s], kind="stable")
         mine, theirs = np.cumsum(counts[s][order]) + 0.5, np.cumsum(counts[other][order]) + 0.5
         ratio = np.log(mine / (counts[s].sum() + 1)) - np.log(theirs / (counts[other].sum() + 1))
@@ -219,9 +234,8 @@ def _attacks(counts: Indices, distribution: int, margin: float) -> Iterator[Atta
         yield Attack(float(scores[best]), distribution, s, other, order[: best + 1])
 
 
-def _worthwhile(counts: Indices, frequencies: Array) -> Iterable[tuple[int, int]]:
+def _worthwhile(seen: Indices, frequencies: Array) -> Iterable[tuple[int, int]]:
     """All pairs of secrets with reports; of too many, those farthest apart on some output."""
-    seen = np.flatnonzero(counts.sum(axis=1))
     if len(seen) * (len(seen) - 1) <= MOST_PAIRS:
         return permutations(seen.tolist(), 2)
     top, low = seen[frequencies[seen].argmax(axis=0)], seen[frequencies[seen].argmin(axis=0)]
