@@ -66,16 +66,20 @@ def _row(measure: Measure) -> tuple[object, ...]:
 
 
 def _value(measure: Measure) -> str:
-    value, upper = f"{measure.value:.4g}", f"{measure.upper or measure.value:.4g}"
+    value = f"{measure.value:.4g}"
+    upper = value if measure.upper is None else f"{measure.upper:.4g}"
     return value if value == upper else f"{value} to {upper}"
 
 
 def _in_words(test: Empirical) -> str:
     bound, outcome = test.bound, "could not be told from" if test.fits else "do NOT fit"
+    secret, other = test.told_apart
+    chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
     return (
-        f"Attack on {test.reports} reports of {test.source}: ε ≥ {bound.epsilon:.4g} "
-        f"(allowed {test.allowed:.4g}; {bound.hits}/{bound.trials} against "
-        f"{bound.other_hits}/{bound.other_trials} reports in a set of {len(bound.outputs)}).\n"
+        f"Attack on {test.reports:,} reports of {test.source}: ε ≥ {bound.epsilon:.4g}, allowed "
+        f"{test.allowed:.4g}; {chosen} chosen from inputs of {test.inputs} made up "
+        f"{bound.hits / max(bound.trials, 1):.4g} of those on {secret} and "
+        f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.\n"
         f"The reports {outcome} those of the mechanism (χ² test of {test.fit.rows} inputs, "
         f"p = {test.fit.p_value:.2g})."
     )

@@ -41,6 +41,8 @@ class Empirical:
         source: whose reports they are.
         reports: how many.
         bound: with what confidence ε is at least what.
+        told_apart: the two secrets of the attack, in words.
+        inputs: where the inputs of the attack come from, in words.
         allowed: what ε may be at most.
         fit: the test that they come from the mechanism; ``fit_x`` names the worst input.
         confidence: the probability with which a correct sampler passes both.
@@ -49,6 +51,8 @@ class Empirical:
     source: str
     reports: int
     bound: LowerBound
+    told_apart: tuple[str, str]
+    inputs: str
     allowed: float
     fit: Fit
     fit_x: str
@@ -76,6 +80,8 @@ class Empirical:
             "reports": self.reports,
             "confidence": self.confidence,
             "bound": {**vars(self.bound), "outputs": list(self.bound.outputs)},
+            "told_apart": list(self.told_apart),
+            "inputs": self.inputs,
             "allowed": plain_number(self.allowed),
             "private": self.private,
             "fit": {**self.fit._asdict(), "input": self.fit_x},
@@ -208,24 +214,29 @@ def _attacked(
     rng: np.random.Generator,
 ) -> Empirical:
     """A sampler on inputs from the worst distribution and from the observed one."""
-    count = samples or max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
+    if samples is None:
+        samples = max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
     outputs = of.mechanism.shape[1]
-    drawn = [blackbox.draw(sample, of.secrets, p, outputs, count, rng) for p in _distributions(of)]
+    drawn = {
+        name: blackbox.draw(sample, of.secrets, p, outputs, samples, rng)
+        for name, p in _distributions(of).items()
+    }
     return _tested(source, of, drawn, confidence)
 
 
-def _distributions(of: Subject) -> list[Array]:
+def _distributions(of: Subject) -> dict[str, Array]:
     """Where the sampler is attacked; if an input is its own secret, any full distribution will do."""
     inputs = of.mechanism.shape[0]
     if of.level is None or not of.public_names:
-        return [np.full(inputs, 1 / inputs)]
-    witness = of.level.witness.ravel()
-    return [witness] if of.p is None else [witness, of.p]
+        return {"inputs that are equally likely": np.full(inputs, 1 / inputs)}
+    found = {"the worst distribution": of.level.witness.ravel()}
+    return found if of.p is None else {**found, "the observed distribution": of.p}
 
 
-def _tested(source: str, of: Subject, drawn: list[Tally], confidence: float) -> Empirical:
-    bound = blackbox.strongest_attack(drawn, of.secrets, (1 + confidence) / 2)
-    counts = np.sum([part.counts for part in drawn], axis=0)
+def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float) -> Empirical:
+    tallies = list(drawn.values())
+    bound = blackbox.strongest_attack(tallies, of.secrets, (1 + confidence) / 2)
+    counts = np.sum([part.counts for part in tallies], axis=0)
     fit = blackbox.goodness_of_fit(counts, of.mechanism.matrix)
     allowed = of.epsilon
     if allowed is None:
@@ -233,7 +244,17 @@ def _tested(source: str, of: Subject, drawn: list[Tally], confidence: float) -> 
     name = of.secret_names[of.secrets[fit.x]]
     if of.public_names:
         name = f"{name}, {of.public_names[fit.x % len(of.public_names)]}"
-    return Empirical(source, int(counts.sum()), bound, allowed, fit, name, confidence)
+    return Empirical(
+        source=source,
+        reports=int(counts.sum()),
+        bound=bound,
+        told_apart=(of.secret_names[bound.secret], of.secret_names[bound.other]),
+        inputs=list(drawn)[bound.distribution],
+        allowed=allowed,
+        fit=fit,
+        fit_x=name,
+        confidence=confidence,
+    )
 
 
 # ------------------------------------------------------------ another table, and what was released of it
@@ -260,7 +281,7 @@ def _with_data(
     else:
         counted = blackbox.tally(paired(made, data, released), made.mechanism.shape, rng)
         counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
-        tests = [_tested("the released table", of, [counted], confidence)]
+        tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
 
 

@@ -65,7 +65,7 @@ class Measure:
         allowed = self.promised * (1 + ROUNDING)
         if self.value > allowed:
             return False
-        return True if (self.upper or self.value) <= allowed else None
+        return True if self.upper is None or self.upper <= allowed else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinity is the word "inf"."""
