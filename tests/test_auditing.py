@@ -225,6 +225,33 @@ def test_another_promise_than_the_certificate(file):
         audit(file)
 
 
+@pytest.mark.parametrize(
+    ("place", "junk"),
+    [
+        (("counts",), [[1], [1, 2]]),
+        (("counts", 0, 0), -1),
+        (("counts", 0, 0), 1e30),
+        (("method",), []),
+        (("domain", "secret", "members", 0), []),
+        (("domain", "secret", "members", 0, 0), 7),
+        (("domain", "secret", "columns", 0, "values", 0), None),
+        (("domain", "public", "columns", 0, "edges"), ["x"]),
+        (("domain", "public", "columns"), []),
+    ],
+)
+def test_garbage_is_unreadable(file, place, junk):
+    def spoil(document):
+        *way, last = place
+        section = document["design"]
+        for key in way:
+            section = section[key]
+        section[last] = junk
+
+    tampered(file, spoil)
+    with pytest.raises((UnreadableFileError, InvalidInputError)):
+        audit(file)
+
+
 # ------------------------------------------------------------ other tables
 
 
