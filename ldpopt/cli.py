@@ -30,6 +30,7 @@ from rich.progress import (
 from rich.table import Table
 
 from ldpopt import datacommands
+from ldpopt.auditcommand import audit
 from ldpopt.errors import InvalidInputError, LdpoptError, SolverError, UnreadableFileError
 from ldpopt.result import Result
 from ldpopt.result import verify as verify_result
@@ -235,6 +236,7 @@ def demo(
 app.command()(datacommands.design)
 app.command()(datacommands.privatize)
 app.command()(datacommands.estimate)
+app.command()(audit)
 
 
 # ------------------------------------------------------------ reading and printing

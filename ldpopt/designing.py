@@ -126,7 +126,11 @@ def _agrees(made: Design) -> bool:
     question, proven = made.question, made.result.problem
     if made.result.mechanism is None or made.domain.shape != question.counts.shape:
         return False
-    if made.method not in METHODS or METHODS[made.method].refusal(question) is not None:
+    if (
+        not isinstance(made.method, str)
+        or made.method not in METHODS
+        or METHODS[made.method].refusal(question) is not None
+    ):
         return False
     asked = METHODS[made.method].problem(question)
     return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())

@@ -175,7 +175,19 @@ def _attribute(data: Any) -> Attribute:
     columns = tuple(
         Column(c["name"], tuple(c["values"]), tuple(c["edges"]), c["text"]) for c in data["columns"]
     )
-    return Attribute(columns, tuple(tuple(member) for member in data["members"]))
+    members = tuple(tuple(member) for member in data["members"])
+    for column in columns:
+        if not all(isinstance(word, str) for word in (column.name, *column.values)):
+            raise TypeError(f"a name that is no text in column {column.name!r}")
+        if not all(isinstance(edge, int | float) for edge in column.edges):
+            raise TypeError(f"an edge that is no number in column {column.name!r}")
+    for member in members:
+        known = len(member) == len(columns) and all(
+            isinstance(i, int) and 0 <= i < len(c.values) for i, c in zip(member, columns, strict=True)
+        )
+        if not known:
+            raise TypeError(f"{member} is no combination of values")
+    return Attribute(columns, members)
 
 
 # ------------------------------------------------------------ cells

@@ -10,6 +10,8 @@ small and medium sizes. For a value with a proven bound at any size and a certif
 from __future__ import annotations
 
 import math
+import sys
+import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,6 +27,8 @@ from ldpopt.validate import Array
 
 EFFORT = 1_000_000
 """Nodes of the branching times entries of the matrix: a minute, roughly."""
+PROVEN = 1e-12
+"""A selection within this share of what is proven is the largest, up to rounding."""
 
 
 def statistic_maximal_leakage(matrix: Any, secrets: Any) -> float:
@@ -70,12 +74,16 @@ def infimum_leakage(matrix: Any, secrets: Any) -> float:
     papers/003, Appendix K, in the closed form of the errata. With the column maxima t, min_g W is
     t − max_g (t − W): again a largest selection.
     """
+    dense = _form(matrix, secrets).matrix.toarray()
+    chosen = largest_selection(_lacking(matrix, secrets))
+    return _minus_log(math.fsum(dense[chosen].min(axis=0)))
+
+
+def _lacking(matrix: Any, secrets: Any) -> SelectionProgram:
+    """The program of t − W for the column maxima t."""
     form = _form(matrix, secrets)
     dense = form.matrix.toarray()
-    lack = csr_array(dense.max(axis=0) - dense)
-    chosen = largest_selection(SelectionProgram(lack, form.groups))
-    left = math.fsum(dense[chosen].min(axis=0))
-    return -math.log(left) if left > 0 else math.inf
+    return SelectionProgram(csr_array(dense.max(axis=0) - dense), form.groups)
 
 
 def pointwise_leakage(matrix: Any, secrets: Any) -> float:
@@ -134,6 +142,41 @@ class LeakageBounds(NamedTuple):
     high: float
 
 
+def statistic_leakage_bounds(matrix: Any, secrets: Any, seconds: float) -> LeakageBounds:
+    """SML between what a selection attains and what prices prove: equal if the time suffices.
+
+    >>> low, high = statistic_leakage_bounds([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1], 1.0)
+    >>> round(math.exp(low), 9), round(math.exp(high), 9)
+    (1.4, 1.4)
+    """
+    form = _form(matrix, secrets)
+    chosen, excess = _nearly_largest(form, seconds)
+    cover = float(selection.covered(form.matrix, chosen).sum())
+    return LeakageBounds(math.log(cover), math.log(cover + excess))
+
+
+def infimum_leakage_bounds(matrix: Any, secrets: Any, seconds: float) -> LeakageBounds:
+    """Π^inf between what a selection attains and what prices prove: equal if the time suffices."""
+    dense = _form(matrix, secrets).matrix.toarray()
+    chosen, excess = _nearly_largest(_lacking(matrix, secrets), seconds)
+    left = math.fsum(dense[chosen].min(axis=0))
+    return LeakageBounds(_minus_log(left), _minus_log(left - excess))
+
+
+def _nearly_largest(form: SelectionProgram, seconds: float) -> tuple[selection.Selection, float]:
+    """A selection, and by how much at most another covers more (0 if proven up to rounding)."""
+    if selection.is_deterministic(form.matrix):
+        return largest_selection(form), 0.0
+    branching = Branching(PROVEN, time.monotonic() + seconds, sys.maxsize)
+    best, _ = branching.run(form, selection.improve(form, selection.greedily(form)))
+    excess = branching.bound - branching.most
+    return best, excess if excess > PROVEN * branching.most else 0.0
+
+
+def _minus_log(left: float) -> float:
+    return -math.log(left) if left > 0 else math.inf
+
+
 def additive_noise_leakage(
     noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike
 ) -> LeakageBounds:
@@ -179,7 +222,7 @@ def largest_selection(form: SelectionProgram) -> selection.Selection:
         return matched_selection(form, matching.astype(np.int64))
     start = selection.improve(form, selection.greedily(form))
     nodes = max(1, EFFORT // max(form.matrix.nnz, 1000))
-    return Branching(1e-12, math.inf, nodes).run(form, start)[0]
+    return Branching(PROVEN, math.inf, nodes).run(form, start)[0]
 
 
 def _proven(form: SelectionProgram) -> float:

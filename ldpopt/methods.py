@@ -53,7 +53,11 @@ class Question:
     def __post_init__(self) -> None:
         validate.choice("robust", self.robust, ROBUSTNESS)
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
-        object.__setattr__(self, "counts", np.asarray(self.counts))
+        counts = validate.array("counts", self.counts, 2)
+        whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
+        if not (whole.all() and counts.any()):
+            raise InvalidInputError("counts must be whole numbers up to 2^53, and not all of them 0")
+        object.__setattr__(self, "counts", counts.astype(np.int64))
 
     @cached_property
     def p_hat(self) -> Array:

@@ -207,10 +207,15 @@ class Branching:
         self._gap, self._deadline, self._nodes = gap, deadline, most_nodes
 
     def run(self, form: SelectionProgram, incumbent: Selection) -> tuple[Selection, dict[str, Any]]:
-        """The best selection and the tree; where the nodes run out, leaves stay as they are."""
+        """The best selection and the tree; where the nodes run out, leaves stay as they are.
+
+        Afterwards ``most`` is what the best selection covers, and none covers more than ``bound``.
+        """
         self.best = incumbent
         self.most = float(selection.covered(form.matrix, incumbent).sum())
+        self.bound = 0.0
         tree = self._node(form, np.arange(len(form.groups)))
+        self.bound = max(self.bound, self.most)
         return self.best, tree
 
     @property
@@ -223,9 +228,11 @@ class Branching:
             return self._last(form, rows, sizes)
         self._nodes -= 1
         relaxed = PriceLP(form).solve(self._enough, self._deadline)
-        self._offer(form, rows, rounded(form, relaxed.weights, 2, np.random.default_rng(0)))
+        rng = np.random.default_rng(0)
+        self._offer(form, rows, rounded(form, relaxed.weights, 2, rng, self._deadline))
         out_of_patience = self._nodes <= 0 or time.monotonic() > self._deadline
         if relaxed.bound <= self._enough or out_of_patience:
+            self.bound = max(self.bound, relaxed.bound)
             return selection.leaf(relaxed.prices)
         group = _most_divided(form, relaxed.weights)
         branches = []

@@ -54,6 +54,28 @@ def test_selections_by_brute_force(seed: int) -> None:
 
 @given(seeds)
 @few
+def test_bounds_enclose_brute_force(seed: int) -> None:
+    """Equal with time to branch; without any, still on both sides of the truth."""
+    matrix, secrets, _ = draw(seed, rows=6)
+    sml = math.log(max(matrix[c].max(axis=0).sum() for c in selections(secrets)))
+    infimum = -math.log(min(matrix[c].min(axis=0).sum() for c in selections(secrets)))
+    for truth, bounds in (
+        (sml, leakage.statistic_leakage_bounds),
+        (infimum, leakage.infimum_leakage_bounds),
+    ):
+        assert bounds(matrix, secrets, 60.0) == pytest.approx((truth, truth), abs=1e-9)
+        low, high = bounds(matrix, secrets, 0.0)
+        assert low <= truth + 1e-9
+        assert high >= truth - 1e-9
+
+
+def test_bounds_of_the_identity() -> None:
+    assert leakage.statistic_leakage_bounds(np.eye(3), [0, 1, 2], 1.0) == (math.log(3), math.log(3))
+    assert leakage.infimum_leakage_bounds(np.eye(3), [0, 1, 2], 1.0) == (math.inf, math.inf)
+
+
+@given(seeds)
+@few
 def test_no_prior_beats_the_closed_forms(seed: int) -> None:
     """The definitions (2) and of Appendix K, at random priors: never above."""
     matrix, secrets, rng = draw(seed)
