@@ -29,7 +29,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ldpopt import datacommands
+from ldpopt import datacommands, reportcommand
 from ldpopt.errors import InvalidInputError, LdpoptError, SolverError, UnreadableFileError
 from ldpopt.result import Result
 from ldpopt.result import verify as verify_result
@@ -234,6 +234,7 @@ def demo(
 
 app.command()(datacommands.design)
 app.command()(datacommands.privatize)
+app.command()(reportcommand.report)
 
 
 # ------------------------------------------------------------ reading and printing
