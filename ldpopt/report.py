@@ -354,13 +354,15 @@ def _documented(cls: type[Problem]) -> tuple[list[str], dict[str, str]]:
         for name, text in re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", arguments, re.MULTILINE):
             meanings[name] = " ".join(text.split())
     told = _plain_words(cls.__doc__ or "").partition("Args:\n")[0].partition(">>>")[0]
-    return [" ".join(text.split()) for text in told.split("\n\n") if text.strip()], meanings
+    paragraphs = re.split(r"\n\n|\n(?=– )", told)
+    return [" ".join(text.split()) for text in paragraphs if text.strip()], meanings
 
 
 def _plain_words(docstring: str) -> str:
     """A docstring without the marks of reStructuredText."""
     text = inspect.cleandoc(docstring)
-    return re.sub(r":\w+:`([^`]*)`", r"\1", text).replace("``", "")
+    text = re.sub(r":\w+:`([^`]*)`", r"\1", text).replace("``", "")
+    return re.sub(r"^\* ", "– ", text, flags=re.MULTILINE)
 
 
 # ------------------------------------------------------------ the answer

@@ -7,11 +7,13 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.markers import CARETDOWN
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 
 from ldpopt.mechanism import Mechanism
@@ -100,14 +102,15 @@ def _draw_methods(axes: Axes, curve: TradeOff) -> None:
 
 
 def _draw_own(axes: Axes, curve: TradeOff, bounds: Mapping[str, float | None]) -> None:
-    own, ink = curve.own, {"color": INK, "linestyle": "none", "fillstyle": "none"}
+    own = curve.own
+    ink: dict[str, Any] = {"color": INK, "linestyle": "none", "fillstyle": "none"}
     at = ([own.epsilon], [own.value])
     axes.plot(*at, "o", markersize=14, markeredgewidth=1.5, label="this result", gid="own", **ink)
-    for (name, bound), marker in zip(bounds.items(), "_1", strict=True):
+    marks: tuple[Any, ...] = ("_", CARETDOWN)
+    for (name, bound), mark in zip(bounds.items(), marks, strict=True):
         if bound is not None:
-            axes.plot(
-                [own.epsilon], [bound], marker, markersize=13, markeredgewidth=2, label=name, **ink
-            )
+            heavy = {"marker": mark, "markersize": 13, "markeredgewidth": 2}
+            axes.plot([own.epsilon], [bound], label=name, **heavy, **ink)
 
 
 def _set_axes(axes: Axes, curve: TradeOff, measure: str) -> None:

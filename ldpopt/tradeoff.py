@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from statistics import fmean
 from typing import NamedTuple
 
 from ldpopt.designing import Design
@@ -130,7 +131,7 @@ class _Work:
         self.levels = [level for level in levels if EPSILON_RANGE[0] <= level <= EPSILON_RANGE[1]]
         self.start = time.perf_counter()
         own_seconds = result.seconds if own_name == "calibrated" else min(result.seconds, SECONDS)
-        self.slowest: dict[str, float] = {own_name: own_seconds}
+        self.took = {name: [own_seconds] if name == own_name else [] for name in tasks}
         self.points: dict[str, list[Point]] = {name: [] for name in tasks}
         self.omitted: list[str] = []
 
@@ -179,8 +180,7 @@ class _Work:
         try:
             found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=SECONDS)
         finally:
-            spent = time.perf_counter() - start
-            self.slowest[name] = max(spent, self.slowest.get(name, 0.0))
+            self.took[name].append(time.perf_counter() - start)
         if found.value is None:
             self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {SECONDS:g} s.")
         else:
@@ -188,9 +188,9 @@ class _Work:
 
     def _expected(self, name: str) -> float:
         """The seconds of the next solve; calibration solves polyopt once a step and twice more."""
-        if name == "calibrated" and name not in self.slowest:
-            return (CALIBRATION_STEPS + 2) * self.slowest.get("polyopt", SECONDS)
-        return self.slowest.get(name, 0.0)
+        if name == "calibrated" and not self.took[name]:
+            return (CALIBRATION_STEPS + 2) * (self._expected("polyopt") or SECONDS)
+        return fmean(self.took[name]) if self.took[name] else 0.0
 
     def _reason(self, name: str) -> str:
         expected, allowed = self._expected(name), f"the {self.seconds:.3g} s that this curve may take"
