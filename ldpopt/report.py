@@ -56,12 +56,13 @@ Progress = Callable[[int, int], None]
 
 
 class Loaded(NamedTuple):
-    """A result file that was read and checked."""
+    """A result file that was read and checked; ``complaint`` says why its answer cannot be shown."""
 
     path: str
     digest: str
     content: Design | Result
     verification: Verification
+    complaint: str = ""
 
     @property
     def result(self) -> Result:
@@ -79,17 +80,34 @@ def read(path: str | os.PathLike[str]) -> Loaded:
     name = os.fspath(path)
     document = read_document(name)
     try:
-        verification = verify(name)
-        content = load_design(name) if "design" in document else load(name)
+        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        loaded = _read(name, document, digest)
+        _check_numbers(loaded.result)
     except (LdpoptError, ValueError) as error:
         said = str(error)
         raise UnreadableFileError(said if name in said else f"{name}: {said}") from None
+    return loaded
+
+
+def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
+    try:
+        content = load_design(name) if "design" in document else load(name)
+    except LdpoptError as error:
+        verification = verify(name)
+        if verification:
+            raise
+        rest = Result.from_json({**document, "mechanism": None, "answer": None})
+        return Loaded(name, digest, rest, verification, str(error))
     result = content.result if isinstance(content, Design) else content
+    silent = result.answer is None or result.problem.statement() is None
+    return Loaded(name, digest, content, Verification(()) if silent else verify(name))
+
+
+def _check_numbers(result: Result) -> None:
     for field in ("seconds", "value", "bound", "gap"):
-        number = getattr(result, field)
-        if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float))):
-            raise UnreadableFileError(f"{name}: {field} is {number!r:.40}, which is no number")
-    return Loaded(name, hashlib.sha256(Path(name).read_bytes()).hexdigest(), content, verification)
+        value = getattr(result, field)
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise UnreadableFileError(f"{field} is {value!r:.40}, which is no number")
 
 
 # ------------------------------------------------------------ what the page shows
@@ -187,7 +205,7 @@ class Summary(NamedTuple):
     bound: str
     gap: str
     status: str
-    verified: bool
+    verified: bool | None
 
 
 @dataclass(frozen=True)
@@ -197,6 +215,7 @@ class Part:
     id: str
     title: str
     path: str
+    complaint: str
     explanation: list[str]
     question: list[Fact]
     answer: list[Fact]
@@ -235,6 +254,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
         id=name,
         title=_title(loaded),
         path=loaded.path,
+        complaint=loaded.complaint,
         explanation=_explanation(loaded),
         question=_design_question(made) if made else _problem_question(result.problem),
         answer=_answer(loaded),
@@ -442,7 +462,7 @@ def _summary(loaded: Loaded, name: str) -> Summary:
         number(result.bound),
         number(result.gap, 2),
         result.status.value,
-        bool(loaded.verification),
+        bool(loaded.verification) if loaded.verification.claims else None,
     )
 
 
@@ -582,6 +602,8 @@ def _curve(
     if not tradeoff.has_level(result):
         what = "has no level ε to vary" if loaded.epsilon is None else "has no value to compare"
         return None, f"There is no curve over ε: the problem {result.problem.kind} {what}."
+    if not loaded.verification:
+        return None, "No curve was computed: the result is refuted."
     if seconds <= 0:
         return None, "No curve was computed, as asked (--curve-seconds 0)."
     if isinstance(content, Design):
