@@ -82,10 +82,12 @@ def read(path: str | os.PathLike[str]) -> Loaded:
     try:
         digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
         loaded = _read(name, document, digest)
-        _check_numbers(loaded.result)
+        _check_types(loaded)
     except (LdpoptError, ValueError) as error:
         said = str(error)
         raise UnreadableFileError(said if name in said else f"{name}: {said}") from None
+    except (TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise UnreadableFileError(f"{name} is malformed: {error!r}") from None
     return loaded
 
 
@@ -103,11 +105,25 @@ def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
     return Loaded(name, digest, content, Verification(()) if silent else verify(name))
 
 
-def _check_numbers(result: Result) -> None:
-    for field in ("seconds", "value", "bound", "gap"):
-        value = getattr(result, field)
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
-            raise UnreadableFileError(f"{field} is {value!r:.40}, which is no number")
+def _check_types(loaded: Loaded) -> None:
+    """Refuse a file whose descriptive fields, which no checker reads, are not what they should be."""
+    result = loaded.result
+    numbers = {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+            raise UnreadableFileError(f"{name} is {value!r:.40}, which is no number")
+    if result.seconds is None or not isinstance(result.solver, str):
+        raise UnreadableFileError("the solver or its time is missing")
+    for name, section in (("environment", result.environment), ("audit", result.certificate.audit)):
+        if not isinstance(section, dict):
+            raise UnreadableFileError(f"{name} is {section!r:.40}, which is no JSON object")
+    if isinstance(loaded.content, Design):
+        domain = loaded.content.domain
+        attributes = [domain.secret, *([domain.public] if domain.public else [])]
+        words = [word for part in attributes for word in (part.name, *part.labels)]
+        edges = [edge for part in attributes for column in part.columns for edge in column.edges]
+        if not all(isinstance(word, str) for word in words) or not all(map(math.isfinite, edges)):
+            raise UnreadableFileError("the names or bins of its table are malformed")
 
 
 # ------------------------------------------------------------ what the page shows
@@ -477,19 +493,20 @@ def _answer(loaded: Loaded) -> list[Fact]:
         note = f"of H(X) = {number(entropy)} nats, what the data as they are would tell"
         facts.append(Fact("Share", share, note))
     side = "below" if result.problem.sense == "minimise" else "above"
-    limit = f"no answer of its kind (see the certificate) is {side}"
-    facts += [
-        Fact(
-            "Bound", f"{number(result.bound)} {unit}".strip(), limit if result.bound is not None else ""
-        ),
-        Fact("Gap", number(result.gap, 2), "distance of value and bound, relative to the larger"),
-        Fact("Status", result.status.value, STATUS_WORDS[result.status]),
-        Fact("Solver", result.solver, f"{result.seconds:.3g} s"),
-    ]
+    if result.bound is None:
+        facts.append(Fact("Bound", "none", "nothing is proven about better answers"))
+    else:
+        note = f"no answer of its kind (see the certificate) is {side}"
+        facts.append(Fact("Bound", f"{number(result.bound)} {unit}".strip(), note))
+    if result.gap is not None:
+        note = "distance of value and bound, relative to the larger"
+        facts.append(Fact("Gap", number(result.gap, 2), note))
+    facts.append(Fact("Status", result.status.value, STATUS_WORDS[result.status]))
+    facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
     if (ceiling := _ceiling(result)) is not None:
         note = "nothing that is private in this way is above, by whatever method"
         facts.insert(-3, Fact("Ceiling", f"{number(ceiling)} {unit}".strip(), note))
-    return [fact for fact in facts if fact.text != "–" or fact.name in ("Value", "Bound")]
+    return facts
 
 
 def _ceiling(result: Result) -> float | None:

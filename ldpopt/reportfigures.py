@@ -74,11 +74,7 @@ def curve_svg(
         _draw_methods(axes, curve)
         _draw_own(axes, curve, bounds)
         if entropy is not None:
-            axes.axhline(entropy, color=INK, linewidth=1, linestyle=(0, (1, 3)), gid="entropy")
-            place = (0.01, entropy)
-            axes.annotate(
-                "H(X): the data as they are", place, (0, 3), ("axes fraction", "data"), "offset points"
-            )
+            _draw_entropy(axes, entropy)
         _set_axes(axes, curve, measure)
         figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK)
         text = io.StringIO()
@@ -111,6 +107,18 @@ def _draw_own(axes: Axes, curve: TradeOff, bounds: Mapping[str, float | None]) -
         if bound is not None:
             heavy = {"marker": mark, "markersize": 13, "markeredgewidth": 2}
             axes.plot([own.epsilon], [bound], label=name, **heavy, **ink)
+
+
+def _draw_entropy(axes: Axes, entropy: float) -> None:
+    """A line at H(X), or, where it would flatten the curves, what it is."""
+    above = entropy > 3 * axes.get_ylim()[1]
+    if not above:
+        axes.axhline(entropy, color=INK, linewidth=1, linestyle=(0, (1, 3)), gid="entropy")
+    words = f"H(X) = {entropy:.3g}: the data as they are{', far above' if above else ''}"
+    place, units = (
+        ((0.01, 0.95), "axes fraction") if above else ((0.01, entropy), axes.get_yaxis_transform())
+    )
+    axes.annotate(words, place, (0, 3), units, "offset points")
 
 
 def _set_axes(axes: Axes, curve: TradeOff, measure: str) -> None:

@@ -196,4 +196,8 @@ class _Work:
         expected, allowed = self._expected(name), f"the {self.seconds:.3g} s that this curve may take"
         if expected == 0.0:
             return f"{allowed} were used up"
-        return f"one more solve, of about {expected:.2g} s, would exceed {allowed}"
+        return f"one more solve, of about {_seconds(expected)}, would exceed {allowed}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"

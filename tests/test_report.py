@@ -395,29 +395,28 @@ def test_a_mechanism_that_breaks_its_promise_is_not_sound(files):
     assert "REFUTED" in sound(report.page([part])).text
 
 
-def spoilt(document, name):
-    changes = {
-        "garbage": "garbage",
-        "empty": "",
-        "list": "[1]",
-        "other": '{"a": 1}',
-        "kind": json.dumps(document | {"problem": "no-such-kind"}),
-        "params": json.dumps(document | {"params": {"epsilon": -1}}),
-        "seconds": json.dumps(document | {"seconds": "long"}),
-        "status": json.dumps(document | {"status": "good"}),
-        "design": json.dumps(document | {"design": 5}),
-        "half": json.dumps(document)[:300],
-    }
-    return changes[name]
+SPOILT = {
+    "garbage": lambda document: "garbage",
+    "empty": lambda document: "",
+    "half": lambda document: json.dumps(document)[:300],
+    "list": lambda document: "[1]",
+    "other": lambda document: '{"a": 1}',
+    "kind": lambda document: json.dumps(document | {"problem": "no-such-kind"}),
+    "params": lambda document: json.dumps(document | {"params": {"epsilon": -1}}),
+    "seconds": lambda document: json.dumps(document | {"seconds": "long"}),
+    "status": lambda document: json.dumps(document | {"status": "good"}),
+    "solver": lambda document: json.dumps(document | {"solver": ["a"]}),
+    "environment": lambda document: json.dumps(document | {"environment": []}),
+    "certificate": lambda document: json.dumps(document | {"certificate": "good"}),
+    "design": lambda document: json.dumps(document | {"design": 5}),
+    "labels": lambda document: json.dumps(document).replace('"Female"', "7"),
+}
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["garbage", "empty", "list", "other", "kind", "params", "seconds", "status", "design", "half"],
-)
+@pytest.mark.parametrize("name", SPOILT)
 def test_what_is_no_result_is_one_sentence(name, files, tmp_path, ldpopt):
     bad = tmp_path / "bad.json"
-    bad.write_text(spoilt(json.loads(files["census"].read_text()), name))
+    bad.write_text(SPOILT[name](json.loads(files["census"].read_text())))
     code, said, complaint = ldpopt("report", files["plain"], bad, "-o", tmp_path / "page.html")
     assert (code, said) == (2, "")
     assert complaint.startswith("ldpopt: ")
@@ -647,4 +646,4 @@ def test_each_curve_has_its_own_marker_dashes_and_name(opened):
     words = opened.execute_script(
         "return [...document.querySelectorAll('svg text')].map(e => e.textContent)"
     )
-    assert {*names, "this result", "H(X): the data as they are"} <= set(words)
+    assert {*names, "this result", "H(X) = 1.18: the data as they are"} <= set(words)
