@@ -651,7 +651,7 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
     rows = []
     for series in found.series:
         at = {point.epsilon: point for point in series.points}
-        values = [number(at[level].value) if level in at else "–" for level in found.levels]
+        values = [number(at[level].value, 4) if level in at else "–" for level in found.levels]
         rows.append((series.name, series.summary, values))
     sentence = (
         f"Each point is the same question at another ε, to a relative gap of {tradeoff.GAP:g} or until "

@@ -341,7 +341,7 @@ def test_figure_and_its_numbers(files):
     curve = tradeoff.of_design(report.read(files["census"]).content, seconds=60)
     for series in curve.series:
         for point in series.points:
-            assert f"{point.value:.6g}" in page.text
+            assert f"{point.value:.4g}" in page.text
 
 
 # ------------------------------------------------------------ the command
