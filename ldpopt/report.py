@@ -524,11 +524,13 @@ def _plain_answer(answer: Any) -> list[Fact]:
 def number(value: Any, digits: int = 6) -> str:
     """A number as the page shows it; a dash for none.
 
-    >>> number(0.6293585414035195), number(None), number(32561)
-    ('0.629359', '–', '32561')
+    >>> number(0.6293585414035195), number(None), number(32561), number(math.inf)
+    ('0.629359', '–', '32561', '∞')
     """
     if value is None:
         return "–"
+    if value == math.inf:
+        return "∞"
     return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
 
 
@@ -675,7 +677,7 @@ def _audited(made: Design) -> Audit:
         epsilon,
         holds,
     )
-    verdict = "the mechanism keeps its promise" if holds else "the mechanism BREAKS its promise"
+    verdict = "The mechanism keeps its promise." if holds else "The mechanism BREAKS its promise."
     return Audit((measure,), verdict, holds)
 
 
