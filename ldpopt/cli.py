@@ -29,8 +29,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from ldpopt import datacommands, reportcommand
+from ldpopt import datacommands
 from ldpopt.errors import InvalidInputError, LdpoptError, SolverError, UnreadableFileError
+from ldpopt.reportcommand import report
 from ldpopt.result import Result
 from ldpopt.result import verify as verify_result
 
@@ -234,7 +235,7 @@ def demo(
 
 app.command()(datacommands.design)
 app.command()(datacommands.privatize)
-app.command()(reportcommand.report)
+app.command()(report)
 
 
 # ------------------------------------------------------------ reading and printing
