@@ -32,6 +32,7 @@ from rich.table import Table
 from ldpopt import datacommands
 from ldpopt.auditcommand import audit
 from ldpopt.errors import InvalidInputError, LdpoptError, SolverError, UnreadableFileError
+from ldpopt.reportcommand import report
 from ldpopt.result import Result
 from ldpopt.result import verify as verify_result
 
@@ -237,6 +238,7 @@ app.command()(datacommands.design)
 app.command()(datacommands.privatize)
 app.command()(datacommands.estimate)
 app.command()(audit)
+app.command()(report)
 
 
 # ------------------------------------------------------------ reading and printing

@@ -1,0 +1,38 @@
+"""The command ``ldpopt report``: a page on one or more results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ldpopt.errors import InvalidInputError
+from ldpopt.terminal import check_writable, counting
+
+
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT…", help="Files of ldpopt design or ldpopt solve.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the page here.")],
+    curve_seconds: Annotated[
+        float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
+    ] = 60.0,
+) -> None:
+    """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit."""
+    from ldpopt import report as reporting
+    from ldpopt.result import write_whole
+
+    check_writable(out)
+    if any(out.resolve() == path.resolve() for path in results):
+        raise InvalidInputError(f"{out} is one of the results: the page would replace it")
+    read = [reporting.read(path) for path in results]
+    with counting("trade-off curves") as progress:
+        parts = reporting.parts(read, curve_seconds, progress)
+    write_whole(out, reporting.page(parts))
+    refuted = [part.path for part in parts if not part.sound]
+    said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"
+    print(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
+    if refuted:
+        raise typer.Exit(1)
