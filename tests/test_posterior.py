@@ -332,14 +332,14 @@ def test_large_numbers_of_reports_are_sampled():
 
 @pytest.mark.parametrize("n", [0, 1])
 def test_many_values_and_hardly_a_report(n):
-    k = 70
+    k = 36
     counts = np.zeros(k)
     counts[3] = n
     W = response(k, 2.0).matrix[:, : k // 2]
     m = Mechanism(np.hstack([W, 1 - W.sum(axis=1, keepdims=True)]))
     found = posterior(m, Dirichlet.uniform(k), counts[: k // 2 + 1])
     assert found.method == "monte-carlo"
-    assert found.mean() == pytest.approx(np.full(k, 1 / k), abs=0.02)
+    assert found.mean() == pytest.approx(np.full(k, 1 / k), abs=0.006)
 
 
 def test_unfinished_sampling_says_so(monkeypatch, tmp_path):
@@ -372,8 +372,8 @@ def test_diagnosis_of_known_chains():
     apart = chains + np.arange(8)[:, None, None] / 4
     assert (posteriorsampler.split_rhat(apart) > 1.1).all()
     assert (posteriorsampler.effective_sizes(apart) < 200).all()
-    drifting = chains + np.linspace(0, 1, 2000)[None, :, None]
-    assert (posteriorsampler.split_rhat(drifting) > 1.02).all()
+    drifting = chains + np.linspace(0, 2, 2000)[None, :, None]
+    assert (posteriorsampler.split_rhat(drifting) > 1.05).all()
 
 
 def test_ratio_of_normalisations():
