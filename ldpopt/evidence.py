@@ -29,15 +29,22 @@ def log_evidence(
     Each rung takes a sampling run; their number grows like √k · log n.
     """
     power, total = 1.0, np.zeros(CHAINS)
+    bottom = _log_likelihoods(columns, prior, counts, 0.0, rng)
     upper = _log_likelihoods(columns, prior, counts, power, rng)
     while power > 0:
-        spread = float(upper.std())
-        lower_power = power - 1 / spread if power * spread > 1 else 0.0
-        lower = _log_likelihoods(columns, prior, counts, lower_power, rng)
-        gap = power - lower_power
+        below = _next_power(power, float(upper.std()), float(bottom.std()))
+        lower = _log_likelihoods(columns, prior, counts, below, rng) if below > 0 else bottom
+        gap = power - below
         total += [log_ratio(gap * low, gap * high) for low, high in zip(lower, upper, strict=True)]
-        power, upper = lower_power, lower
+        power, upper = below, lower
     return Estimate(total.mean(), total.std(ddof=1) / math.sqrt(CHAINS), method)
+
+
+def _next_power(power: float, spread: float, prior_spread: float) -> float:
+    """The power below: log weights spread by about 1 under both; spreads are of the log likelihood."""
+    if power * prior_spread <= 1:
+        return 0.0
+    return power * max(0.4, 1 - 1 / (power * spread))
 
 
 def log_ratio(below: Array, above: Array) -> float:

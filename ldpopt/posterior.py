@@ -113,8 +113,8 @@ class BetaMixture(Marginal):
 class Empirical(Marginal):
     """A number between ``low`` and ``high`` of which draws are known, all equally likely.
 
-    >>> Empirical(np.array([0.2, 0.4, 0.6]), 0.0, 1.0).interval(0.5)
-    (0.3, 0.5)
+    >>> Empirical(np.array([0.25, 0.5, 0.75]), 0.0, 1.0).interval(0.5)
+    (0.375, 0.625)
     """
 
     draws: Array

@@ -33,7 +33,7 @@ RHAT, EFFECTIVE_SIZE = 1.01, 1000.0
 """Converged: no frequency has a larger split R̂ or fewer effective draws."""
 
 SHAPE = 3.5
-"""α + m: the larger, the rounder is the density given λ, and the less does λ let g move."""
+"""α + m where α < 2.5: the larger, the rounder is the density given λ, and the less g can move."""
 INTERIOR = 6.0
 """A frequency so many standard deviations above 0 needs no λ."""
 LENGTH, MOST_LEAPS = 2.5, 100
@@ -104,12 +104,13 @@ class Target:
         centre = _centre(W, alpha, self.counts)
         V = centre[:, None] * W
         spread = np.sqrt(np.diag(np.linalg.inv(_precision(V, self.counts) + np.diag(alpha))))
-        loose = (spread > 1 / INTERIOR) & (alpha < SHAPE)
+        loose = spread > 1 / INTERIOR
         self.order = np.argsort(~loose, kind="stable")
         self.loose = b = int(loose.sum())
         self.alpha, self.centre, V = alpha[self.order], centre[self.order], V[self.order]
-        self.extra = SHAPE - self.alpha[:b]
-        self.power = np.concatenate([np.full(b, SHAPE), self.alpha[b:]]) - 1
+        self.extra = np.maximum(SHAPE - self.alpha[:b], 1.0)
+        self.shape = self.alpha[:b] + self.extra
+        self.power = np.concatenate([self.shape, self.alpha[b:]]) - 1
         self.q = V.sum(axis=0)
         H = _precision(V, self.counts)
         root = np.linalg.cholesky(H[b:, b:] + np.diag(self.alpha[b:]))
@@ -242,18 +243,19 @@ class Walk:
         self._refresh_scales()
         target, theta, b = self.target, self._theta, self.target.loose
         mass = np.repeat(target.schur[None], len(theta), axis=0)
-        mass[:, np.arange(b), np.arange(b)] += self._scales**2 / SHAPE
+        # given λ, and as the likelihood falls at the centre, r_x is like Gamma(shape)/(λ + α)
+        mass[:, np.arange(b), np.arange(b)] += (self._scales + target.alpha[:b]) ** 2 / target.shape
         roots = np.linalg.cholesky(mass)
         momentum = self.rng.standard_normal(theta.shape)
-        velocity = momentum.copy()
-        for chain, root in enumerate(roots):
-            velocity[chain, :b] = solve_triangular(root, momentum[chain, :b], lower=True, trans=1)
+        inverses, velocity = _inverses(roots), momentum.copy()
+        velocity[:, :b] = (inverses @ (roots @ momentum[:, :b, None]))[:, :, 0]
         before = target.log_density(theta, self._scales) - (momentum**2).sum(axis=1) / 2
         with np.errstate(all="ignore"):  # a trajectory that leaves g > 0 may overflow: it is refused
-            end, velocity = self._trajectory(velocity, _inverses(roots))
+            end, velocity = self._trajectory(velocity, inverses)
             velocity[:, :b] = (velocity[:, None, :b] @ roots)[:, 0]
             after = target.log_density(end, self._scales) - (velocity**2).sum(axis=1) / 2
-        chance = np.exp(np.minimum(np.nan_to_num(after - before, nan=-np.inf), 0.0))
+        gain = after - before
+        chance = np.exp(np.where(gain < 0, gain, 0.0)) * ~np.isnan(gain)
         accepted = self.rng.random(len(theta)) < chance
         self._theta = np.where(accepted[:, None], end, theta)
         self.steps += 1
@@ -281,10 +283,10 @@ class Walk:
 
 def _inverses(roots: Array) -> Array:
     """The inverses of the matrices whose Cholesky factors are given."""
-    result = np.empty_like(roots)
-    for i, root in enumerate(roots):
-        lower, _ = dpotri(root, lower=1)
-        result[i] = lower + np.tril(lower, -1).T
+    if not roots.size:
+        return roots
+    lower = np.stack([dpotri(root, lower=1)[0] for root in roots])
+    result: Array = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
     return result
 
 
