@@ -94,8 +94,8 @@ class Target:
     """The density of g in linear coordinates θ that make the likelihood round.
 
     Values are reordered: first the ``loose`` ones, whose frequency is not far above 0 on the scale of
-    its uncertainty. For those θ is r − 1, r = g/centre; the others follow them by regression, and the
-    rest of their θ is standard normal but for the curvature of the logarithm.
+    its uncertainty. For those θ is r = g/centre, which keeps its relative precision at 0; the others
+    follow them by regression, and the rest of their θ is nearly standard normal.
     """
 
     def __init__(self, columns: Array, alpha: Array, counts: Array) -> None:
@@ -121,6 +121,8 @@ class Target:
         self.map[b:, :b] = -solve_triangular(root.T, half)
         self.map[b:, b:] = solve_triangular(root.T, np.eye(len(root)))
         self.output_map: Array = self.map.T @ V
+        self.origin = np.concatenate([np.ones(b), np.zeros(len(root))])  # θ at the centre
+        self.offset = np.concatenate([np.zeros(b), 1 - self.map[b:, :b].sum(axis=1)])
 
     @property
     def size(self) -> int:
@@ -129,12 +131,17 @@ class Target:
 
     def relative(self, theta: Array) -> Array:
         """r = g/centre of every row."""
-        result: Array = 1 + theta @ self.map.T
+        result: Array = self.offset + theta @ self.map.T
+        return result
+
+    def outputs(self, theta: Array) -> Array:
+        """gW of the outputs that were reported, of every row."""
+        result: Array = self.q + (theta - self.origin) @ self.output_map
         return result
 
     def log_density(self, theta: Array, scales: Array) -> Array:
         """The logarithm of the density of θ given λ; −∞ outside of g > 0."""
-        r, q = self.relative(theta), 1 + theta @ self.output_map / self.q
+        r, q = self.relative(theta), self.outputs(theta) / self.q
         inside = (r > 0).all(axis=1) & (q > 0).all(axis=1)
         r, q = np.where(inside[:, None], r, 1.0), np.where(inside[:, None], q, 1.0)
         value = np.log(r) @ self.power + np.log(q) @ self.counts - (r - 1) @ self.centre
@@ -145,8 +152,8 @@ class Target:
         """The gradient of the logarithm of the density."""
         pull = self.power / self.relative(theta) - self.centre
         pull[:, : self.loose] -= scales
-        q = self.q + theta @ self.output_map
-        result: Array = (self.counts / q) @ self.output_map.T + pull @ self.map
+        ratio = self.counts / self.outputs(theta)
+        result: Array = ratio @ self.output_map.T + pull @ self.map
         return result
 
     def frequencies(self, theta: Array) -> Array:
@@ -223,12 +230,13 @@ class Walk:
     def _starts(self, chains: int) -> Array:
         """Twice the spread of the normal approximation, drawn in until g > 0."""
         b = self.target.loose
-        theta = 2 * self.rng.standard_normal((chains, self.target.size))
+        away = 2 * self.rng.standard_normal((chains, self.target.size))
         root = np.linalg.cholesky(self.target.schur + np.diag(self.target.alpha[:b]))
-        theta[:, :b] = solve_triangular(root.T, theta[:, :b].T).T
-        while (outside := (self.target.relative(theta) <= 0).any(axis=1)).any():
-            theta[outside] *= 0.7
-        return theta
+        away[:, :b] = solve_triangular(root.T, away[:, :b].T).T
+        while (outside := (self.target.relative(self.target.origin + away) <= 0).any(axis=1)).any():
+            away[outside] *= 0.7
+        result: Array = self.target.origin + away
+        return result
 
     def _refresh_scales(self) -> None:
         """λ given g: the normal score of λ g is reflected, with some noise, which keeps g going."""

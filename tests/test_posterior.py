@@ -381,3 +381,15 @@ def test_ratio_of_normalisations():
     rng = np.random.default_rng(14)
     x0, x1 = rng.standard_normal(50_000), rng.standard_normal(50_000) / math.sqrt(2)
     assert log_ratio(-(x0**2) / 2, -(x1**2) / 2) == pytest.approx(-math.log(2) / 2, abs=0.01)
+
+
+def test_tiny_frequencies_keep_their_relative_precision():
+    """For α = 0.05 a sixth of the mass of Beta(α, 1) lies below 1e-16."""
+    m, counts = weak_and_sparse()
+    target = posteriorsampler.Target(m.matrix, np.full(10, 0.05), counts.astype(float))
+    theta = np.tile(target.origin, (2, 1))
+    theta[1, 0] = 1e-30
+    first, second = target.frequencies(theta)
+    x = target.order[0]
+    assert second[x] == pytest.approx(1e-30 * first[x], rel=0.01, abs=0)
+    assert np.isfinite(target.log_density(theta, np.ones((2, target.loose)))).all()
