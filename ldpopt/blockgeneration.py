@@ -137,19 +137,28 @@ class BlockSearch:
             self.deadline = -np.inf
         self.optimum = self._solved()
 
-    def _prove(self, dual: Array) -> tuple[bool, list[Array]]:
+    def _prove(self, dual: Array, most: int = MOST_FOUND) -> tuple[bool, list[Array]]:
         blocks = self.pricer.at(dual)
-        proven, found = blocks.prove(MOST_FOUND)
+        proven, found = blocks.prove(most)
         self.nodes += blocks.nodes
         if proven and dual.sum() < self.bound:
             self.bound, self.dual = float(dual.sum()), dual
         return proven, found
 
     def _settle(self) -> None:
-        """A bound for the present duals: the smallest raise of a ladder that is proven."""
+        """A bound for the present duals: the smallest raise of a ladder that is proven.
+
+        A column that refutes a step says how much higher the next one must be at least.
+        """
         raise_by = max(self._slack(), 1e-6 * abs(self.optimum.value) / self.k)
-        while not self._prove(self.optimum.dual + raise_by)[0]:
-            raise_by *= 2
+        while True:
+            raised = self.optimum.dual + raise_by
+            proven, found = self._prove(raised, most=1)
+            if proven:
+                return
+            columns = np.array(found).reshape(-1, self.k).T
+            lack = (self.form.utility(columns) - raised @ columns) / columns.sum(axis=0)
+            raise_by = max(2 * raise_by, raise_by + float(lack.max(initial=0.0)))
 
     def solution(self) -> FormSolution:
         """What was found and what is proven about it."""
