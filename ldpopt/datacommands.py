@@ -227,6 +227,7 @@ def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
         "audit": _level(made),
         "estimates": _learnable(made),
         "certificate": "the independent checker verifies every claim" if verified else "REFUTED",
+        **({"beware": caveat(made)} if caveat(made) else {}),
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
         "next": f"ldpopt privatize {table} --mechanism {out} -o released.csv",
@@ -251,6 +252,19 @@ def against(made: Design) -> str:
     if question.joint and question.robust == "chi2":
         return f"for all distributions that a χ² test at {question.alpha:.2g} does not reject"
     return "whatever the distribution of the data"
+
+
+def caveat(made: Design) -> str:
+    """What the promise does not cover: observers who know the public value of a person."""
+    level, epsilon = made.level_given_public, made.question.epsilon
+    if made.domain.public is None or level <= epsilon * (1 + 1e-9):
+        return ""
+    secret, public = made.domain.secret.name, made.domain.public.name
+    factor = "without limit" if level == math.inf else f"by a factor of {math.exp(level):.3g}"
+    return (
+        f"whoever knows the {public} of a person can tell two values of {secret} apart {factor}; "
+        "--robust all hides it from them, too"
+    )
 
 
 def _utility(made: Design) -> str:

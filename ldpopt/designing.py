@@ -29,6 +29,7 @@ from ldpopt.solver import Progress
 from ldpopt.solving import solve
 from ldpopt.survey import survey
 from ldpopt.tablefiles import open_table
+from ldpopt.validate import Array
 
 GAP, SECONDS = 1e-6, 30.0
 """The relative gap to prove, and the time limit of one solve."""
@@ -63,6 +64,14 @@ class Design:
         """The exact level at which the secret is hidden, with its witness."""
         return rldp_level(self.mechanism, self.question.uncertainty)
 
+    @cached_property
+    def level_given_public(self) -> float:
+        """The level against someone who knows u: max over u, y, s, s' of log W[s,u,y]/W[s',u,y].
+
+        Robust LDP for a set of distributions does not limit it; for all distributions it does.
+        """
+        return level_given_public(self.mechanism.matrix, self.domain.shape)
+
     @property
     def rank(self) -> int:
         """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
@@ -96,6 +105,16 @@ class Design:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON, whole or not at all."""
         results.write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
+    """The LDP level of the secret for an observer who knows the public value.
+
+    >>> level_given_public(np.array([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]]), (2, 2))
+    inf
+    """
+    given = matrix.reshape(*shape, -1).transpose(1, 0, 2)
+    return max(Mechanism(rows).epsilon() for rows in given)
 
 
 def load_design(path: str | os.PathLike[str]) -> Design:

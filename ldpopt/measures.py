@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
 from ldpopt import leakage, metrics
-from ldpopt.designing import Design
+from ldpopt.designing import Design, level_given_public
 from ldpopt.errors import InvalidInputError, UnreadableFileError
 from ldpopt.mechanism import Mechanism
 from ldpopt.methods import Question
@@ -218,6 +218,16 @@ def _levels(of: Subject) -> Iterator[Measure]:
             of.channel(of.p)[0].epsilon(),
             "nats",
             "the same for the observed distribution alone, as if it were known",
+        )
+    if of.public_names:
+        shape = (len(of.secret_names), len(of.public_names))
+        yield Measure(
+            "known-public",
+            "level if the public value is known",
+            level_given_public(of.mechanism.matrix, shape),
+            "nats",
+            "no report changes the odds of two secrets of a person whose public value is known by more "
+            "than e^this",
         )
     yield Measure(
         "ldp",

@@ -50,6 +50,7 @@ def test_design_says_what_it_did(work):
         "no report is more than 2.72 times as likely for one value of sex as for another",
         "for all distributions that a χ² test at 0.05 does not reject",
         "the independent checker verifies every claim",
+        "whoever knows the job of a person can tell two values of sex apart",
         "contains the counts of the table",
         "ldpopt privatize table.parquet --mechanism again.json",
     ):

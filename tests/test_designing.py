@@ -54,6 +54,19 @@ def test_the_less_is_known_the_less_is_released():
     assert values == sorted(values, reverse=True)
 
 
+def test_observers_who_know_the_public_value(made):
+    """Robust LDP for a set does not limit them, for all distributions it does: papers/001, Prop. 4."""
+    W = made.mechanism.matrix.reshape(2, 2, -1)
+    given = [
+        np.log(W[s, u] / W[1 - s, u]).max() for s in range(2) for u in range(2) if (W[:, u] > 0).all()
+    ]
+    assert made.level_given_public >= max(given, default=0.0)
+    assert made.level_given_public > 1
+    everyone = design(SMALL, "s", "u", epsilon=1.0, robust="all")
+    assert everyone.level_given_public <= 1
+    assert design(SMALL, "s", epsilon=1.0).level_given_public <= 1
+
+
 def test_secret_alone_is_plain_ldp():
     made = design(SMALL, ["s", "u"], epsilon=1.0)
     assert made.method == "staircase"
