@@ -37,6 +37,7 @@ class Fidelity(Problem):
     kind: ClassVar[str] = "fidelity"
     sense: ClassVar = "minimise"
     bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
     p: Any
     epsilon: float
     loss: str = "f-divergence"

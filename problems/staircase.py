@@ -38,7 +38,8 @@ class Staircase(ColumnProblem):
     """
 
     kind: ClassVar[str] = "staircase"
-    bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8, 10, 12)
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8, 10)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16, 32)
     epsilon: float
     prior: Any = None
     hypotheses: Any = None
