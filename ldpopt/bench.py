@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -92,14 +93,19 @@ def catalogue(plugins: Sequence[type[Solver]] = ()) -> dict[str, Entry]:
     """Every form that an example of a problem has, by name."""
     entries: dict[str, Entry] = {}
     solvers = _entrants(None, plugins)
-    for kind in PROBLEMS:
-        for form in (form for example in PROBLEMS[kind].examples() for form in example.problem.forms()):
-            entry = entries.setdefault(form.name, Entry(type(form), [], []))
-            if kind not in entry.problems:
-                entry.problems.append(kind)
-            fresh = (name for name in solvers if name not in entry.solvers)
-            entry.solvers.extend([name for name in fresh if _might_solve(solvers[name], form)])
+    for kind, form in _example_forms():
+        entry = entries.setdefault(form.name, Entry(type(form), [], []))
+        if kind not in entry.problems:
+            entry.problems.append(kind)
+        fresh = (name for name in solvers if name not in entry.solvers)
+        entry.solvers.extend([name for name in fresh if _might_solve(solvers[name], form)])
     return entries
+
+
+@cache
+def _example_forms() -> list[tuple[str, Form]]:
+    examples = ((kind, example.problem) for kind in PROBLEMS for example in PROBLEMS[kind].examples())
+    return [(kind, form) for kind, problem in examples for form in problem.forms()]
 
 
 def _might_solve(solver: type[Solver], form: Form) -> bool:
