@@ -188,6 +188,8 @@ def run(
                 progress(finished, len(tasks))
     except KeyboardInterrupt:
         interrupted = True
+    finally:
+        gc.unfreeze()
     if not interrupted and not any(row["status"] != "refused" for row in rows):
         raise InvalidInputError(
             f"no solver of {list(entrants)} accepts any instance of {name}"
@@ -241,6 +243,8 @@ def _attempt(task: Task, cls: type[Solver], gap: float, limit: float, warm: set[
         if cls.name not in warm:
             _finished(task.problem, cls, gap, limit)
             warm.add(cls.name)
+            gc.collect()
+            gc.freeze()  # collections before every solve would go through all that is imported
         with peak_memory() as memory:
             result = _finished(task.problem, cls, gap, limit)
         return row | _measurements(result) | memory

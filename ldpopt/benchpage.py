@@ -123,13 +123,14 @@ def facts(
 
 
 def machine() -> dict[str, str]:
-    """The processor, cores, memory and system that the times belong to."""
+    """The processor, cores, memory, system and load that the times belong to."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": _processor(),
         "cores": f"{cores} usable",
         "memory": f"{psutil.virtual_memory().total / 1e9:.1f} GB",
         "system": platform.platform(),
+        "load average": ", ".join(f"{load:.1f}" for load in psutil.getloadavg()) + " (1, 5, 15 minutes)",
         "threads of the linear algebra": os.environ.get("OMP_NUM_THREADS", "not limited"),
     }
 
