@@ -56,7 +56,6 @@ class PolyOpt(ColumnProblem):
 
     kind: ClassVar[str] = "polyopt"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     epsilon: float
     p_hat: Any = None
     n: float | None = None
