@@ -130,7 +130,8 @@ def machine() -> dict[str, str]:
         "cores": f"{cores} usable",
         "memory": f"{psutil.virtual_memory().total / 1e9:.1f} GB",
         "system": platform.platform(),
-        "load average": ", ".join(f"{load:.1f}" for load in psutil.getloadavg()) + " (1, 5, 15 minutes)",
+        "load average at the end": ", ".join(f"{load:.1f}" for load in psutil.getloadavg())
+        + " (1, 5, 15 minutes)",
         "threads of the linear algebra": os.environ.get("OMP_NUM_THREADS", "not limited"),
     }
 

@@ -27,7 +27,6 @@ class BroadFidelity(PhiProblem):
     kind: ClassVar[str] = "broad-fidelity"
     family: ClassVar[str] = "broad"
     bench_sizes: ClassVar[tuple[int, ...]] = (10, 100, 1000)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (10, 100, 1000, 10000)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -34,7 +34,7 @@ class SecretStaircase(ColumnProblem):
     """
 
     kind: ClassVar[str] = "secret-staircase"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 6, 8)
     prior: Any
     epsilon: float

@@ -35,7 +35,7 @@ class UEConditional(GRRConditional):
     """
 
     kind: ClassVar[str] = "ue-conditional"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
 
     def __post_init__(self) -> None:
