@@ -158,6 +158,14 @@ def test_the_sense_is_that_of_the_instance():
     assert {row["form"] for row in found.rows} == {"threshold-search", "joint-program", "best-bound"}
 
 
+def test_what_the_checker_cannot_know_is_not_refuted(monkeypatch):
+    monkeypatch.setattr(Staircase, "statement", lambda self: None)
+    found = small()
+    assert {row["verified"] for row in found.rows} == {None}
+    assert found.disagreements == []
+    assert not any(row["agrees"] for row in of(small(Liar), "liar"))  # the others still contradict it
+
+
 @pytest.mark.parametrize("kind", list(PROBLEMS))
 def test_every_problem_has_random_instances(kind):
     cls = PROBLEMS[kind]
