@@ -6,7 +6,7 @@ import ctypes
 import gc
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -25,7 +25,7 @@ from ldpopt.problems import PROBLEMS
 from ldpopt.result import Result, verify
 from ldpopt.solver import Solver
 from ldpopt.solvers import SOLVERS
-from ldpopt.solving import solve
+from ldpopt.solving import check_limits, solve
 from ldpopt.sweep import Row
 
 EVERYTHING = "all"
@@ -167,36 +167,54 @@ def run(
     """
     if name == EVERYTHING and sizes is not None:
         raise InvalidInputError("sizes differ from problem to problem: choose one, or leave them out")
+    check_limits(gap, time_limit)
     entrants = _entrants(solvers, plugins)
     forms = catalogue(plugins)
     tasks = list(_tasks(name, forms, sizes, full, repeats))
-    warm: set[str] = set()
+    homeless = {p.name for p in plugins if not any(p.name in entry.solvers for entry in forms.values())}
     rows: list[Row] = []
     interrupted = False
     try:
-        for finished, task in enumerate(tasks, start=1):
-            group: list[Row] = []
-            try:
-                for solver, cls in entrants.items():
-                    row = _attempt(task, cls, gap, time_limit, warm)
-                    if row["status"] != "refused" or _concerns(row["form"], solver, forms, plugins):
-                        group.append(row)
-            finally:
-                _judge(group, task.problem.sense)
-                rows += group
+        for finished, group in enumerate(_groups(tasks, entrants, gap, time_limit), start=1):
+            rows += [row for row in group if _is_news(row, forms, homeless)]
             if progress is not None:
                 progress(finished, len(tasks))
     except KeyboardInterrupt:
         interrupted = True
     finally:
         gc.unfreeze()
-    if not interrupted and not any(row["status"] != "refused" for row in rows):
+    if not interrupted and all(row["status"] == "refused" for row in rows):
         raise InvalidInputError(
             f"no solver of {list(entrants)} accepts any instance of {name}"
             + (f": {rows[0]['solver']}: {rows[0]['reason']}" if rows else "")
         )
     _rate(rows)
     return Benchmark(name, rows, gap, time_limit, interrupted)
+
+
+def _groups(
+    tasks: Iterable[Task], entrants: Mapping[str, type[Solver]], gap: float, limit: float
+) -> Iterator[list[Row]]:
+    """The rows of every instance, judged; an interruption passes on after those that are done."""
+    warm: set[str] = set()
+    for task in tasks:
+        group: list[Row] = []
+        interruption = None
+        try:
+            for cls in entrants.values():
+                group.append(_attempt(task, cls, gap, limit, warm))
+        except KeyboardInterrupt as error:
+            interruption = error
+        _judge(group, task.problem.sense)
+        yield group
+        if interruption is not None:
+            raise interruption
+
+
+def _is_news(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> bool:
+    """Everything but the refusal of a solver of other forms; a plugin without a form is heard always."""
+    of_form = forms[row["form"]].solvers if row["form"] in forms else []
+    return row["status"] != "refused" or row["solver"] in of_form or row["solver"] in homeless
 
 
 def _entrants(names: Sequence[str] | None, plugins: Sequence[type[Solver]]) -> dict[str, type[Solver]]:
@@ -219,16 +237,6 @@ def _tasks(
             for label, problem in kind.random(size, np.random.default_rng(seed)):
                 if name not in forms or any(form.name == name for form in problem.forms()):
                     yield Task(kind.kind, size, seed, label, problem)
-
-
-def _concerns(
-    form: str, solver: str, forms: Mapping[str, Entry], plugins: Sequence[type[Solver]]
-) -> bool:
-    """Is a refusal news? Not that of a solver of other forms, unless it is a plugin without any."""
-    if form in forms and solver in forms[form].solvers:
-        return True
-    homeless = not any(solver in entry.solvers for entry in forms.values())
-    return homeless and any(solver == plugin.name for plugin in plugins)
 
 
 def _attempt(task: Task, cls: type[Solver], gap: float, limit: float, warm: set[str]) -> Row:

@@ -197,6 +197,10 @@ def test_unknown_targets():
         bench.run("staircase", sizes=[14], solvers=["cdd"])
     with pytest.raises(InvalidInputError, match="sizes differ from problem to problem"):
         bench.run("all", sizes=[3])
+    with pytest.raises(InvalidInputError, match="gap must lie between 0 and 1, not 2"):
+        bench.run("staircase", gap=2)
+    with pytest.raises(InvalidInputError, match="not -3"):
+        bench.run("staircase", time_limit=-3)
 
 
 def test_memory_is_seen():
