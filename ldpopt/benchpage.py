@@ -225,7 +225,11 @@ def _times(rows: list[Row]) -> Table:
 def _growth(rows: list[Row], time_limit: float) -> Table:
     table = Table(("solver", "sizes", "time ∝ size^a", "memory ∝ size^b"), "llrr", [])
     for solver, of_solver in _by("solver", rows):
-        ended = [row for row in of_solver if row["seconds"] is not None and row["seconds"] < time_limit]
+        measured = [row for row in of_solver if row["seconds"] is not None]
+        cut = {
+            row["size"] for row in measured if row["seconds"] >= time_limit or row["status"] == "limit"
+        }
+        ended = [row for row in measured if row["size"] not in cut]
         sizes = ", ".join(str(size) for size, _ in _by("size", ended)) or "–"
         table.rows.append((solver, sizes, _fit("seconds", ended), _fit("megabytes", ended)))
     return table
