@@ -30,8 +30,8 @@ from ldpopt.solvers import SOLVERS
 from ldpopt.solving import environment
 from ldpopt.sweep import Row, write_csv
 
-LEAST_MEGABYTES = 1.0
-"""Growth below this is the noise of the allocator; no exponent is fitted to it."""
+LEAST_MEGABYTES = 0.3
+"""Growth below this may be noise (the least of any solve is 0.1); no exponent is fitted to it."""
 COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3467e", "#7a6000", "#1f1f1f", "#3f8fc0", "#8a4b00")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 DASHES = (
@@ -116,6 +116,7 @@ def facts(
         "solvers": len({row["solver"] for row in found.measured}),
         "instances": len({(row["instance"], row["seed"]) for row in found.rows}),
         "refused": sum(row["status"] == "refused" for row in found.rows),
+        "least_megabytes": LEAST_MEGABYTES,
         "overview": overview(found),
         "forms": [_form_part(name, rows, found, forms) for name, rows in _by("form", found.rows)],
         "skipped": [kind for kind in PROBLEMS if not PROBLEMS[kind].bench_sizes],
@@ -240,9 +241,7 @@ def _fit(name: str, rows: list[Row]) -> str:
     medians = {size: _median(name, of_size) or 0.0 for size, of_size in _by("size", rows)}
     large = {s: m for s, m in medians.items() if name != "megabytes" or m >= LEAST_MEGABYTES}
     found = exponent(list(large), list(large.values()))
-    if found is not None:
-        return f"{found:.2f}"
-    return "too few sizes above 1 MB" if len(medians) >= 3 else "too few sizes"
+    return "too few sizes" if found is None else f"{found:.2f}"
 
 
 def _refusals(rows: list[Row]) -> Table:
