@@ -172,7 +172,12 @@ class BlockSearch:
             value=value,
             bound=None if dual is None else certify.dual_bound(dual),
             proof=None if dual is None else {"dual": dual.tolist()},
-            stats={"iterations": self.rounds, "columns": self.lp.rays.shape[1], "nodes": self.nodes},
+            stats={
+                "iterations": self.rounds,
+                "columns": self.lp.rays.shape[1],
+                "nodes": self.nodes,
+                "interrupted": float(self.interrupted),
+            },
         )
 
     def _slack(self) -> float:

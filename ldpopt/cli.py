@@ -10,12 +10,14 @@ import contextlib
 import inspect
 import json
 import os
+import shlex
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -28,6 +30,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from ldpopt import datacommands
 from ldpopt.auditcommand import audit
@@ -35,6 +38,10 @@ from ldpopt.errors import InvalidInputError, LdpoptError, SolverError, Unreadabl
 from ldpopt.reportcommand import report
 from ldpopt.result import Result
 from ldpopt.result import verify as verify_result
+
+if TYPE_CHECKING:  # for the types alone: every command would wait for these
+    from ldpopt.bench import Benchmark
+    from ldpopt.solver import Solver
 
 app = typer.Typer(
     help="Design and audit privacy mechanisms by optimisation, with certificates.",
@@ -160,51 +167,98 @@ def experiment(
 
 @app.command()
 def bench(
-    target: Annotated[str, typer.Argument(help="A form or a problem, e.g. column-program.")],
+    context: typer.Context,
+    target: Annotated[str, typer.Argument(help="A form or a problem, e.g. column-program; or all.")],
+    full: Annotated[bool, typer.Option("--full/--quick", help="Long or short lists of sizes.")] = False,
     sizes: Annotated[str | None, typer.Option(help="Comma-separated, e.g. 4,8,16.")] = None,
-    solvers: Annotated[
-        str | None, typer.Option(help="Comma-separated; default: all that accept.")
+    solvers: Annotated[str | None, typer.Option(help="Comma-separated; default: all.")] = None,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="A solver to run beside them: MODULE:CLASS or file.py:CLASS; repeatable."),
     ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="Random instances per size.")] = 1,
     gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
     time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 60.0,
-    out: Annotated[Path | None, typer.Option(help="Directory for CSV and profile.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory for CSV and profile; for all: CSV and page, default results/bench."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Compare solvers on the same random instances in one run; exit 1 if they contradict."""
     from ldpopt import bench as benchmark
-    from ldpopt.sweep import write_csv
+    from ldpopt.plugins import load_solvers
 
-    if out is not None:
-        _make_directory(out)
-    with _counting(f"bench {target}") as count:
-        done: list[Any] = []
-
-        def progress(row: Any) -> None:
-            done.append(row)
-            if count is not None:
-                count(len(done), len(done))
-
+    started = datetime.now(UTC)
+    plugins = load_solvers(plugin or [])
+    directory = out or (Path("results") / "bench" if target == benchmark.EVERYTHING else None)
+    if directory is not None:
+        _make_directory(directory)
+    with _counting(f"bench {target}") as progress:
         found = benchmark.run(
             target,
             sizes=None if sizes is None else [_whole(part) for part in sizes.split(",")],
+            full=full,
             solvers=None if solvers is None else solvers.split(","),
+            plugins=plugins,
             repeats=repeats,
             gap=gap,
             time_limit=time_limit,
             progress=progress,
         )
     if as_json:
-        print(json.dumps({"baseline": found.baseline, "rows": found.rows}))
+        print(json.dumps({"rows": found.rows, "interrupted": found.interrupted}))
     else:
-        _print_benchmark(found.rows, found.baseline)
-    if out is not None:
-        write_csv(out / "bench.csv", found.rows)
-        benchmark.draw_profile(found, out / "profile.png")
-        err_console.print(f"wrote {out / 'bench.csv'} and {out / 'profile.png'}")
-    if found.disagreements:
-        print(f"contradicted: {', '.join(found.disagreements)}", file=sys.stderr)
-        raise typer.Exit(1)
+        _print_benchmark(found)
+    if directory is not None and found.rows:
+        command = _words_of(context, without=("out", "as_json"))
+        paths = _write_benchmark(found, directory, command, started, plugins)
+        err_console.print("wrote " + ", ".join(map(str, paths)), soft_wrap=True)
+    _conclude_benchmark(found)
+
+
+def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
+    """The command line of this run: its arguments and the options that differ from their defaults."""
+    words = ["ldpopt", str(context.info_name)]
+    for option in context.command.params:
+        value = context.params.get(str(option.name))
+        if option.name in without or not value or value == option.default:
+            continue
+        for part in value if isinstance(value, (list, tuple)) else [value]:
+            name = [option.opts[0]] if option.opts[0].startswith("-") else []
+            words += name if part is True else [*name, str(part)]
+    return shlex.join(words)
+
+
+def _write_benchmark(
+    found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver]]
+) -> list[Path]:
+    """The page for everything; for one target the rows and the performance profile."""
+    from ldpopt import bench as benchmark
+    from ldpopt import benchpage
+    from ldpopt.sweep import write_csv
+
+    if found.target == benchmark.EVERYTHING:
+        return benchpage.write(found, directory, command, started, plugins)
+    rows, profile = directory / "bench.csv", directory / "profile.png"
+    write_csv(rows, found.rows)
+    benchmark.draw_profile(found, profile)
+    return [rows, profile]
+
+
+def _conclude_benchmark(found: Benchmark) -> None:
+    """Say what went wrong, the worst last, in the exit code: interrupted, contradicted, crashed."""
+    for crash in found.crashes:
+        print(f"crashed: {crash}", file=sys.stderr)
+    for contradiction in found.disagreements:
+        print(f"contradicted: {contradiction}", file=sys.stderr)
+    if found.interrupted:
+        print(f"ldpopt: kept the {len(found.rows)} rows that were done", file=sys.stderr)
+        raise KeyboardInterrupt
+    if found.disagreements or found.crashes:
+        raise typer.Exit(1 if found.disagreements else 3)
 
 
 @app.command()
@@ -317,13 +371,20 @@ def _print_result(result: Result, out: Path | None) -> None:
         print(f"wrote {out}; check it with: ldpopt verify {out}")
 
 
-def _print_benchmark(rows: list[dict[str, Any]], baseline: str) -> None:
+def _print_benchmark(found: Benchmark) -> None:
+    from ldpopt import benchpage
+    from ldpopt.bench import EVERYTHING
+
+    if found.target == EVERYTHING:
+        overview = benchpage.overview(found)
+        _print_table(overview.head, overview.align, overview.rows)
+        return
     shown = {
         "instance": "instance",
         "seed": "seed",
         "solver": "solver",
         "seconds": "seconds",
-        "speedup": f"× faster than {baseline}",
+        "speedup": "× faster",
         "status": "status",
         "gap": "gap",
         "iterations": "iterations",
@@ -331,14 +392,21 @@ def _print_benchmark(rows: list[dict[str, Any]], baseline: str) -> None:
         "megabytes": "peak MB",
         "agrees": "agrees",
         "verified": "verified",
+        "reason": "reason",
     }
+    words = ("instance", "solver", "status", "reason")
+    align = "".join("l" if column in words else "r" for column in shown)
+    _print_table(shown.values(), align, [[_cell(row[column]) for column in shown] for row in found.rows])
+    baselines = {row["problem"]: row["baseline"] for row in found.measured}
+    print("× faster than the baseline: " + ", ".join(f"{b} for {p}" for p, b in baselines.items()))
+
+
+def _print_table(head: Iterable[str], align: str, rows: Iterable[Sequence[str]]) -> None:
     table = Table()
-    for column, title in shown.items():
-        table.add_column(
-            title, justify="left" if column in ("instance", "solver", "status") else "right"
-        )
+    for title, letter in zip(head, align, strict=True):
+        table.add_column(title, justify="left" if letter == "l" else "right")
     for row in rows:
-        table.add_row(*(_cell(row[column]) for column in shown))
+        table.add_row(*(Text(cell) for cell in row))
     _table_console().print(table)
 
 

@@ -35,7 +35,9 @@ class Problem(ABC):
     """The slug: name in the registry and tag in JSON."""
     sense: ClassVar[Literal["maximise", "minimise"]] = "maximise"
     bench_sizes: ClassVar[tuple[int, ...]] = ()
-    """The sizes that ``ldpopt bench`` runs unless told otherwise."""
+    """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
+    full_bench_sizes: ClassVar[tuple[int, ...]] = ()
+    """Those of ``ldpopt bench --full``, from seconds to minutes; empty: the same."""
 
     @abstractmethod
     def forms(self) -> Iterable[Form]:

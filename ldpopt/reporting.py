@@ -47,7 +47,8 @@ class Reporting(Problem):
             at the same level.
     """
 
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8, 16)
     epsilon: float
     p_hat: Any = None
     n: float | None = None
@@ -70,10 +71,10 @@ class Reporting(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) table of ``size`` secrets and values, n = 1000, at two levels."""
-        p_hat = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        """A Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, at two levels."""
+        p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (1.0, 4.0):
-            yield f"{size}x{size} epsilon={level:g}", cls(level, p_hat, 1000)
+            yield f"{size}x2 epsilon={level:g}", cls(level, p_hat, 1000)
 
     @property
     @abstractmethod

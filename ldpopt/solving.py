@@ -61,10 +61,8 @@ def solve(
     >>> result.status.value, round(result.value, 9)
     ('optimal', 0.429363219)
     """
-    if not (isinstance(gap, (int, float)) and 0 < gap < 1):
-        raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
-    if time_limit is not None:
-        time_limit = validate.positive_number("time_limit", time_limit)
+    check_limits(gap, time_limit)
+    time_limit = None if time_limit is None else float(time_limit)
     start = time.perf_counter()
     form, chosen, attempts = _choose(problem, solver)
     run = partial(chosen.run, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options)
@@ -79,6 +77,14 @@ def solve(
         attempts=attempts,
         environment=environment(),
     )
+
+
+def check_limits(gap: float, time_limit: float | None) -> None:
+    """A gap is between 0 and 1, a time limit is positive."""
+    if not (isinstance(gap, (int, float)) and 0 < gap < 1):
+        raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
+    if time_limit is not None:
+        validate.positive_number("time_limit", time_limit)
 
 
 def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:

@@ -33,7 +33,8 @@ class AsymptoticUtility(DesignProblem):
     """
 
     kind: ClassVar[str] = "asymptotic-utility"
-    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
     alpha: Any
     epsilon: float
     min_average_privacy: float | None = None

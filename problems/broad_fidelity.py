@@ -26,7 +26,7 @@ class BroadFidelity(PhiProblem):
 
     kind: ClassVar[str] = "broad-fidelity"
     family: ClassVar[str] = "broad"
-    bench_sizes: ClassVar[tuple[int, ...]] = (7, 100, 1000)
+    bench_sizes: ClassVar[tuple[int, ...]] = (10, 100, 1000)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

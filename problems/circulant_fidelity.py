@@ -31,6 +31,7 @@ class CirculantFidelity(PhiProblem):
     kind: ClassVar[str] = "circulant-fidelity"
     family: ClassVar[str] = "circulant"
     bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 30)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 30, 60)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

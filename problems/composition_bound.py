@@ -41,7 +41,8 @@ class CompositionBound(Problem):
     """
 
     kind: ClassVar[str] = "composition-bound"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     marginals: Any
     threshold: float
     method: str = "best"

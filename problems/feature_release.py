@@ -83,7 +83,8 @@ class FeatureRelease(Problem):
     """
 
     kind: ClassVar[str] = "feature-release"
-    bench_sizes: ClassVar[tuple[int, ...]] = (4, 8)
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16)
     threshold: float
     budget: float
     marginals: Any = None

@@ -36,7 +36,8 @@ class Fidelity(Problem):
 
     kind: ClassVar[str] = "fidelity"
     sense: ClassVar = "minimise"
-    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5)
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6, 7)
     p: Any
     epsilon: float
     loss: str = "f-divergence"

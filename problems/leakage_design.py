@@ -35,7 +35,8 @@ class LeakageDesign(Problem):
     """
 
     kind: ClassVar[str] = "leakage-design"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
     sense: ClassVar = "minimise"
     tau: int
     d: int

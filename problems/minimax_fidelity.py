@@ -35,6 +35,7 @@ class MinimaxFidelity(Problem):
     kind: ClassVar[str] = "minimax-fidelity"
     sense: ClassVar = "minimise"
     bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 21)
     k: int
     epsilon: float
     p0: float

@@ -55,7 +55,7 @@ class PolyOpt(ColumnProblem):
     """
 
     kind: ClassVar[str] = "polyopt"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
     epsilon: float
     p_hat: Any = None
     n: float | None = None
@@ -191,10 +191,10 @@ class PolyOpt(ColumnProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) table of ``size`` secrets and values, n = 1000, at ε = 1, both pair rules."""
-        p_hat = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        """A Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, both pair rules."""
+        p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for pairs in PAIRS:
-            yield f"{size}x{size} epsilon=1 pairs={pairs}", cls(1.0, p_hat, 1000, pairs=pairs)
+            yield f"{size}x2 epsilon=1 pairs={pairs}", cls(1.0, p_hat, 1000, pairs=pairs)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

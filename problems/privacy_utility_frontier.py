@@ -32,7 +32,8 @@ class PrivacyUtilityFrontier(DesignProblem):
     """
 
     kind: ClassVar[str] = "privacy-utility-frontier"
-    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
     alpha: Any
     min_average_privacy: float
     epsilon: float | None = None  # type: ignore[assignment]

@@ -34,7 +34,8 @@ class SecretStaircase(ColumnProblem):
     """
 
     kind: ClassVar[str] = "secret-staircase"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 6, 8)
     prior: Any
     epsilon: float
 
@@ -63,10 +64,10 @@ class SecretStaircase(ColumnProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) prior on ``size`` secrets with ``size`` values each, at four levels."""
-        prior = rng.dirichlet(np.full(size * size, 0.5)).reshape(size, size)
+        """A Dirichlet(½) prior on ``size`` secrets with two values each, at four levels."""
+        prior = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (0.5, 1.0, 2.0, 4.0):
-            yield f"{size}x{size} epsilon={level:g}", cls(prior, level)
+            yield f"{size}x2 epsilon={level:g}", cls(prior, level)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -26,6 +26,7 @@ class SquareFidelity(PhiProblem):
     kind: ClassVar[str] = "square-fidelity"
     family: ClassVar[str] = "square"
     bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7, 11)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -39,6 +39,7 @@ class Staircase(ColumnProblem):
 
     kind: ClassVar[str] = "staircase"
     bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8, 10, 12)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16, 32)
     epsilon: float
     prior: Any = None
     hypotheses: Any = None

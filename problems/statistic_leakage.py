@@ -41,7 +41,8 @@ class StatisticLeakage(Problem):
     """
 
     kind: ClassVar[str] = "statistic-leakage"
-    bench_sizes: ClassVar[tuple[int, ...]] = (12, 60, 120)
+    bench_sizes: ClassVar[tuple[int, ...]] = (12, 24, 48)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (12, 30, 60, 120)
     matrix: Any
     secrets: Any
 

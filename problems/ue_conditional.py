@@ -35,6 +35,8 @@ class UEConditional(GRRConditional):
     """
 
     kind: ClassVar[str] = "ue-conditional"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
 
     def __post_init__(self) -> None:
         super().__post_init__()
