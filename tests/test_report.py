@@ -283,7 +283,9 @@ def test_long_arrays_are_cut_short():
 
 def test_curve_of_a_design(files):
     made = report.read(files["census"]).content
-    curve = tradeoff.of_design(made, seconds=60)
+    steps = []
+    curve = tradeoff.of_design(made, seconds=60, progress=lambda *step: steps.append(step))
+    assert steps == [(done, 28) for done in range(2, 29)]
     names = {"staircase", "srr", "ldp", "grr"}
     assert {series.name for series in curve.series} == names
     assert curve.levels == [factor * 1.0 for factor in tradeoff.FACTORS]
@@ -295,7 +297,8 @@ def test_curve_of_a_design(files):
         series.points for series in curve.series if series.name == "srr"
     )
     assert any(
-        sentence.startswith("polyopt: is made for a confidence set") for sentence in curve.omitted
+        sentence.startswith("polyopt does not apply: is made for a confidence set")
+        for sentence in curve.omitted
     )
 
 
