@@ -43,8 +43,6 @@ LARGE, MOST_CELLS = 40, 40_000
 """Mechanisms with more rows or columns are drawn, the table folded; with more cells there is none."""
 LEAST = 1e-6
 """Probabilities below this are shown as ≈ 0."""
-CURVE_SECONDS = 60.0
-"""What the trade-off curves of a page may take, all together."""
 
 Progress = Callable[[int, int], None]
 
@@ -205,9 +203,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
     )
 
 
-def parts(
-    results: Sequence[Loaded], seconds: float = CURVE_SECONDS, progress: Progress | None = None
-) -> list[Part]:
+def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None = None) -> list[Part]:
     """A part for every result; all their curves together take about ``seconds``."""
     return [
         described(loaded, f"r{i + 1}", seconds / len(results), progress)

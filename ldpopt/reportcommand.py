@@ -33,7 +33,9 @@ def report(
         parts = pages.parts(loaded, curve_seconds, progress)
     write_whole(out, pages.page(parts))
     refuted = [part.path for part in parts if not part.sound]
+    silent = [part.path for part in parts if not part.claims]
     said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"
+    said += f"; without any claim: {', '.join(silent)}" if silent else ""
     print(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
     if refuted:
         raise typer.Exit(1)

@@ -75,9 +75,11 @@ def _check_types(loaded: Loaded) -> None:
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
             raise UnreadableFileError(f"{name} is {value!r:.40}, which is no number")
+        math.isfinite(value or 0)  # a whole number beyond all floats overflows here
     if result.seconds is None or not isinstance(result.solver, str):
         raise UnreadableFileError("the solver or its time is missing")
-    for name, section in (("environment", result.environment), ("audit", result.certificate.audit)):
+    proof, audit = result.certificate.proof or {}, result.certificate.audit
+    for name, section in (("environment", result.environment), ("audit", audit), ("proof", proof)):
         if not isinstance(section, dict):
             raise UnreadableFileError(f"{name} is {section!r:.40}, which is no JSON object")
     if isinstance(loaded.content, Design):

@@ -227,7 +227,7 @@ def test_every_kind_of_problem(kind, tmp_path):
         assert page.text.count("Probability of each report") == 1
 
 
-def test_no_answer_at_all(tmp_path):
+def test_no_answer_at_all(tmp_path, ldpopt):
     nothing = Certificate(proof=None, gap=1e-9, repair_loss=0.0)
     question = Staircase(epsilon=1, prior=[0.5, 0.5])
     result = Result(question, Status.LIMIT, None, None, None, None, nothing, "cdd", 1.0)
@@ -237,6 +237,9 @@ def test_no_answer_at_all(tmp_path):
     assert "stopped by a limit" in page.text
     assert "has no value to compare" in page.text
     assert "nothing is verified" in page.text
+    code, said, _ = ldpopt("report", tmp_path / "r.json", "-o", tmp_path / "page.html")
+    assert code == 0
+    assert said.endswith(f"; without any claim: {tmp_path / 'r.json'}\n")
     assert "✓" not in page.text
 
 
@@ -415,6 +418,9 @@ SPOILT = {
     "environment": lambda document: json.dumps(document | {"environment": []}),
     "certificate": lambda document: json.dumps(document | {"certificate": "good"}),
     "stripped": lambda document: json.dumps(document | {"mechanism": None}),
+    "proof": lambda document: json.dumps(
+        document | {"certificate": document["certificate"] | {"proof": -1}}
+    ),
     "design": lambda document: json.dumps(document | {"design": 5}),
     "labels": lambda document: json.dumps(document).replace('"Female"', "7"),
 }
