@@ -1,6 +1,7 @@
 """A report on results: one page that anyone can read, print and check.
 
 >>> from ldpopt.problems import Staircase
+>>> from ldpopt.result import verify
 >>> from ldpopt.solving import solve
 >>> result = solve(Staircase(epsilon=1, prior=[0.4, 0.3, 0.2, 0.1]))
 >>> part = described(Loaded("best.json", "0" * 64, result, verify(result)), "r1", seconds=0)
@@ -10,17 +11,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import inspect
 import math
-import os
 import re
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from itertools import groupby
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,99 +28,23 @@ from scipy.special import entr
 from ldpopt import datasets, reportfigures, tradeoff
 from ldpopt.checker import Claim
 from ldpopt.datacommands import against
-from ldpopt.designing import Design, load_design
-from ldpopt.domain import Attribute, Column
-from ldpopt.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.designing import Design
+from ldpopt.domain import Attribute
 from ldpopt.mechanism import Mechanism
 from ldpopt.methods import METHODS
 from ldpopt.problem import Problem
-from ldpopt.result import Result, Verification, load, read_document, verify
+from ldpopt.reportfiles import Loaded
+from ldpopt.reproducing import Command, design_commands, embedded_table, result_commands
+from ldpopt.result import Result
 from ldpopt.status import Status
-from ldpopt.tablefiles import open_table
 from ldpopt.validate import Array
 
 LARGE, MOST_CELLS = 40, 40_000
 """Mechanisms with more rows or columns are drawn, the table folded; with more cells there is none."""
 LEAST = 1e-6
 """Probabilities below this are shown as ≈ 0."""
-CURVE_SECONDS = 60.0
-"""What the trade-off curves of a page may take, all together."""
 
 Progress = Callable[[int, int], None]
-
-
-# ------------------------------------------------------------ reading
-
-
-class Loaded(NamedTuple):
-    """A result file that was read and checked; ``complaint`` says why its answer cannot be shown."""
-
-    path: str
-    digest: str
-    content: Design | Result
-    verification: Verification
-    complaint: str = ""
-
-    @property
-    def result(self) -> Result:
-        """The result, of a design too."""
-        return self.content.result if isinstance(self.content, Design) else self.content
-
-    @property
-    def epsilon(self) -> float | None:
-        """The level of the question, where it has one."""
-        return getattr(self.result.problem, "epsilon", None)
-
-
-def read(path: str | os.PathLike[str]) -> Loaded:
-    """Read a result or design file and let the checker decide its claims."""
-    name = os.fspath(path)
-    document = read_document(name)
-    try:
-        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        loaded = _read(name, document, digest)
-        _check_types(loaded)
-    except (LdpoptError, ValueError) as error:
-        said = str(error)
-        raise UnreadableFileError(said if name in said else f"{name}: {said}") from None
-    except (TypeError, LookupError, AttributeError, ArithmeticError) as error:
-        raise UnreadableFileError(f"{name} is malformed: {error!r}") from None
-    return loaded
-
-
-def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
-    try:
-        content = load_design(name) if "design" in document else load(name)
-    except LdpoptError as error:
-        verification = verify(name)
-        if verification:
-            raise
-        rest = Result.from_json({**document, "mechanism": None, "answer": None})
-        return Loaded(name, digest, rest, verification, str(error))
-    result = content.result if isinstance(content, Design) else content
-    silent = result.answer is None or result.problem.statement() is None
-    return Loaded(name, digest, content, Verification(()) if silent else verify(name))
-
-
-def _check_types(loaded: Loaded) -> None:
-    """Refuse a file whose descriptive fields, which no checker reads, are not what they should be."""
-    result = loaded.result
-    numbers = {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
-    for name, value in numbers.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
-            raise UnreadableFileError(f"{name} is {value!r:.40}, which is no number")
-    if result.seconds is None or not isinstance(result.solver, str):
-        raise UnreadableFileError("the solver or its time is missing")
-    for name, section in (("environment", result.environment), ("audit", result.certificate.audit)):
-        if not isinstance(section, dict):
-            raise UnreadableFileError(f"{name} is {section!r:.40}, which is no JSON object")
-    if isinstance(loaded.content, Design):
-        domain = loaded.content.domain
-        attributes = [domain.secret, *([domain.public] if domain.public else [])]
-        words = [word for part in attributes for word in (part.name, *part.labels)]
-        edges = [edge for part in attributes for column in part.columns for edge in column.edges]
-        if not all(isinstance(word, str) for word in words) or not all(map(math.isfinite, edges)):
-            raise UnreadableFileError("the names or bins of its table are malformed")
 
 
 # ------------------------------------------------------------ what the page shows
@@ -202,13 +123,6 @@ class Grid(NamedTuple):
     rows: list[tuple[str, list[str]]]
 
 
-class Command(NamedTuple):
-    """A command line and what it does."""
-
-    purpose: str
-    line: str
-
-
 class Summary(NamedTuple):
     """The row of a result in the table that compares all."""
 
@@ -283,15 +197,13 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
         audit=_audited(made) if made else None,
         audit_facts=_worst_case(made) if made else _certificate_audit(result),
         witness=_witness(made) if made else None,
-        commands=_design_commands(made, loaded.path) if made else _result_commands(loaded),
+        commands=design_commands(made, loaded.path) if made else result_commands(result, loaded.path),
         provenance=_provenance(loaded),
         summary=_summary(loaded, name),
     )
 
 
-def parts(
-    results: Sequence[Loaded], seconds: float = CURVE_SECONDS, progress: Progress | None = None
-) -> list[Part]:
+def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None = None) -> list[Part]:
     """A part for every result; all their curves together take about ``seconds``."""
     return [
         described(loaded, f"r{i + 1}", seconds / len(results), progress)
@@ -407,8 +319,8 @@ STATUS_WORDS = {
     Status.OPTIMAL: "proven optimal among answers of its kind, to the relative gap that was asked for",
     Status.GAP: "feasible, with a proven bound that is farther away than was asked for",
     Status.FEASIBLE: "feasible; nothing is proven about better ones",
-    Status.INFEASIBLE: "infeasible: it is proven that there is no answer",
-    Status.UNBOUNDED: "unbounded: there are answers of any value",
+    Status.INFEASIBLE: "infeasible: the solver found that there is no answer",
+    Status.UNBOUNDED: "unbounded: the solver found answers of any value",
     Status.LIMIT: "stopped by a limit before anything feasible was found",
 }
 
@@ -720,72 +632,6 @@ def _certificate_audit(result: Result) -> list[Fact]:
 
 
 # ------------------------------------------------------------ how to reproduce it
-
-
-def _design_commands(made: Design, path: str) -> list[Command]:
-    table, file = embedded_table(made) or "TABLE.csv", path
-    question, domain = made.question, made.domain
-    options = ["--secret", ",".join(column.name for column in domain.secret.columns)]
-    if domain.public is not None:
-        options += ["--public", ",".join(column.name for column in domain.public.columns)]
-    options += ["--epsilon", repr(question.epsilon)]
-    options += ["--known"] if question.robust == "known" else ["--robust", question.robust]
-    options += ["--alpha", repr(question.alpha), "--method", made.method]
-    options += [] if question.width is None else ["--width", str(question.width)]
-    options += _reading_options(
-        [*domain.secret.columns, *(domain.public.columns if domain.public else ())]
-    )
-    return [
-        _command("Design it", "design", table, *options, "-o", file),
-        _command("Check the proof", "verify", file),
-        _command("Audit the mechanism", "audit", file),
-        _command("Release a table", "privatize", table, "--mechanism", file, "-o", "released.csv"),
-        _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
-        _command("Write this page", "report", file, "-o", "report.html"),
-    ]
-
-
-def _reading_options(columns: list[Column]) -> list[str]:
-    """How the columns are binned, and which are words."""
-    options = []
-    for column in columns:
-        if column.edges:
-            edges = ",".join(f"{edge:.17g}" for edge in column.edges)
-            options += ["--bins", f"{column.name}={edges}{',' if len(column.edges) == 1 else ''}"]
-    words = [column.name for column in columns if column.text]
-    return [*options, "--text", ",".join(words)] if words else options
-
-
-def _result_commands(loaded: Loaded) -> list[Command]:
-    file, result = loaded.path, loaded.result
-    again = ["--solver", result.solver, "--gap", repr(result.certificate.gap), "--out", "again.json"]
-    return [
-        _command("Solve it again (the file states its own question)", "solve", file, *again),
-        _command("Check the proof", "verify", file),
-        _command("Write this page", "report", file, "-o", "report.html"),
-    ]
-
-
-def _command(purpose: str, *words: str) -> Command:
-    return Command(purpose, shlex.join(["ldpopt", *words]))
-
-
-def embedded_table(made: Design) -> str | None:
-    """The name of the embedded table that the design was made from; None if it was another.
-
-    >>> from ldpopt.designing import design
-    >>> embedded_table(design("adult:sex-race", "sex", "race", epsilon=1, method="srr"))
-    'adult:sex-race'
-    """
-    for name in (*(f"adult:{pair}" for pair in datasets.tables()), "adult"):
-        table = open_table(name)
-        if set(made.domain.columns) <= set(table.columns):
-            try:
-                if np.array_equal(made.domain.count(table), made.question.counts):
-                    return name
-            except InvalidInputError:
-                continue  # it holds values that the design does not know
-    return None
 
 
 def _provenance(loaded: Loaded) -> list[Fact]:

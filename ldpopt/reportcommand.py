@@ -21,18 +21,21 @@ def report(
     ] = 60.0,
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit."""
-    from ldpopt import report as reporting
+    from ldpopt import report as pages
+    from ldpopt.reportfiles import read
     from ldpopt.result import write_whole
 
     check_writable(out)
     if any(out.resolve() == path.resolve() for path in results):
         raise InvalidInputError(f"{out} is one of the results: the page would replace it")
-    read = [reporting.read(path) for path in results]
+    loaded = [read(path) for path in results]
     with counting("trade-off curves") as progress:
-        parts = reporting.parts(read, curve_seconds, progress)
-    write_whole(out, reporting.page(parts))
+        parts = pages.parts(loaded, curve_seconds, progress)
+    write_whole(out, pages.page(parts))
     refuted = [part.path for part in parts if not part.sound]
+    silent = [part.path for part in parts if not part.claims]
     said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"
+    said += f"; without any claim: {', '.join(silent)}" if silent else ""
     print(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
     if refuted:
         raise typer.Exit(1)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -81,7 +81,9 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
         if reasons[name] is None
     }
     work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
-    refused = tuple(f"{name}: {reason}." for name, reason in reasons.items() if reason is not None)
+    refused = tuple(
+        f"{name} does not apply: {reason}." for name, reason in reasons.items() if reason is not None
+    )
     return work.done(refused)
 
 
@@ -120,7 +122,7 @@ class _Work:
         result: Result,
         epsilon: float,
         own_name: str,
-        tasks: Mapping[str, _Task],
+        tasks: dict[str, _Task],
         seconds: float,
         progress: Progress | None,
     ) -> None:
@@ -138,7 +140,7 @@ class _Work:
     def done(self, refused: tuple[str, ...]) -> TradeOff:
         """All points that the time allows: every method at the result's level, then the others."""
         self.points[self.own_name].append(self.own)
-        for name in self.tasks:
+        for name in reversed(self.tasks):  # the most useful, which come first, take longest
             if name not in (self.own_name, "calibrated"):
                 self._follow(name, [self.own.epsilon])
         for name in sorted(self.tasks, key=self._expected):

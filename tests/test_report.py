@@ -18,6 +18,7 @@ from ldpopt import report, tradeoff
 from ldpopt.cli import main
 from ldpopt.designing import design
 from ldpopt.problems import PROBLEMS, BroadFidelity, Staircase
+from ldpopt.reportfiles import read
 from ldpopt.result import Certificate, Result
 from ldpopt.solving import environment, solve
 from ldpopt.status import Status
@@ -92,7 +93,7 @@ def files(tmp_path_factory):
 
 
 def written(*paths, seconds=0.0):
-    return report.page(report.parts([report.read(path) for path in paths], seconds))
+    return report.page(report.parts([read(path) for path in paths], seconds))
 
 
 def sound(text):
@@ -125,8 +126,8 @@ def sound(text):
 
 
 def test_a_design(files):
-    made = report.read(files["census"]).content
-    (part,) = report.parts([report.read(files["census"])], 0)
+    made = read(files["census"]).content
+    (part,) = report.parts([read(files["census"])], 0)
     page = sound(report.page([part]))
     for words in (
         "sex hidden, race released, ε = 1",
@@ -150,7 +151,7 @@ def test_a_design(files):
 
 
 def test_every_probability_is_in_its_labelled_row(files):
-    made = report.read(files["census"]).content
+    made = read(files["census"]).content
     page = written(files["census"])
     heat = page[page.index('<table class="heat">') : page.index("<tfoot>")]
     rows = re.findall(r'<th scope="row">(.*?)</th>(.*)</tr>', heat)
@@ -173,7 +174,7 @@ def test_names_of_the_table_are_escaped(files):
 
 
 def test_commands_survive_the_shell(files):
-    (part,) = report.parts([report.read(files["nasty table"])], 0)
+    (part,) = report.parts([read(files["nasty table"])], 0)
     lines = {command.purpose: shlex.split(command.line) for command in part.commands}
     words = lines["Design it"]
     assert words[:3] == ["ldpopt", "design", "TABLE.csv"]
@@ -193,19 +194,19 @@ def test_the_design_command_designs_the_same(tmp_path, ldpopt):
     made.save(tmp_path / "first.json")
     lines = ["age,code,sex", *(",".join(map(str, row)) for row in zip(*table.values(), strict=True))]
     (tmp_path / "TABLE.csv").write_text("\n".join(lines) + "\n")
-    (part,) = report.parts([report.read(tmp_path / "first.json")], 0)
+    (part,) = report.parts([read(tmp_path / "first.json")], 0)
     words = shlex.split(part.commands[0].line)[1:]
     words[1], words[-1] = tmp_path / "TABLE.csv", tmp_path / "second.json"
     assert ldpopt(*words)[0] == 0
-    assert report.read(tmp_path / "second.json").content.fingerprint == made.fingerprint
+    assert read(tmp_path / "second.json").content.fingerprint == made.fingerprint
 
 
 def test_solving_the_result_file_again_gives_the_same(files, tmp_path, ldpopt):
-    (part,) = report.parts([report.read(files["plain"])], 0)
+    (part,) = report.parts([read(files["plain"])], 0)
     words = shlex.split(part.commands[0].line)[1:]
     words[-1] = tmp_path / "again.json"
     assert ldpopt(*words)[0] == 0
-    again, first = (report.read(path).result for path in (tmp_path / "again.json", files["plain"]))
+    again, first = (read(path).result for path in (tmp_path / "again.json", files["plain"]))
     assert (again.value, again.solver) == (first.value, first.solver)
 
 
@@ -226,7 +227,7 @@ def test_every_kind_of_problem(kind, tmp_path):
         assert page.text.count("Probability of each report") == 1
 
 
-def test_no_answer_at_all(tmp_path):
+def test_no_answer_at_all(tmp_path, ldpopt):
     nothing = Certificate(proof=None, gap=1e-9, repair_loss=0.0)
     question = Staircase(epsilon=1, prior=[0.5, 0.5])
     result = Result(question, Status.LIMIT, None, None, None, None, nothing, "cdd", 1.0)
@@ -236,6 +237,9 @@ def test_no_answer_at_all(tmp_path):
     assert "stopped by a limit" in page.text
     assert "has no value to compare" in page.text
     assert "nothing is verified" in page.text
+    code, said, _ = ldpopt("report", tmp_path / "r.json", "-o", tmp_path / "page.html")
+    assert code == 0
+    assert said.endswith(f"; without any claim: {tmp_path / 'r.json'}\n")
     assert "✓" not in page.text
 
 
@@ -282,8 +286,10 @@ def test_long_arrays_are_cut_short():
 
 
 def test_curve_of_a_design(files):
-    made = report.read(files["census"]).content
-    curve = tradeoff.of_design(made, seconds=60)
+    made = read(files["census"]).content
+    steps = []
+    curve = tradeoff.of_design(made, seconds=60, progress=lambda *step: steps.append(step))
+    assert steps == [(done, 28) for done in range(2, 29)]
     names = {"staircase", "srr", "ldp", "grr"}
     assert {series.name for series in curve.series} == names
     assert curve.levels == [factor * 1.0 for factor in tradeoff.FACTORS]
@@ -295,7 +301,8 @@ def test_curve_of_a_design(files):
         series.points for series in curve.series if series.name == "srr"
     )
     assert any(
-        sentence.startswith("polyopt: is made for a confidence set") for sentence in curve.omitted
+        sentence.startswith("polyopt does not apply: is made for a confidence set")
+        for sentence in curve.omitted
     )
 
 
@@ -314,7 +321,7 @@ def test_levels_stay_within_the_range():
 
 
 def test_time_that_is_used_up_is_said(files):
-    made = report.read(files["census"]).content
+    made = read(files["census"]).content
     curve = tradeoff.of_design(made, seconds=1e-9)
     (own,) = curve.series
     assert own.name == "srr"
@@ -340,7 +347,7 @@ def test_figure_and_its_numbers(files):
     assert len(page.all("svg")) == 2
     assert all(given["role"] == "img" for given in page.all("svg"))
     assert {"r1-curve-curve-srr", "r1-curve-curve-grr", "r2-curve-curve-staircase"} <= set(page.ids)
-    curve = tradeoff.of_design(report.read(files["census"]).content, seconds=60)
+    curve = tradeoff.of_design(read(files["census"]).content, seconds=60)
     for series in curve.series:
         for point in series.points:
             assert f"{point.value:.4g}" in page.text
@@ -388,7 +395,7 @@ def test_a_broken_mechanism_is_refuted_and_not_shown(name, files, tmp_path, ldpo
 
 
 def test_a_mechanism_that_breaks_its_promise_is_not_sound(files):
-    loaded = report.read(files["census"])
+    loaded = read(files["census"])
     made = loaded.content
     worse = dataclasses.replace(made, question=dataclasses.replace(made.question, epsilon=0.5))
     part = report.described(loaded._replace(content=worse), "r1", 0)
@@ -410,6 +417,10 @@ SPOILT = {
     "solver": lambda document: json.dumps(document | {"solver": ["a"]}),
     "environment": lambda document: json.dumps(document | {"environment": []}),
     "certificate": lambda document: json.dumps(document | {"certificate": "good"}),
+    "stripped": lambda document: json.dumps(document | {"mechanism": None}),
+    "proof": lambda document: json.dumps(
+        document | {"certificate": document["certificate"] | {"proof": -1}}
+    ),
     "design": lambda document: json.dumps(document | {"design": 5}),
     "labels": lambda document: json.dumps(document).replace('"Female"', "7"),
 }
@@ -511,11 +522,8 @@ def address(files, tmp_path_factory):
     paths = [files["census"], files["nasty table"], directory / "false.json", directory / "leakage.json"]
     text = report.page(
         [
-            *report.parts([report.read(files["census"])], 30),
-            *(
-                report.described(report.read(path), f"r{i}", 0)
-                for i, path in enumerate(paths[1:], start=2)
-            ),
+            *report.parts([read(files["census"])], 30),
+            *(report.described(read(path), f"r{i}", 0) for i, path in enumerate(paths[1:], start=2)),
         ]
     )
     page = directory / "page.html"
