@@ -217,10 +217,12 @@ def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64
     """
     order = np.lexsort((-f, q))
     up = (f - xlogy(q + high, q + high))[order]
-    down = (f - xlogy(q + low, q + low))[order]
     larger = np.append(np.maximum.accumulate(up[::-1])[::-1][1:], -np.inf)
+    order = order[up >= larger]
+    # only those that are left may rule others out: of two that are alike but for rounding, one stays
+    down = (f - xlogy(q + low, q + low))[order]
     smaller = np.append(-np.inf, np.maximum.accumulate(down)[:-1])
-    result: NDArray[np.int64] = np.sort(order[(up >= larger) & (down > smaller)])
+    result: NDArray[np.int64] = np.sort(order[down > smaller])
     return result
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
 
 from ldpopt.blockcone import BlockCone, block_vertices
 from ldpopt.blockpricing import BlockPricer, undominated
@@ -68,6 +69,20 @@ def test_pricing_is_exact(seed, pairs):
     assert not proven
     assert found
     assert max(pricer.at(best * (1 - 1e-7) * prior).value(T) for T in found) > 0
+
+
+def test_of_points_that_are_alike_one_is_kept():
+    """Rounding makes copies of a point rule each other out, in turn, unless one of them must stay."""
+    rng = np.random.default_rng(4)
+    for _ in range(200):
+        q, f = rng.uniform(0.1, 5, 3).repeat(6), rng.uniform(-1, 1, 3).repeat(6)
+        q *= 1 + rng.integers(-2, 3, q.size) * 2.2e-16
+        f += rng.integers(-2, 3, f.size) * 1.1e-16
+        low, high = np.sort(rng.uniform(0, 3, 2))
+        kept = undominated(q, f, low, high)
+        for rest in np.linspace(low, high, 5):
+            values = f - xlogy(q + rest, q + rest)
+            assert values[kept].max() >= values.max() - 1e-13
 
 
 def test_undominated_keeps_the_best_for_every_rest():
