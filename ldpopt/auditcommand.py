@@ -12,7 +12,7 @@ import typer
 from ldpopt.terminal import AsJson, err_console, print_table
 
 if TYPE_CHECKING:
-    from ldpopt.auditing import Audit, Empirical
+    from ldpopt.auditing import Audit
     from ldpopt.measures import Measure
 
 
@@ -54,7 +54,7 @@ def _print(found: Audit) -> None:
         if measure.detail:
             print(f"{measure.name}: {measure.detail}.")
     for test in found.empirical:
-        print(_in_words(test))
+        print(test.in_words())
     for claim in found.claims:
         print(f"{'holds  ' if claim.holds else 'REFUTED'}  {claim.statement} [{claim.strength}]")
     print(f"\n{found.verdict}")
@@ -62,24 +62,4 @@ def _print(found: Audit) -> None:
 
 def _row(measure: Measure) -> tuple[object, ...]:
     promised = None if measure.promised is None else f"≤ {measure.promised:.4g}"
-    return measure.name, _value(measure), measure.unit, promised, measure.holds, measure.meaning
-
-
-def _value(measure: Measure) -> str:
-    value = f"{measure.value:.4g}"
-    upper = value if measure.upper is None else f"{measure.upper:.4g}"
-    return value if value == upper else f"{value} to {upper}"
-
-
-def _in_words(test: Empirical) -> str:
-    bound, outcome = test.bound, "could not be told from" if test.fits else "do NOT fit"
-    secret, other = test.told_apart
-    chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
-    return (
-        f"Attack on {test.reports:,} reports of {test.source}: ε ≥ {bound.epsilon:.4g}, allowed "
-        f"{test.allowed:.4g}; {chosen} chosen from inputs of {test.inputs} made up "
-        f"{bound.hits / max(bound.trials, 1):.4g} of those on {secret} and "
-        f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.\n"
-        f"The reports {outcome} those of the mechanism (χ² test of {test.fit.rows} inputs, "
-        f"p = {test.fit.p_value:.2g})."
-    )
+    return measure.name, measure.text, measure.unit, promised, measure.holds, measure.meaning

@@ -73,6 +73,20 @@ class Empirical:
         """Both."""
         return self.private and self.fits
 
+    def in_words(self) -> str:
+        """What the attack found, and what the test of the fit, a sentence each."""
+        bound, outcome = self.bound, "could not be told from" if self.fits else "do NOT fit"
+        secret, other = self.told_apart
+        chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
+        return (
+            f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {bound.epsilon:.4g}, allowed "
+            f"{self.allowed:.4g}; {chosen} chosen from inputs of {self.inputs} made up "
+            f"{bound.hits / max(bound.trials, 1):.4g} of those on {secret} and "
+            f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.\n"
+            f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
+            f"p = {self.fit.p_value:.2g})."
+        )
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {

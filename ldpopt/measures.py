@@ -67,6 +67,13 @@ class Measure:
             return False
         return True if self.upper is None or self.upper <= allowed else None
 
+    @property
+    def text(self) -> str:
+        """The value, or the proven interval."""
+        value = f"{self.value:.4g}"
+        upper = value if self.upper is None else f"{self.upper:.4g}"
+        return value if value == upper else f"{value} to {upper}"
+
     def to_json(self) -> dict[str, Any]:
         """Plain data; infinity is the word "inf"."""
         numbers = {"value": self.value, "upper": self.upper, "promised": self.promised}

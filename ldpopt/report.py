@@ -26,6 +26,7 @@ from markupsafe import Markup
 from scipy.special import entr
 
 from ldpopt import datasets, reportfigures, tradeoff
+from ldpopt.auditing import Audit, audit
 from ldpopt.checker import Claim
 from ldpopt.datacommands import against
 from ldpopt.designing import Design
@@ -41,6 +42,8 @@ from ldpopt.validate import Array
 
 LARGE, MOST_CELLS = 40, 40_000
 """Mechanisms with more rows or columns are drawn, the table folded; with more cells there is none."""
+AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
+"""Reports per secret that are attacked, and how sure an attack must be to fail a result."""
 LEAST = 1e-6
 """Probabilities below this are shown as ≈ 0."""
 
@@ -95,24 +98,6 @@ class Curve:
     rows: list[tuple[str, str, list[str]]]
     omitted: tuple[str, ...]
     sentence: str
-
-
-class Measure(NamedTuple):
-    """One number of an audit."""
-
-    name: str
-    value: float
-    meaning: str
-    promised: float | None
-    holds: bool | None
-
-
-class Audit(NamedTuple):
-    """What was measured on a mechanism, and whether it keeps its promise."""
-
-    measures: tuple[Measure, ...]
-    verdict: str
-    passed: bool
 
 
 class Grid(NamedTuple):
@@ -194,7 +179,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
         verified=bool(loaded.verification),
         curve=curve,
         curve_sentence=sentence,
-        audit=_audited(made) if made else None,
+        audit=_audited(content),
         audit_facts=_worst_case(made) if made else _certificate_audit(result),
         witness=_witness(made) if made else None,
         commands=design_commands(made, loaded.path) if made else result_commands(result, loaded.path),
@@ -577,20 +562,11 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
 # ------------------------------------------------------------ the audit
 
 
-def _audited(made: Design) -> Audit:
-    """What was measured on the mechanism itself."""
-    level, epsilon = made.level, made.question.epsilon
-    holds = level.level <= epsilon
-    measure = Measure(
-        "level of the secret",
-        level.level,
-        "log of the largest ratio of the probabilities of a report under two secrets, over the whole "
-        "set of distributions",
-        epsilon,
-        holds,
-    )
-    verdict = "The mechanism keeps its promise." if holds else "The mechanism BREAKS its promise."
-    return Audit((measure,), verdict, holds)
+def _audited(content: Design | Result) -> Audit | None:
+    """Every measure of a mechanism, and an attack on its sampler."""
+    if isinstance(content, Result) and content.mechanism is None:
+        return None
+    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE)
 
 
 def _worst_case(made: Design) -> list[Fact]:
