@@ -19,6 +19,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 from rich.table import Table
+from rich.text import Text
 
 from ldpopt.errors import InvalidInputError
 
@@ -39,7 +40,7 @@ def print_table(
     for name in titles:
         table.add_column(name, justify="left" if name in left else "right")
     for row in rows:
-        table.add_row(*map(cell, row))
+        table.add_row(*(Text(cell(value)) for value in row))
     console = out_console if out_console.is_terminal else Console(width=200)
     console.print(table)
 
@@ -70,6 +71,14 @@ def check_writable(path: Path) -> None:
         raise InvalidInputError(f"cannot write {path}: there is no directory {path.parent}")
     if not os.access(path.parent, os.W_OK):
         raise InvalidInputError(f"cannot write {path}: permission denied")
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory for output, unless it is there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write to {path}: {error.strerror}") from None
 
 
 @contextlib.contextmanager

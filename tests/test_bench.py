@@ -425,9 +425,9 @@ def test_the_curves_differ_without_colour(written):
     html = (written[0] / "bench.html").read_text(encoding="utf-8")
     plot = html[html.index("<svg") : html.index("</svg>")]
     dashes = re.findall(r"stroke-dasharray: ([^;]+);", plot)
-    assert len(set(dashes)) == 4  # five curves, one of them solid
+    assert len(set(dashes)) == 5  # six curves, one of them solid
     markers = re.findall(r'<path id="m\w+" d="([^"]+)"', plot)
-    assert len(set(markers)) >= 5
+    assert len(set(markers)) >= 6
 
 
 def test_no_solver_is_missing_from_the_page(written):
@@ -458,7 +458,7 @@ def test_the_rows_of_the_csv_are_all_rows(written):
     with (directory / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(found.rows)
-    assert {row["status"] for row in rows} == {"optimal", "refused", "crashed"}
+    assert {row["status"] for row in rows} == {"optimal", "feasible", "refused", "crashed"}
     assert [float(row["seconds"]) for row in rows if row["seconds"]] == [
         row["seconds"] for row in found.measured
     ]
