@@ -216,7 +216,7 @@ def confidence_intervals(
     >>> W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
     >>> found = confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)
     >>> found.determined.tolist(), found.low.round(2).tolist(), found.high.round(2).tolist()
-    ([True, False, False], [0.43, 0.0, 0.0], [0.57, 0.57, 0.57])
+    ([True, False, False], [0.43, 0.0, 0.0], [0.57, 0.58, 0.58])
     """
     n = int(counts.sum())
     law = (counts + np.float64(0.5)) / (n + 0.5 * len(counts))

@@ -23,6 +23,9 @@ class Solver(ABC):
     requires: ClassVar[tuple[str, ...]] = ()
     """Modules that must be importable beyond ldpopt's own dependencies."""
 
+    automatic: ClassVar[bool] = True
+    """Whether ``auto`` may choose it; one that proves nothing is run by its name only."""
+
     @abstractmethod
     def accepts(self, form: Form) -> Literal[True] | str:
         """True, or the reason why not."""

@@ -116,6 +116,9 @@ def _choose(problem: Problem, solver: str | Solver) -> tuple[Form, Solver, dict[
     for form in forms:
         for name in SOLVERS:
             candidate = SOLVERS[name]
+            if not candidate.automatic:
+                reasons[name] = "proves nothing, and is run by its name only"
+                continue
             if missing := candidate.missing():
                 reasons[name] = f"needs the package {missing[0]!r}"
                 continue

@@ -21,6 +21,7 @@ class RandomizedResponse(Solver):
     """
 
     name: ClassVar[str] = "randomized-response"
+    automatic: ClassVar[bool] = False
 
     def accepts(self, form: Form) -> Literal[True] | str:
         """Column programs over the cone of a secret with as many public values for every secret."""
@@ -31,10 +32,6 @@ class RandomizedResponse(Solver):
         if len(set(Counter(form.cone.secrets).values())) > 1:
             return "needs as many inputs for every secret"
         return True
-
-    def suits(self, form: Form) -> Literal[True] | str:
-        """Never the first choice."""
-        return "is optimal for large epsilon only"
 
     def run(
         self,

@@ -81,8 +81,10 @@ def test_ranges_where_reports_determine_nothing():
     assert [found.low[1], found.high[1]] == pytest.approx([0.6, 0.6], abs=1e-3)
     wide = design(*CENSUS, epsilon=1.0, method="ldp")
     rows = frequencies(np.array([6000, 4000]), wide, level=0.95).rows
-    assert not all(row.determined for row in rows)
-    assert all(row.low <= row.credible_low <= row.credible_high <= row.high + 0.02 for row in rows)
+    open_ones = [row for row in rows if not row.determined]
+    assert len(open_ones) > 10
+    for row in open_ones:  # what the prior believes lies within what the reports leave open
+        assert row.low - 0.02 <= row.credible_low < row.credible_high <= row.high + 0.02
 
 
 def test_reports_that_no_data_explain():

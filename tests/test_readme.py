@@ -35,19 +35,32 @@ def test_the_tour(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "best.json").exists()
 
 
-def test_the_command_line_tour(tmp_path):
-    ldpopt = tmp_path / "ldpopt"
+def in_a_shell(code, directory):
+    """Run commands with ``ldpopt`` on the path; all must succeed."""
+    ldpopt = directory / "ldpopt"
     ldpopt.write_text(
         f'#!/bin/sh\nexec {sys.executable} -c "from ldpopt.cli import main; main()" "$@"\n'
     )
     ldpopt.chmod(0o755)
-    script = f'set -e\nPATH="{tmp_path}:$PATH"\n' + block("sh", "question.json")
+    script = f'set -e\nPATH="{directory}:$PATH"\n{code}'
     done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False, timeout=300
+        ["sh", "-c", script], cwd=directory, capture_output=True, text=True, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr
-    assert "verified" in done.stdout
+    return done.stdout
+
+
+def test_the_command_line_tour(tmp_path):
+    assert "verified" in in_a_shell(block("sh", "question.json"), tmp_path)
     assert (tmp_path / "frontier" / "ldp-frontier.png").exists()
+
+
+def test_from_a_table_to_a_report(tmp_path):
+    said = in_a_shell(block("sh", "ldpopt privatize"), tmp_path)
+    for words in ("the independent checker verifies every claim", "From 32,561 reports", "PASSED"):
+        assert words in said
+    for name in ("mech.json", "released.csv", "estimate.png", "report.html"):
+        assert (tmp_path / name).stat().st_size > 1000
 
 
 def test_adding_a_problem():

@@ -4,6 +4,7 @@ import pytest
 
 from ldpopt import Status, solve, verify
 from ldpopt.cones import SecretCone
+from ldpopt.errors import NoSolverError
 from ldpopt.forms import ColumnProgram
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
@@ -27,8 +28,13 @@ def test_with_all_of_x_secret_it_is_the_plain_one():
     assert verify(result)
 
 
-def test_it_is_never_the_first_choice():
-    assert solve(SecretStaircase(TABLE, 1.0)).solver != "randomized-response"
+def test_it_is_never_chosen():
+    result = solve(SecretStaircase(TABLE, 1.0))
+    assert result.solver != "randomized-response"
+    with pytest.raises(
+        NoSolverError, match="randomized-response: proves nothing, and is run by its name"
+    ):
+        solve(Staircase(1.0, utility=lambda columns: columns.max(axis=0), size=30))
 
 
 def test_refusals():
