@@ -54,7 +54,8 @@ def design(
     ] = False,
     alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
     method: Annotated[
-        str, typer.Option(help="auto, polyopt, calibrated, staircase, srr, ir, cr, ue, ldp or grr.")
+        str,
+        typer.Option(help="auto, polyopt, calibrated, staircase, srr, ir, cr, ue, ldp, learn or grr."),
     ] = "auto",
     compare: Annotated[
         bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
@@ -268,7 +269,7 @@ def caveat(made: Design) -> str:
 
 
 def _utility(made: Design) -> str:
-    value, entropy, bound = made.result.value or 0.0, made.entropy, made.result.bound
+    value, entropy, bound = made.information, made.entropy, made.bound
     proven = "" if bound is None else f"; proven bound {bound:.4g}"
     return f"{value:.4g} of {entropy:.4g} nats of information ({value / entropy:.1%}){proven}"
 
@@ -284,7 +285,10 @@ def _level(made: Design) -> str:
 def _learnable(made: Design) -> str:
     rank, inputs = made.rank, made.mechanism.shape[0]
     if rank == inputs:
-        return f"the reports determine all {inputs} frequencies of the data"
+        return (
+            f"the reports determine all {inputs} frequencies of the data, from {made.sample_factor:.3g} "
+            "times as many rows as precisely as the raw data"
+        )
     return f"the reports determine {rank} of the {inputs} dimensions of the distribution; else ranges"
 
 
@@ -309,17 +313,18 @@ def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
 def _comparison_row(name: str, made: Design) -> dict[str, Any]:
     from ldpopt.result import verify
 
-    value = made.result.value or 0.0
+    value = made.information
     return {
         "method": name,
         "nats": value,
         "of all": f"{value / made.entropy:.1%}",
-        "proven bound": made.result.bound,
+        "proven bound": made.bound,
         "status": made.result.status.value,
         "level of the secret": made.level.level,
         "LDP level": made.mechanism.epsilon(),
         "reports": made.mechanism.shape[1],
         "determined": f"{made.rank}/{made.mechanism.shape[0]}",
+        "× rows": made.sample_factor,
         "seconds": made.result.seconds,
         "verified": bool(verify(made.result)),
     }

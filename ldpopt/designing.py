@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,8 +22,10 @@ from scipy.special import entr
 from ldpopt import result as results
 from ldpopt.domain import Domain
 from ldpopt.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.fidelity import alpha
 from ldpopt.mechanism import Mechanism
 from ldpopt.methods import METHODS, Question, applicable, chosen
+from ldpopt.metrics import mutual_information
 from ldpopt.result import Result
 from ldpopt.robust import Level, rldp_level
 from ldpopt.solver import Progress
@@ -76,6 +79,30 @@ class Design:
     def rank(self) -> int:
         """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
         return int(np.linalg.matrix_rank(self.mechanism.matrix))
+
+    @cached_property
+    def information(self) -> float:
+        """I(X; Y) under the observed distribution, in nats; the certified value where there is one."""
+        if METHODS[self.method].informs and self.result.value is not None:
+            return self.result.value
+        return float(mutual_information(self.mechanism, self.question.p_hat.ravel()))
+
+    @property
+    def bound(self) -> float | None:
+        """The proven bound on the information of such mechanisms; None if nothing is proven about it."""
+        return self.result.bound if METHODS[self.method].informs else None
+
+    @cached_property
+    def sample_factor(self) -> float:
+        """α: how many times as many rows give the frequencies as precisely as the raw data do.
+
+        papers/002, (20b), the squared error, at the observed distribution (half a row added to each
+        cell, as α needs full support); infinite if the reports do not determine them.
+        """
+        if self.rank < self.mechanism.shape[0]:
+            return math.inf
+        counts = self.question.counts.ravel() + 0.5
+        return alpha(self.mechanism, counts / counts.sum(), "mse")
 
     @property
     def entropy(self) -> float:
@@ -229,7 +256,7 @@ def best(found: Mapping[str, Design | str]) -> Design:
     """The most useful of the designs."""
     return max(
         (made for made in found.values() if isinstance(made, Design)),
-        key=lambda made: made.result.value or 0.0,
+        key=lambda made: made.information,
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from ldpopt import validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.problem import Problem
+from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
@@ -27,6 +28,8 @@ KNOWN_SAMPLES = 1e12
 """A distribution counts as known as if it had been observed this often: to a part in a million."""
 MOST_PUBLIC, MOST_INPUTS = 10, 30
 """PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
+MOST_LEARNT = 12
+"""Inputs whose subsets are listed."""
 MOST_REPORTS = 4096
 """Different reports of UE conditional reporting; it has a product of one factor per secret."""
 
@@ -98,6 +101,8 @@ class Method(NamedTuple):
     problem: Callable[[Question], Problem]
     refusal: Callable[[Question], str | None]
     solver: str = "auto"
+    informs: bool = True
+    """Whether it maximises I(X; Y): then the value and the bound of its result are in nats."""
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
@@ -113,6 +118,13 @@ def _staircase(question: Question) -> Problem:
 
 def _everything(question: Question) -> Problem:
     return Staircase(question.epsilon, prior=question.p_hat.ravel())
+
+
+def _too_many_subsets(question: Question) -> str | None:
+    k = question.counts.size
+    if k > MOST_LEARNT:
+        return f"would report one of too many subsets of {k} values, more than {MOST_LEARNT}"
+    return None
 
 
 def _never(question: Question) -> str | None:
@@ -161,6 +173,12 @@ METHODS: dict[str, Method] = {
         _too_many_reports,
     ),
     "ldp": Method("the best that hides all columns, public ones too", _everything, _without_public),
+    "learn": Method(
+        "subset selection: of all that hide all columns, the frequencies are learnt best from it",
+        lambda question: BroadFidelity(question.counts.size, question.epsilon),
+        _too_many_subsets,
+        informs=False,
+    ),
     "grr": Method("randomised response on all columns", _everything, _never, "randomized-response"),
 }
 """Every method by its name, the most useful first."""
@@ -170,7 +188,7 @@ def applicable(question: Question) -> dict[str, str | None]:
     """Every method with the reason why it does not apply, or None.
 
     >>> [name for name, reason in applicable(Question([[3], [4]], 1.0)).items() if reason is None]
-    ['staircase', 'grr']
+    ['staircase', 'learn', 'grr']
     """
     return {name: method.refusal(question) for name, method in METHODS.items()}
 

@@ -400,10 +400,26 @@ def _answer(loaded: Loaded) -> list[Fact]:
         facts.append(Fact("Gap", number(result.gap, 2), note))
     facts.append(Fact("Status", result.status.value, STATUS_WORDS[result.status]))
     facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
+    if isinstance(loaded.content, Design):
+        facts += _use(loaded.content)
     if (ceiling := _ceiling(result)) is not None:
         note = "nothing that is private in this way is above, by whatever method"
-        facts.insert(-3, Fact("Ceiling", f"{number(ceiling)} {unit}".strip(), note))
+        facts.insert(3, Fact("Ceiling", f"{number(ceiling)} {unit}".strip(), note))
     return facts
+
+
+def _use(made: Design) -> Iterator[Fact]:
+    """What the reports are good for."""
+    if not METHODS[made.method].informs:
+        share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
+        yield Fact("Information", f"{number(made.information)} nats", share)
+    inputs = made.mechanism.shape[0]
+    if made.rank < inputs:
+        note = "dimensions of the distribution of the data; for the rest estimates are ranges"
+        yield Fact("Estimates", f"{made.rank} of {inputs}", note)
+    else:
+        note = "times as many rows give the frequencies as precisely as the raw data do"
+        yield Fact("Estimates", f"{made.sample_factor:.3g}", note)
 
 
 def _ceiling(result: Result) -> float | None:
@@ -529,10 +545,17 @@ def _curve(
     return _drawn(found, loaded, name), ""
 
 
-def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
+def _curve_measure(loaded: Loaded) -> str:
+    """What the curve is about; designs are compared by their information, whatever they optimise."""
+    if isinstance(loaded.content, Design):
+        return "information released, I(X; Y) (nats)"
     problem = loaded.result.problem
-    unit = f" ({_unit(problem)})" if _unit(problem) else ""
-    title = f"{_measure(problem)} over the privacy level ε".capitalize()
+    return f"{_measure(problem)} ({_unit(problem)})" if _unit(problem) else _measure(problem)
+
+
+def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
+    measure = _curve_measure(loaded)
+    title = f"{measure} over the privacy level ε".capitalize()
     own, names = found.own, ", ".join(series.name for series in found.series)
     description = (
         f"Curves of {names}. This result: {number(own.value)} at ε = {own.epsilon:g}. "
@@ -540,8 +563,8 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
     )
     svg = reportfigures.curve_svg(
         found,
-        f"{_measure(problem)}{unit}",
-        _entropy(loaded),
+        measure,
+        loaded.content.entropy if isinstance(loaded.content, Design) else _entropy(loaded),
         {"its proven bound": own.bound, "bound of every method": _ceiling(loaded.result)},
         f"{name}-curve",
         title,

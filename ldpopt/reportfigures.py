@@ -32,9 +32,10 @@ COLOURS = (
     "#767b83",
     "#d6336c",
     "#5d7f1a",
+    "#2f7d8c",
 )
 """Every one has a contrast of at least 3 to the light and to the dark page."""
-MARKERS = "osD^vPX*h"
+MARKERS = "osD^vPX*hp"
 DASHES = (
     "-",
     (0, (6, 2)),
@@ -45,6 +46,7 @@ DASHES = (
     (0, (2, 4)),
     (0, (10, 3)),
     (0, (4, 1, 1, 1)),
+    (0, (8, 2, 2, 2)),
 )
 
 

@@ -62,11 +62,23 @@ class TradeOff:
 
 
 class _Task(NamedTuple):
-    """A way to answer a question: the problem at a level, and the solver for it."""
+    """A way to answer a question: the problem at a level, the solver for it, what an answer is worth."""
 
     summary: str
     problem: Callable[[float], Problem]
     solver: str
+    worth: Callable[[Result], Worth]
+
+
+class Worth(NamedTuple):
+    """A value with the bound that is proven on it."""
+
+    value: float | None
+    bound: float | None
+
+
+def _own_worth(result: Result) -> Worth:
+    return Worth(result.value, result.bound)
 
 
 Progress = Callable[[int, int], None]
@@ -76,7 +88,7 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
     """The value of every applicable method at levels around a design's own."""
     reasons = applicable(made.question)
     tasks = {
-        name: _Task(method.summary, _at_level(made, name), method.solver)
+        name: _Task(method.summary, _at_level(made, name), method.solver, _information(made, name))
         for name, method in METHODS.items()
         if reasons[name] is None
     }
@@ -94,6 +106,7 @@ def of_result(result: Result, seconds: float, progress: Progress | None = None) 
         f"solved by {result.solver}",
         lambda epsilon: dataclasses.replace(problem, epsilon=epsilon),  # type: ignore[type-var]
         result.solver,
+        _own_worth,
     )
     epsilon: float = problem.epsilon  # type: ignore[attr-defined]
     return _Work(result, epsilon, problem.kind, {problem.kind: task}, seconds, progress).done(())
@@ -108,6 +121,18 @@ def has_level(result: Result) -> bool:
     True
     """
     return getattr(result.problem, "epsilon", None) is not None and result.value is not None
+
+
+def _information(made: Design, name: str) -> Callable[[Result], Worth]:
+    """What a method's answer tells about the data of a design, in nats."""
+
+    def worth(result: Result) -> Worth:
+        if result.mechanism is None:
+            return Worth(None, None)
+        other = dataclasses.replace(made, result=result, method=name)
+        return Worth(other.information, other.bound)
+
+    return worth
 
 
 def _at_level(made: Design, name: str) -> Callable[[float], Problem]:
@@ -126,8 +151,9 @@ class _Work:
         seconds: float,
         progress: Progress | None,
     ) -> None:
-        assert result.value is not None
-        self.own, self.own_name = Point(epsilon, result.value, result.bound), own_name
+        value, bound = tasks[own_name].worth(result)
+        assert value is not None
+        self.own, self.own_name = Point(epsilon, value, bound), own_name
         self.tasks, self.seconds, self.progress = tasks, seconds, progress
         levels = [epsilon * factor for factor in FACTORS]
         self.levels = [level for level in levels if EPSILON_RANGE[0] <= level <= EPSILON_RANGE[1]]
@@ -183,10 +209,11 @@ class _Work:
             found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=SECONDS)
         finally:
             self.took[name].append(time.perf_counter() - start)
-        if found.value is None:
+        value, bound = task.worth(found)
+        if value is None:
             self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {SECONDS:g} s.")
         else:
-            self.points[name].append(Point(epsilon, found.value, found.bound))
+            self.points[name].append(Point(epsilon, value, bound))
 
     def _expected(self, name: str) -> float:
         """The seconds of the next solve; calibration solves polyopt once a step and twice more."""

@@ -10,6 +10,7 @@ import pytest
 from ldpopt import designing, load, verify
 from ldpopt.designing import best, compare, design, load_design
 from ldpopt.errors import InvalidInputError, UnreadableFileError
+from ldpopt.estimators import covariance
 from ldpopt.methods import METHODS, Question, applicable, chosen
 from ldpopt.uncertainty import AllDistributions
 
@@ -41,10 +42,10 @@ def test_every_method(robust):
     for other in solved.values():
         assert other.level.level <= 1 + 1e-12
         assert verify(other.result)
-        assert other.result.value <= best(found).result.value
+        assert other.information <= best(found).information
     assert solved["grr"].result.value <= solved["ldp"].result.value + 1e-9
     assert solved["srr"].result.value <= solved["staircase"].result.value + 1e-9
-    assert best(found).result.value >= first.result.value
+    assert best(found).information >= first.information
 
 
 def test_the_less_is_known_the_less_is_released():
@@ -52,6 +53,22 @@ def test_the_less_is_known_the_less_is_released():
         design(SMALL, "s", "u", epsilon=1.0, robust=r).result.value for r in ("known", "chi2", "all")
     ]
     assert values == sorted(values, reverse=True)
+
+
+def test_learning():
+    """Subset selection needs the fewest rows of all that hide every column, but tells less of each."""
+    first = design(SMALL, "s", "u", epsilon=1.0, method="learn")
+    found = compare(first)
+    assert first.result.problem.kind == "broad-fidelity"
+    assert first.bound is None
+    assert first.mechanism.epsilon() <= 1
+    assert first.information <= found["ldp"].information + 1e-9
+    assert 1 < first.sample_factor <= found["grr"].sample_factor * (1 + 1e-9)
+    assert found["ldp"].sample_factor == np.inf or found["ldp"].rank == 4
+    raw = np.trace(np.diag(p := first.question.p_hat.ravel()) - np.outer(p, p))
+    assert found["grr"].sample_factor == pytest.approx(
+        np.trace(covariance(found["grr"].mechanism, p, 1)) / raw, rel=0.05
+    )
 
 
 def test_observers_who_know_the_public_value(made):

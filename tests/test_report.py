@@ -289,8 +289,8 @@ def test_curve_of_a_design(files):
     made = read(files["census"]).content
     steps = []
     curve = tradeoff.of_design(made, seconds=60, progress=lambda *step: steps.append(step))
-    assert steps == [(done, 28) for done in range(2, 29)]
-    names = {"staircase", "srr", "ldp", "grr"}
+    assert steps == [(done, 35) for done in range(2, 36)]
+    names = {"staircase", "srr", "ldp", "learn", "grr"}
     assert {series.name for series in curve.series} == names
     assert curve.levels == [factor * 1.0 for factor in tradeoff.FACTORS]
     for series in curve.series:
@@ -331,9 +331,9 @@ def test_time_that_is_used_up_is_said(files):
 
 def test_calibration_is_not_begun_if_it_would_take_too_long():
     made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
-    work = tradeoff._Work(
-        made.result, 1.0, "cr", {"cr": None, "polyopt": None, "calibrated": None}, 9, None
-    )
+    task = tradeoff._Task("", None, "auto", lambda result: tradeoff.Worth(result.value, None))
+    tasks = dict.fromkeys(("cr", "polyopt", "calibrated"), task)
+    work = tradeoff._Work(made.result, 1.0, "cr", tasks, 9, None)
     work.took["polyopt"] = [0.5, 1.5]
     assert work._expected("calibrated") == pytest.approx(18.0)
     work._follow("calibrated", [1.0, 2.0])
@@ -651,8 +651,8 @@ def test_each_curve_has_its_own_marker_dashes_and_name(opened):
         "getComputedStyle(g.querySelector(':scope > path')).strokeDasharray])"
     )
     names = [name.removeprefix("r1-curve-curve-") for name, _, _ in curves]
-    assert sorted(names) == ["grr", "ldp", "srr", "staircase"]
-    assert len({marker for _, marker, _ in curves}) == len({dashes for *_, dashes in curves}) == 4
+    assert sorted(names) == ["grr", "ldp", "learn", "srr", "staircase"]
+    assert len({marker for _, marker, _ in curves}) == len({dashes for *_, dashes in curves}) == 5
     words = opened.execute_script(
         "return [...document.querySelectorAll('svg text')].map(e => e.textContent)"
     )
