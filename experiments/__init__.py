@@ -21,6 +21,8 @@ EXPERIMENTS: Registry[Experiment] = Registry(
         "leakage-tradeoff": "ldpopt.experiments.leakage_tradeoff:EXPERIMENT",
         "leakage-forest": "ldpopt.experiments.leakage_forest:EXPERIMENT",
         "leakage-support": "ldpopt.experiments.leakage_support:EXPERIMENT",
+        "leakage-missed": "ldpopt.experiments.leakage_missed:EXPERIMENT",
+        "leakage-bounds": "ldpopt.experiments.leakage_bounds:EXPERIMENT",
         "average-privacy": "ldpopt.experiments.average_privacy:EXPERIMENT",
         "privacy-utility-tradeoff": "ldpopt.experiments.privacy_utility_tradeoff:EXPERIMENT",
         "mixture-gain": "ldpopt.experiments.mixture_gain:EXPERIMENT",

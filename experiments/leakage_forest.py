@@ -12,6 +12,7 @@ import csv
 import gzip
 import os
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from ldpopt.blocksecrets import BlockQuantization
 from ldpopt.errors import InvalidInputError, MissingDependencyError
 from ldpopt.experiments.leakage_tradeoff import COLUMNS
 from ldpopt.sweep import Experiment, Point, Row
+from ldpopt.validate import Array
 
 CELLS = 17
 RAW = 0
@@ -39,11 +41,6 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(interval: int, seed: int, data: str, rows: int, trees: int) -> Row:
     """The area under the ROC curve of a forest trained on one release."""
-    try:
-        from sklearn.ensemble import RandomForestClassifier
-        from sklearn.metrics import roc_auc_score, roc_curve
-    except ImportError:
-        raise MissingDependencyError("forests need scikit-learn: pip install 'ldpopt[forest]'") from None
     train, test = read_census(data, rows)
     categories, histogram = np.unique(train, axis=0, return_counts=True)
     sml, released = 0.0, histogram
@@ -51,21 +48,36 @@ def measure(interval: int, seed: int, data: str, rows: int, trees: int) -> Row:
         mechanism = share_quantisation(categories, len(train), interval)
         sml, released = mechanism.sml(), mechanism.release(histogram, np.random.default_rng(seed))
     learned = np.repeat(categories, released, axis=0)
-    names = [np.unique(np.concatenate([train[:, j], test[:, j]])) for j in range(len(COLUMNS))]
-    forest = RandomForestClassifier(n_estimators=trees, min_samples_leaf=5, random_state=seed)
-    forest.fit(_coded(learned, names)[:, :-1], learned[:, -1] == ">50K")
-    scores = forest.predict_proba(_coded(test, names)[:, :-1])[:, -1]
-    truth = test[:, -1] == ">50K"
-    false, true, _ = roc_curve(truth, scores)
-    curve = np.interp(np.linspace(0, 1, 51), false, true)
+    area, curve = forest_roc(learned, test, column_values(train, test), trees, seed)
     return {
         "sml": None if interval == RAW else sml,
         "combinations": len(categories),
-        "auc": float(roc_auc_score(truth, scores)),
+        "auc": area,
         "roc": [round(float(t), 4) for t in curve],
     }
 
 
+def forest_roc(learned: Any, test: Any, values: list[Any], trees: int, seed: int) -> tuple[float, Array]:
+    """Train a forest to tell high incomes: its area under the ROC curve, and the curve."""
+    try:
+        from sklearn.ensemble import RandomForestClassifier
+        from sklearn.metrics import roc_auc_score, roc_curve
+    except ImportError:
+        raise MissingDependencyError("forests need scikit-learn: pip install 'ldpopt[forest]'") from None
+    forest = RandomForestClassifier(n_estimators=trees, min_samples_leaf=5, random_state=seed)
+    forest.fit(_coded(learned, values)[:, :-1], learned[:, -1] == ">50K")
+    scores = forest.predict_proba(_coded(test, values)[:, :-1])[:, -1]
+    truth = test[:, -1] == ">50K"
+    false, true, _ = roc_curve(truth, scores)
+    return float(roc_auc_score(truth, scores)), np.interp(np.linspace(0, 1, 51), false, true)
+
+
+def column_values(train: Any, test: Any) -> list[Any]:
+    """The values of every column."""
+    return [np.unique(np.concatenate([train[:, j], test[:, j]])) for j in range(len(COLUMNS))]
+
+
+@cache
 def read_census(path: str, rows: int) -> tuple[Any, Any]:
     """The chosen columns of the training and of the test rows, the first ``rows`` of each at most."""
     try:

@@ -6,14 +6,17 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
+from scipy.special import gammaln, logsumexp
 
 from ldpopt import validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.histograms import Histogram, random_histogram
+from ldpopt.leakage import LeakageBounds
+from ldpopt.missedcover import cover_bounds, reach_matrix
 from ldpopt.validate import Array
 
 MOST_SUMS = 5_000_000
@@ -92,6 +95,27 @@ class BlockQuantization:
         """log ⌈s/I⌉: the bins are released on disjoint sets of histograms."""
         return math.log(self.bins)
 
+    def missed_bounds(self, missed: int) -> LeakageBounds:
+        """Bounds on the SML if the holder misses so many feasible categories of block 0.
+
+        Data whose records fall into missed categories are released over the known ones and those
+        (papers/003, Appendix H), which betrays them; see :mod:`ldpopt.missedcover`.
+        """
+        sizes = range(validate.whole_number("missed", missed, 0) + 1)
+        low = high = 0.0
+        most = [int(self._sums[self._cells[1] == c, 0].max()) for c in range(self.cells)]
+        for first in range(0, self.cells, self.interval):
+            sums = self._sums[self._cells[1] == self.released_cell(first)]
+            others = _log_fillings(sums[:, 1:], self.sizes[1:]).sum(axis=1)
+            inside, known = sums[:, 0], int(self.sizes[0])
+            ways = [logsumexp(others + _log_reaching(inside, known, i)) for i in sizes]
+            among = [logsumexp(others + _log_fillings(inside, known + b)) for b in sizes]
+            reached = most[first : first + self.interval]
+            free = sum(count >= missed for count in reached)
+            least, most_covered = cover_bounds(reach_matrix(ways, among), len(reached), free=free)
+            low, high = low + max(1.0, least), high + most_covered
+        return LeakageBounds(math.log(low), math.log(high))
+
     def cell(self, histogram: ArrayLike) -> int:
         """The secret of a data set."""
         counts = np.asarray(histogram)
@@ -119,6 +143,18 @@ class BlockQuantization:
             members = np.flatnonzero(np.asarray(self.blocks) == block)
             result[members] = random_histogram(count, len(members), rng)
         return result
+
+
+def _log_fillings(records: Any, categories: Any) -> Array:
+    """log of the number of histograms of so many records over so many categories ≥ 1."""
+    fillings: Array = gammaln(records + categories) - gammaln(categories) - gammaln(records + 1)
+    return fillings
+
+
+def _log_reaching(records: NDArray[np.int64], known: int, reached: int) -> Array:
+    """The same over known + reached categories, no reached one empty: −inf for too few records."""
+    rest = records - reached
+    return np.where(rest >= 0, _log_fillings(np.maximum(rest, 0), known + reached), -np.inf)
 
 
 def _compositions(tau: int, parts: int) -> NDArray[np.int64]:

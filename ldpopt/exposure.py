@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy import optimize, stats
 
 from ldpopt import validate
 from ldpopt.errors import InvalidInputError
@@ -166,6 +166,68 @@ def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -
     n, k = _whole("n", n, 1), _whole("k", k, 0)
     slopes = _steepest(np.minimum(a, b), np.maximum(a, b), n, k)
     return float(slopes @ np.abs(a - b))
+
+
+def statistical_exposure_ceiling(
+    p_hat: ArrayLike, n: int, k: int, gamma: float, *, support: int | None = None
+) -> float:
+    """The most that Q_p(n, k) can be if no p_i is further than γ from p̂_i.
+
+    Σ_i max { x F(k−2; n−1, x) : |x − p̂_i| ≤ γ }: the corrected Theorem 8 of papers/004 before it is
+    linearised, so never above Q_p̂(n, k) + γ Σ L_i. Each term rises to one peak and falls after it.
+    Splitting values into finer ones never lowers it.
+
+    Args:
+        p_hat: the frequencies of a sample.
+        n: the number of users of the future database.
+        k: the anonymity asked for there.
+        gamma: how far the frequencies may be from the truth, see :func:`deviation`.
+        support: how many values are possible, if more than p_hat lists.
+
+    >>> statistical_exposure_ceiling([0.5, 0.5], 100, 10, 0.1) < 1e-12
+    True
+    >>> statistical_exposure_ceiling([0.5, 0.5, 0], 100, 10, 0.1) > 0.04
+    True
+    """
+    frequencies = validate.distribution("p_hat", p_hat)
+    n, k = _whole("n", n, 1), _whole("k", k, 0)
+    unseen = _support(support, len(frequencies)) - len(frequencies)
+    if not 0 <= gamma <= 1:
+        raise InvalidInputError(f"gamma must lie in [0, 1], not {gamma}")
+    centres = np.append(frequencies, 0.0)
+    worst = np.clip(_peak(n, k), np.maximum(centres - gamma, 0), np.minimum(centres + gamma, 1))
+    terms = worst * stats.binom.cdf(k - 2, n - 1, worst)
+    return min(1.0, float(terms[:-1].sum() + unseen * terms[-1]))
+
+
+def _peak(n: int, k: int) -> float:
+    """Where x F(k−2; n−1, x) is largest: F = (k−1) b(k−1; n−1, x), once between 0 and (k−1)/(n−1)."""
+    if not 1 < k <= n:
+        return 1.0
+
+    def slope(x: float) -> float:
+        return float(stats.binom.cdf(k - 2, n - 1, x) - (k - 1) * stats.binom.pmf(k - 1, n - 1, x))
+
+    return float(optimize.brentq(slope, 0.0, (k - 1) / (n - 1), xtol=1e-15))
+
+
+def threshold_for_users(n: int, k: int, miss: float) -> float:
+    """The t from which on a value hides its owner among n i.i.d. users: F(k−2; n−1, t) = miss.
+
+    A user whose value has p ≥ t is less than k-anonymous with probability at most ``miss``, so
+    Q_p(n, k) ≤ Q(t) + miss. What proves Q(t) ≤ budget − miss from the marginals of p (problem
+    feature-release, Theorems 2 and 3) thus decides for users yet to come (papers/004, Section 7).
+
+    >>> t = threshold_for_users(1000, 10, 0.01)
+    >>> round(float(stats.binom.cdf(8, 999, t)), 12)
+    0.01
+    """
+    n, k = _whole("n", n, 1), _whole("k", k, 2)
+    if k > n:
+        raise InvalidInputError(f"no value can be shared by {k} of {n} users")
+    if not 0 < miss < 1:
+        raise InvalidInputError(f"miss must lie between 0 and 1, not {miss}")
+    return float(stats.beta.isf(miss, k - 1, n - k + 1))
 
 
 class Estimate(NamedTuple):
@@ -339,6 +401,29 @@ def entropy_bound_example(t: float, copies: int) -> Array:
     if not (0 < t < 1 and 1 - m * t > t):
         raise InvalidInputError(f"{m} values of probability {t} leave no value above it")
     return np.append(np.full(m, t), 1 - m * t)
+
+
+# ---------------------------------------------------------------- composition
+
+
+def slack_example(c: float, values: int) -> Array:
+    """A joint distribution of two features that needs (almost) the whole slack c of Theorem 3.
+
+    Both marginals are uniform on m values, so Q_j(1/m) = 0, and every cell off the diagonal has just
+    less than c/m²: Q(c/m²) = c (1 − 1/m), where Theorem 3 proves c. So no smaller slack holds for all
+    distributions (papers/004, Theorem 4, whose own example has a vanishing exposure).
+
+    >>> joint = slack_example(0.5, 100)
+    >>> round(exposure(joint.ravel(), 0.5 / 100**2), 9)
+    0.495
+    """
+    m = _whole("values", values, 2)
+    if not 0 < c < 1:
+        raise InvalidInputError(f"c must lie between 0 and 1, not {c}")
+    rare = np.nextafter(c / m**2, 0)
+    joint = np.full((m, m), rare)
+    np.fill_diagonal(joint, 1 / m - (m - 1) * rare)
+    return joint
 
 
 # ---------------------------------------------------------------- input

@@ -6,6 +6,7 @@ problem's parameters (papers/004, corrected).
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections import Counter
@@ -36,6 +37,7 @@ def _feature_release(params: dict[str, Any]) -> dict[str, Any]:
     given = {name: params.get(name) for name in ("marginals", "table")}
     names = ("threshold", "budget", "weights")
     plain = {"form": "feature-release", **given, **{name: params[name] for name in names}}
+    plain |= {"users": params.get("users"), "delta": params.get("delta", 0.05)}
     return {**_redacted(plain, params.get("redact")), "method": "theorem-3"}
 
 
@@ -333,7 +335,7 @@ def release_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[
     strength = f"numeric {COMPOSITION_TOLERANCE:g}"
     yield Claim(f"the released features weigh {value!r}", strength, heavy)
     safe = not chosen or _released_exposure(plain, chosen, answer) <= budget + COMPOSITION_TOLERANCE
-    yield Claim(f"at most {budget:g} of the users are exposed at {t:g}", strength, safe)
+    yield Claim(f"at most {budget:g} of the {_whom(plain)} are exposed at {t:g}", strength, safe)
     if status == "optimal":
         bound = read_number(document["bound"], "bound")
         conflicts = [_features(c, len(weights)) for c in proof["conflicts"]]
@@ -360,10 +362,74 @@ def _released_exposure(plain: dict[str, Any], features: list[int], answer: dict[
     return min(1.0, rule_proves(_subquestion(plain, features), str(answer["rule"]), answer))
 
 
+def _whom(plain: dict[str, Any]) -> str:
+    if plain["users"] is None:
+        return "users"
+    return f"{plain['users']} future users (with confidence {1 - plain['delta']:g})"
+
+
 def _table_exposure(plain: dict[str, Any], features: list[int]) -> float:
+    if plain["users"] is not None:
+        return _future_exposure(plain, features)
     rows = Counter(tuple(row[j] for j in features) for row in plain["table"])
     users = sum(rows.values())
     return sum(n for n in rows.values() if n / users < plain["threshold"]) / users
+
+
+def _future_exposure(plain: dict[str, Any], features: list[int]) -> float:
+    """An upper bound on the statistical exposure: Σ max x F(k−2; n−1, x) over |x − p̂| ≤ γ.
+
+    With probability 1 − δ no frequency of any value of any set of features is off by more than γ
+    (Hoeffding); every combination of values that occur may occur.
+    """
+    n, delta = plain["users"], read_number(plain["delta"], "delta")
+    if not isinstance(n, int) or not 1 <= n <= MAX_NODES or not 0 < delta < 1:
+        raise UnreadableError(f"{n!r} users with delta {delta} are no question")
+    near = math.ceil(plain["threshold"] * n)
+    k = next(k for k in range(max(near - 1, 0), near + 2) if k / n >= plain["threshold"])
+    rows = Counter(tuple(row[j] for j in features) for row in plain["table"])
+    sizes = [len(set(column)) for column in zip(*plain["table"], strict=True)]
+    cells = math.prod(size + 1 for size in sizes) - 1
+    gamma = min(1.0, math.sqrt(math.log(2 * cells / delta) / (2 * len(plain["table"]))))
+    peak = _exposure_peak(n, k)
+    unseen = math.prod(sizes[j] for j in features) - len(rows)
+    total = unseen * _exposure_term(n, k, min(peak, gamma))
+    for count, times in Counter(rows.values()).items():
+        p = count / len(plain["table"])
+        total += times * _exposure_term(n, k, min(max(peak, p - gamma), p + gamma, 1.0))
+    return min(1.0, total)
+
+
+def _binomial_masses(n: int, most: int, x: float) -> list[float]:
+    """P(0), …, P(most) of n trials that succeed with probability 0 < x < 1."""
+    whole, yes, no = math.lgamma(n + 1), math.log(x), math.log1p(-x)
+    logs = (
+        whole - math.lgamma(j + 1) - math.lgamma(n - j + 1) + j * yes + (n - j) * no
+        for j in range(most + 1)
+    )
+    return [math.exp(log) for log in logs]
+
+
+def _exposure_term(n: int, k: int, x: float) -> float:
+    """x F(k−2; n−1, x): how much a value of probability x adds to the statistical exposure."""
+    if k <= 1:
+        return 0.0
+    if k > n or x in (0.0, 1.0):
+        return x if k > n else 0.0
+    return x * math.fsum(_binomial_masses(n - 1, k - 2, x))
+
+
+@functools.cache
+def _exposure_peak(n: int, k: int) -> float:
+    """Where this is largest: F(k−2; n−1, x) = (k−1) b(k−1; n−1, x), by bisection."""
+    if not 1 < k <= n:
+        return 1.0
+    low, high = 0.0, (k - 1) / (n - 1)
+    for _ in range(60):
+        middle = (low + high) / 2
+        *fewer, last = _binomial_masses(n - 1, k - 1, middle)
+        low, high = (middle, high) if math.fsum(fewer) > (k - 1) * last else (low, middle)
+    return low
 
 
 def _too_exposed(plain: dict[str, Any], features: list[int], budget: float) -> bool:

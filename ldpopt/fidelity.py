@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from ldpopt import validate
 from ldpopt.channel import full_support, inverse_information, matrix_of, right_inverse
 from ldpopt.errors import InvalidInputError
-from ldpopt.losses import DIVERGENCES, FINITE_LOSSES, ExpectedLoss, expected_loss
+from ldpopt.losses import Divergence, ExpectedLoss, divergence_of, expected_loss
 from ldpopt.validate import Array
 
 __all__ = [
     "LOSSES",
+    "BestCase",
     "Coefficients",
     "ExpectedLoss",
     "Supremum",
@@ -31,6 +32,7 @@ __all__ = [
     "alpha_bound",
     "alpha_of",
     "balanced_phi",
+    "best_case_alpha",
     "block_size",
     "expansion",
     "expansion_coefficients",
@@ -128,13 +130,15 @@ def expansion_coefficients(W: Any, p: Any) -> Coefficients:
     )
 
 
-def expansion(W: Any, p: Any, n: float, loss: str) -> float:
-    """The expected loss at n reports by its expansion: papers/002, (16), (18), (19), no remainder."""
-    validate.choice("loss", loss, FINITE_LOSSES)
+def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
+    """The expected loss at n reports by its expansion: papers/002, (16), (18), (19), no remainder.
+
+    The loss is named as in :func:`expected_loss`, or a :class:`ldpopt.losses.Divergence` of your own.
+    """
+    f = divergence_of(loss)
     n = validate.positive_number("n", n)
-    if loss in DIVERGENCES:
+    if f is not None:
         A, B, C = expansion_coefficients(W, p)
-        f = DIVERGENCES[loss]
         return A * f.second / (2 * n) + (B * f.third / 6 + C * f.fourth / 8) / n**2
     prior = full_support("p", p, len(matrix_of(W)))
     variances = second_moments(W, prior) - prior**2
@@ -214,20 +218,49 @@ def printed_phi_bound(k: int, epsilon: float) -> float:
 
 
 def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
-    """No ε-LDP mechanism has an α below this at p (papers/002, (46), with φ* in place of Lemma 11)."""
+    """No ε-LDP mechanism has an α below this at p (papers/002, (46), with φ* in place of Lemma 11).
+
+    For f-divergences the bound of :func:`best_case_alpha`, which holds at every p, is taken too.
+    """
     prior = validate.distribution("p", p)
     prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))
     least = phi_bound(len(prior), epsilon)
     validate.choice("loss", loss, LOSSES)
     low, high, square = prior.min(), prior.max(), float(prior @ prior)
     if loss == "f-divergence":
-        return float((max(len(prior), low / high * least) - 1) / (len(prior) - 1))
+        known = float((low / high * least - 1) / (len(prior) - 1))
+        return max(known, best_case_alpha(len(prior), epsilon).bound)
     if loss == "mse":
         return float((max(1.0, low * least) - square) / (1 - square))
     clear = np.sqrt(prior * (1 - prior))
     at = int(np.abs(prior - 0.5).argmin())
     raised = math.sqrt(clear[at] ** 2 + max(least * low - 1, 0.0))
     return float(((clear.sum() - clear[at] + raised) / clear.sum()) ** 2)
+
+
+class BestCase(NamedTuple):
+    """The least α of all distributions: a value that is attained, and a bound below all."""
+
+    value: float
+    bound: float
+
+
+def best_case_alpha(k: int, epsilon: float) -> BestCase:
+    """The best case inf_p min_W α(W, p) over the ε-LDP mechanisms, for f-divergences.
+
+    papers/002, 3.3.3, which states it and leaves it open. The value is (φ* − 1)/(K − 1), at the uniform
+    distribution, for all three losses. The bound is max(1, (K − 1)/sinh²(ε/2)), at every p: by the
+    harmonic mean, (K − 1)α ≥ (K − 1)²/(tr J − 1) for J = D^½ W diag(pW)⁻¹ Wᵀ D^½, D = diag(p), which
+    has the eigenvalue 1; a staircase column that is E on S adds s(1−s)(E−1)²/(1+s(E−1))² to the trace
+    by its probability, s = p(S), and that is at most (E−1)²/4E, where s = 1/(E+1). So the two are
+    equal if K/(E+1) is a whole number.
+
+    >>> [round(end, 9) for end in best_case_alpha(6, math.log(2))]
+    [40.0, 40.0]
+    """
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
+    bound = max(1.0, (k - 1) / math.sinh(epsilon / 2) ** 2)
+    return BestCase((phi_bound(k, epsilon) - 1) / (k - 1), bound)
 
 
 def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:

@@ -274,12 +274,19 @@ def _root(x: Decimal) -> Decimal:
 
 
 def alpha_bound_below(p: Sequence[Decimal], epsilon: float, loss: str) -> Decimal:
-    """A number just below papers/002, (46), with φ* in place of Lemma 11."""
+    """A number just below papers/002, (46), with φ* in place of Lemma 11.
+
+    For f-divergences also (K − 1)/sinh²(ε/2), which no p beats: the harmonic mean of the eigenvalues
+    of D^½ W diag(pW)⁻¹ Wᵀ D^½ but the first, 1, is at most their mean, and a column that is E on S and
+    1 elsewhere adds at most max_s s(1−s)(E−1)²/(1+s(E−1))² = (E−1)²/4E to their sum.
+    """
     k, least = len(p), phi_bound_below(len(p), epsilon)
     with localcontext(Context(prec=DIGITS)):
         low, high, square = min(p), max(p), _dot(p, p)
         if loss == "f-divergence":
-            found = (max(Decimal(k), low / high * least) - 1) / (k - 1)
+            E = Decimal(epsilon).exp()
+            everywhere = 4 * E * (k - 1) / (E - 1) ** 2
+            found = max(Decimal(1), everywhere, (low / high * least - 1) / (k - 1))
         elif loss == "mse":
             found = (max(Decimal(1), low * least) - square) / (1 - square)
         else:

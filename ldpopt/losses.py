@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from ldpopt import estimators, validate
 from ldpopt.channel import full_support, matrix_of
+from ldpopt.errors import InvalidInputError
 from ldpopt.validate import Array
 
 MOST_COUNT_VECTORS = 200_000
@@ -18,7 +19,15 @@ MOST_COUNT_VECTORS = 200_000
 
 
 class Divergence(NamedTuple):
-    """Σ p f(p̂/p): the convex function f and its second, third and fourth derivative at 1."""
+    """Σ p f(p̂/p): the convex function f and its second, third and fourth derivative at 1.
+
+    A loss of one's own wherever a divergence of :data:`DIVERGENCES` can be named; f takes arrays and
+    is 0 at 1.
+
+    >>> cubic = Divergence(lambda x: x**3 - 1, second=6, third=6, fourth=0)
+    >>> loss_of(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), cubic).tolist()
+    [0.0]
+    """
 
     f: Callable[[Array], Array]
     second: float
@@ -56,7 +65,22 @@ FINITE_LOSSES = (*DIVERGENCES, "mse", "tv")
 """The losses of :func:`expected_loss`: KL(p̂‖p) and the like, ‖p̂ − p‖₂² and ‖p̂ − p‖₁."""
 
 
-def loss_of(estimates: Array, p: Array, loss: str) -> Array:
+def divergence_of(loss: str | Divergence) -> Divergence | None:
+    """The f-divergence that a loss names or is; None for "mse" and "tv"."""
+    if isinstance(loss, str):
+        return DIVERGENCES.get(validate.choice("loss", loss, FINITE_LOSSES))
+    if not isinstance(loss, Divergence):
+        raise InvalidInputError(f"a loss must be a name or a Divergence, not {loss!r}")
+    derivatives = validate.array("the derivatives of f", loss[1:], 1)
+    if derivatives[0] < 0:
+        raise InvalidInputError(f"f must be convex, but its second derivative is {derivatives[0]:g}")
+    start = float(loss.f(np.ones(1))[0])
+    if not abs(start) <= 1e-12:
+        raise InvalidInputError(f"f must be 0 at 1, not {start:g}")
+    return loss
+
+
+def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
     """The loss of every row, papers/002, (4a)–(4c); "tv" is ‖p̂ − p‖₁ as there, without the half."""
     if loss == "mse":
         result: Array = ((estimates - p) ** 2).sum(axis=1)
@@ -64,7 +88,8 @@ def loss_of(estimates: Array, p: Array, loss: str) -> Array:
     if loss == "tv":
         distances: Array = np.abs(estimates - p).sum(axis=1)
         return distances
-    divergence: Array = DIVERGENCES[loss].f(estimates / p) @ p
+    f = (DIVERGENCES[loss] if isinstance(loss, str) else loss).f
+    divergence: Array = f(estimates / p) @ p
     return divergence
 
 
@@ -84,7 +109,7 @@ def expected_loss(
     W: Any,
     p: Any,
     n: int,
-    loss: str,
+    loss: str | Divergence,
     estimator: str,
     *,
     samples: int = 20_000,
@@ -99,7 +124,8 @@ def expected_loss(
         W: the mechanism.
         p: the distribution to be learnt, all entries positive.
         n: the number of reports.
-        loss: "kl", "hellinger", "chi-squared", "triangular", "mse" or "tv" (which is ‖p̂ − p‖₁).
+        loss: "kl", "hellinger", "chi-squared", "triangular", "mse" or "tv" (which is ‖p̂ − p‖₁), or a
+            :class:`Divergence` of your own.
         estimator: "ml", "mmse" or any other of :data:`ldpopt.estimators.ESTIMATORS` that returns
             distributions.
         samples: how many count vectors to draw where they cannot be enumerated.
@@ -111,7 +137,7 @@ def expected_loss(
     """
     matrix = matrix_of(W)
     prior = full_support("p", p, len(matrix))
-    validate.choice("loss", loss, FINITE_LOSSES)
+    divergence_of(loss)
     validate.choice("estimator", estimator, ("ml", "mmse", "projection", "bayes"))
     n = validate.whole_number("n", n, 1)
     q = prior @ matrix

@@ -4,7 +4,8 @@ The holder knows d̂ categories (d̂₀ feasible, d̂₁ not) and misses k feasi
 fall into the missed categories B are released over the known categories and B, which betrays B.
 Everything depends on a data set through its secret and B alone, and on a release through its secret
 and the missed categories S that occur in it: the leakage is a small selection program, one B per
-secret. The secret is the number of records in one known category.
+secret. The secret is the number of records in one known category. For many missed categories, whose
+subsets cannot be listed, :mod:`ldpopt.missedcover` bounds the leakage from both sides.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from itertools import combinations
 import numpy as np
 from scipy.sparse import csr_array
 
-from ldpopt import selection
+from ldpopt import selection, validate
 from ldpopt.errors import InvalidInputError
 from ldpopt.forms import SelectionProgram
 from ldpopt.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 from ldpopt.leakage import LeakageBounds
+from ldpopt.missedcover import cover_bounds, reach_matrix
 from ldpopt.selectionlp import Branching
 
 MOST_MISSED = 12
 MOST_NODES = 300
+MOST_GROUPS = 48
 
 
 def log_binomial(n: int, r: int) -> float:
@@ -57,14 +60,16 @@ class MisspecifiedSupport:
 
     def __post_init__(self) -> None:
         HistogramQuantization(self.tau, self.known, 1)
-        if not isinstance(self.missed, int) or not 0 <= self.missed <= MOST_MISSED:
-            raise InvalidInputError(
-                f"missed must be a whole number from 0 to {MOST_MISSED}, not {self.missed!r}"
-            )
+        validate.whole_number("missed", self.missed, 0)
 
     @cached_property
     def supports(self) -> list[frozenset[int]]:
         """The subsets of the missed categories, smallest first."""
+        if self.missed > MOST_MISSED:
+            raise InvalidInputError(
+                f"the subsets of {self.missed} missed categories are too many for an exact leakage "
+                f"(at most {MOST_MISSED}); bounds have no limit"
+            )
         sizes = range(self.missed + 1)
         return [frozenset(c) for i in sizes for c in combinations(range(self.missed), i)]
 
@@ -119,6 +124,21 @@ class MisspecifiedSupport:
         matrix = np.hstack([np.tile(shared, (flexible, 1)), private])
         form = SelectionProgram(csr_array(matrix), np.repeat(np.arange(flexible), len(supports)))
         return _bounded(form, (secrets - flexible) * self._kept(0, epsilon))
+
+    def response_bounds(self, epsilon: float) -> LeakageBounds:
+        """Proven bounds on the SML of randomised response, for any number of missed categories."""
+        HistogramRandomizedResponse(self.tau, self.known, epsilon)
+        own = np.array([self._kept(b, epsilon) for b in range(self.missed + 1)])
+        sizes = range(self.missed + 1)
+        reach = reach_matrix(
+            [log_reaching(self.tau, self.known, i) for i in sizes],
+            [self._log_weight(b, epsilon) for b in sizes],
+        )
+        secrets = self.tau + 1
+        free = max(secrets - self.missed, 0)
+        low, high = cover_bounds(reach, secrets, free=free, own=own)
+        # the secrets that cannot choose every set keep B = ∅
+        return LeakageBounds(math.log(low + (secrets - free) * own[0]), math.log(high))
 
     def response_upper(self, epsilon: float) -> float:
         """Proposition 4 for randomised response, with + E − 1 in the first denominator (errata)."""
@@ -187,6 +207,39 @@ class MisspecifiedSupport:
                 rows.append([self._quantised(S, B, released) for S in self.supports])
                 groups.append(g)
         return SelectionProgram(csr_array(np.array(rows)), np.array(groups))
+
+    def quantisation_bounds(self, interval: int) -> LeakageBounds:
+        """Proven bounds on the SML of quantisation, for any number of missed categories.
+
+        A bin that releases more records outside the secret's category covers more: taking a random
+        record out of a uniform histogram leaves a uniform one, whatever its categories, so a smaller
+        release is a post-processing of a larger. Where the bins are many, neighbours are thus
+        bounded together.
+        """
+        mechanism = HistogramQuantization(self.tau, self.known, interval)
+        lows = np.arange(0, self.tau + 1, interval)
+        whole = lows + interval <= self.tau + 1 - self.missed
+        total_low = total_high = 0.0
+        groups = np.array_split(lows[whole], min(MOST_GROUPS, max(1, int(whole.sum()))))
+        for group in [g for g in groups if len(g)] + [lows[[j]] for j in np.flatnonzero(~whole)]:
+            first, last = int(group[0]), int(group[-1])
+            secrets = min(interval, self.tau + 1 - first)
+            free = min(max(self.tau + 1 - self.missed - last, 0), secrets)
+            above = self._bin_bounds(mechanism.released_value(first), secrets, free)
+            below = above
+            if first != last:
+                below = self._bin_bounds(mechanism.released_value(last), secrets, free)
+            total_low += len(group) * max(1.0, below[0])
+            total_high += len(group) * above[1]
+        return LeakageBounds(math.log(total_low), math.log(total_high))
+
+    def _bin_bounds(self, released: int, secrets: int, free: int) -> tuple[float, float]:
+        rest, known = self.tau - released, self.known - 1
+        sizes = range(self.missed + 1)
+        reach = reach_matrix(
+            [log_reaching(rest, known, i) for i in sizes], [log_all(rest, known + b) for b in sizes]
+        )
+        return cover_bounds(reach, secrets, free=free)
 
     def _every_support(self, released: int) -> float:
         rest = self.tau - released

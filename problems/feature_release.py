@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ldpopt import validate
 from ldpopt.composition import Choice, ThresholdSearch, best_choice
 from ldpopt.errors import InvalidInputError
-from ldpopt.exposure import exposure_of_table
+from ldpopt.exposure import deviation, exposure_of_table, statistical_exposure_ceiling
 from ldpopt.forms import Form, FormSolution
 from ldpopt.problem import Example, Problem
 from ldpopt.subsetprogram import Subset, SubsetProgram
-from ldpopt.tables import column_names, value_codes
+from ldpopt.tables import column_names, group_sizes, value_codes
 from ldpopt.validate import Array
 
 EXACT_RULES = ("theorem-3-tight", "theorem-3", "theorem-2")
@@ -56,6 +56,16 @@ def rarest(p: Array, at: float) -> list[int]:
     return sorted(redacted)
 
 
+def anonymity(threshold: float, users: int) -> int:
+    """The fewest users whose fraction is not below the threshold: the k of statistical exposure.
+
+    >>> anonymity(0.1, 30), anonymity(0.1, 31)
+    (3, 4)
+    """
+    near = math.ceil(threshold * users)
+    return next(k for k in range(max(near - 1, 0), near + 2) if k / users >= threshold)
+
+
 def _empirical(table: NDArray[np.int64]) -> tuple[Array, ...]:
     return tuple(np.bincount(column) / len(table) for column in table.T)
 
@@ -66,7 +76,11 @@ class FeatureRelease(Problem):
 
     With ``marginals`` (all that the curator of papers/004, Section 5 knows) the exposure of a set is
     the least bound that Theorem 2, Theorem 3 or its tighter variant prove. With a ``table`` it is the
-    true exposure, as a trusted curator would compute it.
+    true exposure, as a trusted curator would compute it. With a table and ``users`` the table is a
+    sample, and the release will hold other users of the same distribution (the statistical database of
+    Section 7): the exposure is then the statistical one of Definition 7 for k = ⌈t·users⌉, by an upper
+    bound that holds for all sets of features at once with probability 1 − delta (the corrected
+    Theorem 8, :func:`ldpopt.exposure.statistical_exposure_ceiling`).
 
     Args:
         threshold: t, in (0, 1].
@@ -77,6 +91,9 @@ class FeatureRelease(Problem):
         redact: also redact rare values (local suppression, Section 8.1): in every feature those of
             probability below this, and the next rarest until the redacted users are no rarer
             themselves. A feature then weighs in proportion to the users who keep their value.
+        users: how many users will be released who are not those of the table. Every value that a
+            feature can have must occur in the table.
+        delta: the probability that the sample misleads; for ``users`` only.
 
     >>> FeatureRelease(threshold=0.01, budget=0.1, marginals=[[0.5, 0.5], [0.9, 0.1]]).weights
     (1.0, 1.0)
@@ -91,6 +108,8 @@ class FeatureRelease(Problem):
     table: Any = None
     weights: Any = None
     redact: float | None = None
+    users: int | None = None
+    delta: float = 0.05
 
     def __post_init__(self) -> None:
         if (self.marginals is None) == (self.table is None):
@@ -112,8 +131,18 @@ class FeatureRelease(Problem):
         given["weights"] = tuple(weights.tolist())
         if self.redact is not None:
             given["redact"] = validate.positive_number("redact", self.redact)
+        if self.users is not None:
+            self._check_users()
         for name, value in given.items():
             object.__setattr__(self, name, value)
+
+    def _check_users(self) -> None:
+        if self.table is None or self.redact is not None:
+            raise InvalidInputError("'users' needs a 'table', and no 'redact'")
+        if isinstance(self.users, bool) or not isinstance(self.users, int) or self.users < 1:
+            raise InvalidInputError(f"users must be a whole number >= 1, not {self.users!r}")
+        if not 0 < self.delta < 1:
+            raise InvalidInputError(f"delta must lie between 0 and 1, not {self.delta}")
 
     def _marginals(self) -> dict[str, Any]:
         rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(self.marginals)]
@@ -161,9 +190,20 @@ class FeatureRelease(Problem):
 
     def exposure(self, subset: Subset) -> float:
         """The true exposure of the features, or the least bound on it."""
+        if self.users is not None:
+            return self._future_exposure(subset, self.users)
         if self.released.table is not None:
             return float(exposure_of_table(self.released.table, list(subset), self.threshold))
         return self._proof(subset)[1].bound
+
+    def _future_exposure(self, subset: Subset, users: int) -> float:
+        """The statistical exposure at most, if no frequency of any set of features is off by more."""
+        sizes = [len(p) for p in self.released.marginals]
+        gamma = min(1.0, deviation(len(self.table), math.prod(n + 1 for n in sizes) - 1, self.delta))
+        frequencies = group_sizes(self.released.table, list(subset)) / len(self.table)
+        possible = math.prod(sizes[j] for j in subset)
+        level = anonymity(self.threshold, users)
+        return statistical_exposure_ceiling(frequencies, users, level, gamma, support=possible)
 
     def _proof(self, subset: Subset) -> tuple[str, Choice]:
         chosen = tuple(self.released.marginals[j] for j in subset)
@@ -204,4 +244,7 @@ class FeatureRelease(Problem):
         table = [(1, 0, 0)] * 4 + [(0, 0, 1)] + [(0, 1, 2)] * 4
         yield Example(cls(1 / 8, 0.0, table=table, weights=[2, 1, 5]), 2.0)
         yield Example(cls(1 / 8, 0.2, table=table, weights=[2, 1, 5]), 8.0)
+        sample = [(v % 2, v % 10) for v in range(1000)]
+        yield Example(cls(0.05, 0.01, table=sample, weights=[1, 2], users=1000), 1.0)
+        yield Example(cls(0.01, 0.01, table=sample, weights=[1, 2], users=1000), 2.0)
         yield Example(cls(0.05, 0.0, marginals=[[0.6, 0.3, 0.06, 0.04]], redact=0.05), 0.9)

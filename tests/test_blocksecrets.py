@@ -36,6 +36,31 @@ def test_leakage(interval: int) -> None:
     assert leakage.statistic_maximal_leakage(matrix, cells) == pytest.approx(mechanism.sml(), abs=1e-9)
 
 
+@pytest.mark.parametrize("interval", [1, 2, 3])
+@pytest.mark.parametrize("missed", [0, 1, 2])
+def test_missed_categories(interval: int, missed: int) -> None:
+    """From the definition: data are released over the known categories and those they fall into."""
+
+    def share(sums):
+        return sums[:, 1] / 4
+
+    known = [0, 0, 1]
+    aware = BlockQuantization(4, known + [0] * missed, share, [0.2, 0.4, 0.6, 0.8], interval)
+    space = histograms(4, 3 + missed)
+    cells = np.array([aware.cell(row) for row in space])
+    rows = []
+    for data, cell in zip(space, cells, strict=True):
+        unseen = [j for j in range(3, 3 + missed) if data[j] == 0]
+        row = (cells == aware.released_cell(cell)) & (space[:, unseen] == 0).all(axis=1)
+        rows.append(row / row.sum())
+    truth = leakage.statistic_maximal_leakage(np.array(rows), cells.tolist())
+    found = BlockQuantization(4, known, share, [0.2, 0.4, 0.6, 0.8], interval).missed_bounds(missed)
+    assert found.low - 1e-9 <= truth <= found.high + 1e-9
+    assert found.high - found.low < 0.25
+    if missed == 0:
+        assert truth == pytest.approx(found.low) == pytest.approx(found.high)
+
+
 def test_sampler_is_uniform() -> None:
     mechanism = example(2)
     matrix, _, space = definition(mechanism)
@@ -72,5 +97,7 @@ def test_bad_input() -> None:
         BlockQuantization(3, [0, 1], gap, [0.0], 0)
     with pytest.raises(InvalidInputError, match="cannot be listed"):
         BlockQuantization(10_000, [0, 1, 2, 3], gap, [0.0], 1).sml()
+    with pytest.raises(InvalidInputError, match="missed must be a whole number >= 0, not -1"):
+        example(1).missed_bounds(-1)
     with pytest.raises(InvalidInputError, match="3 records"):
         example(1).release([1, 1, 1, 1, 1], np.random.default_rng(0))

@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 from ldpopt import exposure as ex
+from ldpopt.composition import ThresholdSearch, rule_bound
 from ldpopt.datasets import adult_features
 from ldpopt.errors import InvalidInputError
 
@@ -93,6 +95,59 @@ def test_theorem_8_corrected(p, n, k, seed):
     assert error <= ex.statistical_exposure_error(p, q, n, k) + 1e-12
 
 
+@given(
+    p=distributions,
+    n=st.integers(1, 40),
+    k=st.integers(0, 42),
+    gamma=st.floats(0, 0.3),
+    seed=st.integers(0, 99),
+)
+@settings(deadline=None, max_examples=60)
+def test_the_ceiling_is_the_largest_over_the_box(p, n, k, gamma, seed):
+    """By a grid over every box; it holds for members of it and refines the corrected Theorem 8."""
+    found = ex.statistical_exposure_ceiling(p, n, k, gamma)
+    steps = np.linspace(np.maximum(p - gamma, 0), np.minimum(p + gamma, 1), 2001)
+    grid = (steps * stats.binom.cdf(k - 2, n - 1, steps)).max(axis=0).sum()
+    assert min(1, grid) - 1e-12 <= found <= min(1, grid) + 1e-3
+    slopes = [
+        max(1, (k - 1) * stats.binom.pmf(k - 1, n - 1, np.linspace(s[0], s[-1], 2001)).max())
+        for s in steps.T
+    ]
+    linear = ex.statistical_exposure(p, n, k) + (gamma * sum(slopes) if 1 < k else 0)
+    assert found <= linear + 1e-3
+    q = np.random.default_rng(seed).dirichlet(np.ones(len(p)))
+    q = p + (q - p) * min(1, gamma / max(np.abs(q - p).max(), 1e-300))
+    assert ex.statistical_exposure(q, n, k) <= found + 1e-9
+
+
+def test_the_ceiling_counts_values_that_were_not_seen():
+    whole = ex.statistical_exposure_ceiling([0.6, 0.4, 0, 0, 0], 50, 5, 0.1)
+    assert ex.statistical_exposure_ceiling([0.6, 0.4], 50, 5, 0.1, support=5) == pytest.approx(whole)
+
+
+@given(p=distributions, n=st.integers(2, 60), k=st.integers(2, 60), miss=st.floats(0.001, 0.5))
+@settings(deadline=None, max_examples=60)
+def test_a_threshold_for_future_users(p, n, k, miss):
+    k = min(k, n)
+    t = ex.threshold_for_users(n, k, miss)
+    assert stats.binom.cdf(k - 2, n - 1, t) == pytest.approx(miss, abs=1e-9)
+    assert ex.statistical_exposure(p, n, k) <= ex.exposure(p, t) + miss + 1e-9
+
+
+@pytest.mark.parametrize("c", [0.9, 0.5, 0.1])
+def test_theorem_4_the_slack_is_tight(c):
+    """No exposure at all in the margins, c (1 − 1/m) in the joint; Theorem 3 proves c."""
+    m = 256  # a power of 2: 1/m is a float
+    joint = ex.slack_example(c, m)
+    for margin in (joint.sum(axis=0), joint.sum(axis=1)):
+        np.testing.assert_allclose(margin, 1 / m, rtol=1e-12)
+        assert ex.exposure(margin, (1 - 1e-12) / m) == 0
+    assert ex.exposure(joint.ravel(), c / m**2) == pytest.approx(c * (1 - 1 / m), rel=1e-9)
+    uniform = (np.full(m, 1 / m),) * 2
+    search = ThresholdSearch(uniform, c / m**2, "theorem-3")
+    assert rule_bound(search, [1 / m, 1 / m]) == pytest.approx(c)
+
+
 def test_the_estimate_covers_the_truth():
     rng, p = np.random.default_rng(1), [0.4, 0.3, 0.2, 0.1]
     truth = ex.statistical_exposure(p, 128, 32)
@@ -148,6 +203,11 @@ def test_proposition_13_needs_the_non_strict_exposure():
         (lambda: ex.statistical_exposure_error([1.0], [0.5, 0.5], 3, 1), "p_hat has 2"),
         (lambda: ex.estimate_statistical_exposure([0, 0], 3, 1), "not all 0"),
         (lambda: ex.exposure_interval([0.5, 0.5], 0.1, 10, support=1), "support is 1"),
+        (lambda: ex.statistical_exposure_ceiling([1.0], 3, 1, -1), "gamma must lie"),
+        (lambda: ex.statistical_exposure_ceiling([0.5, 0.5], 3, 1, 0, support=1), "support is 1"),
+        (lambda: ex.threshold_for_users(5, 6, 0.1), "6 of 5 users"),
+        (lambda: ex.threshold_for_users(5, 3, 1), "miss"),
+        (lambda: ex.slack_example(1.5, 3), "c must lie"),
         (lambda: ex.deviation(10, 2, 0), "delta"),
         (lambda: ex.entropy_bound(1.0, 1), "t must lie"),
         (lambda: ex.entropy_bound_example(0.5, 2), "leave no value"),

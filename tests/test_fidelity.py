@@ -1,15 +1,18 @@
 """papers/002: known values, brute force, and the theorems as properties; also where they are false."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.optimize import linprog
 
-from ldpopt import Mechanism, fidelity, losses
+from ldpopt import Mechanism, fidelity, fidelitychecker, losses, solve
 from ldpopt.designs import DifferenceSet, step_mechanism, subset_selection, two_level
 from ldpopt.errors import InvalidInputError
+from ldpopt.problems import Fidelity
 from ldpopt.validate import Array
 
 W = [[0.5, 0.3, 0.2], [0.25, 0.45, 0.3], [0.2, 0.2, 0.6]]
@@ -273,12 +276,72 @@ def test_alpha_bound_is_tight_for_the_uniform_source() -> None:
         assert fidelity.alpha_bound(uniform, 0.5, loss) == pytest.approx(tight)
 
 
+def random_private(k: int, epsilon: float, rng: np.random.Generator) -> Array:
+    """A random choice of columns in {1, E}^k, all of them at hand, with rows that sum to 1."""
+    levels = np.exp(epsilon * np.array(list(product((0, 1), repeat=k)))).T
+    weights = linprog(rng.random(levels.shape[1]), A_eq=levels, b_eq=np.ones(k)).x
+    used: Array = levels[:, weights > 0] * weights[weights > 0]
+    return used
+
+
+@pytest.mark.parametrize("k", [2, 3, 5])
+def test_no_distribution_beats_the_best_case(k: int) -> None:
+    """papers/002, 3.3.3: random distributions and mechanisms, and the uniform one that attains it."""
+    rng = np.random.default_rng(k)
+    for epsilon in (0.3, 1.0, 2.5):
+        best = fidelity.best_case_alpha(k, epsilon)
+        assert 1 <= best.bound <= best.value * (1 + 1e-12)
+        block = subset_selection(k, epsilon, fidelity.block_size(k, epsilon))
+        for loss in fidelity.LOSSES:
+            assert fidelity.alpha(block, np.full(k, 1 / k), loss) == pytest.approx(best.value)
+        for _ in range(30):
+            step, p = step_mechanism(k, epsilon).matrix, rng.dirichlet(np.full(k, 2.0))
+            mixed = np.hstack([0.5 * step, 0.5 * random_private(k, epsilon, rng)])
+            for mechanism in (step, mixed):
+                assert fidelity.alpha(mechanism, p, "f-divergence") >= best.bound * (1 - 1e-9)
+
+
+def test_the_best_case_is_exact_where_subsets_have_the_right_size() -> None:
+    for k, m in ((3, 1), (6, 2), (12, 3)):
+        best = fidelity.best_case_alpha(k, math.log(k / m - 1))
+        assert best.bound == pytest.approx(best.value, rel=1e-12)
+
+
+def test_the_best_case_sharpens_the_bound_at_lopsided_distributions() -> None:
+    lopsided = [0.9, 0.05, 0.05]
+    bound = fidelity.alpha_bound(lopsided, 0.5, "f-divergence")
+    assert bound == pytest.approx(2 / math.sinh(0.25) ** 2)
+    source = fidelitychecker.read_source(lopsided)
+    below = float(fidelitychecker.alpha_bound_below(source, 0.5, "f-divergence"))
+    assert below == pytest.approx(bound, rel=1e-12)
+    assert below <= solve(Fidelity(lopsided, 0.5, "f-divergence"), gap=1e-6).value
+
+
+# ---------------------------------------------------------------- divergences of one's own
+
+CUBIC = losses.Divergence(lambda x: x**3 - 1, second=6, third=6, fourth=0)
+
+
+def test_a_divergence_of_ones_own() -> None:
+    """f(x) = x³ − 1: the exact loss against its expansion, and a named one by hand."""
+    mild, p = 0.8 * np.eye(3) + 0.2 / 3, [0.4, 0.3, 0.3]
+    exact = fidelity.expected_loss(mild, p, 300, CUBIC, "ml")
+    assert fidelity.expansion(mild, p, 300, CUBIC) == pytest.approx(exact, rel=2e-4)
+    by_name, by_hand = "kl", losses.DIVERGENCES["kl"]
+    for call in (fidelity.expansion, lambda *a: fidelity.expected_loss(*a, "mmse")):
+        assert call(mild, p, 20, by_name) == call(mild, p, 20, by_hand)
+
+
 # ---------------------------------------------------------------- bad input
 
 
 @pytest.mark.parametrize(
     ("call", "complaint"),
     [
+        (lambda: fidelity.expansion(W, P, 9, CUBIC._replace(second=-1)), "f must be convex"),
+        (lambda: fidelity.expansion(W, P, 9, CUBIC._replace(third=math.nan)), "derivatives of f"),
+        (lambda: fidelity.expected_loss(W, P, 9, CUBIC._replace(f=np.exp), "ml"), "f must be 0 at 1"),
+        (lambda: fidelity.expected_loss(W, P, 9, 3, "ml"), "a name or a Divergence, not 3"),
         (lambda: fidelity.alpha(W, [0.5, 0.5, 0.0], "mse"), r"p\[2\] is 0"),
         (lambda: fidelity.alpha(W, [0.5, 0.5], "mse"), "2 entries, the mechanism 3"),
         (lambda: fidelity.alpha(W, P, "kl"), "loss must be one of"),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ldpopt import leakage
+from ldpopt import leakage, misspecified
 from ldpopt.errors import InvalidInputError
 from ldpopt.histograms import (
     HistogramQuantization,
@@ -17,6 +17,7 @@ from ldpopt.histograms import (
 from ldpopt.misspecified import MisspecifiedSupport
 
 CASES = [(3, 2, 1), (4, 2, 1), (3, 3, 1), (3, 2, 2), (4, 3, 2)]
+RANDOM = math.log(math.e / (math.e - 1))
 
 
 def full_matrix(case: MisspecifiedSupport, weigh) -> tuple[np.ndarray, np.ndarray]:
@@ -114,8 +115,50 @@ def test_census_size() -> None:
     assert 0 < response.low <= case.response_upper(4.0)
 
 
+@pytest.mark.parametrize("size", [*CASES, (12, 3, 3), (30, 5, 3)])
+def test_bounds_enclose_the_exact_leakage(size: tuple[int, int, int]) -> None:
+    """No further apart than e/(e − 1), the price of random choices."""
+    case = MisspecifiedSupport(*size)
+    for interval in {1, 2, 3, case.tau // 2 + 1, case.tau + 1}:
+        exact, found = case.quantisation_sml(interval), case.quantisation_bounds(interval)
+        assert found.low - 1e-9 <= exact.low <= exact.high <= found.high + 1e-9
+        assert found.high - found.low < RANDOM
+    for epsilon in (0.5, 2.5):
+        exact, found = case.response_sml(epsilon), case.response_bounds(epsilon)
+        assert found.low - 1e-9 <= exact.low <= exact.high <= found.high + 1e-9
+        assert found.high - found.low < RANDOM
+
+
+def test_bounds_of_neighbouring_bins_taken_together(monkeypatch) -> None:
+    """Fewer groups than bins: wider bounds around the same leakage."""
+    case = MisspecifiedSupport(40, 4, 2)
+    apart = case.quantisation_bounds(2)
+    monkeypatch.setattr(misspecified, "MOST_GROUPS", 3)
+    together = case.quantisation_bounds(2)
+    assert together.low < apart.low <= case.quantisation_sml(2).low <= apart.high < together.high
+
+
+def test_bounds_have_no_limit() -> None:
+    """papers/003, Figs. 7(d), (e) and 9: 20 and 100 missed categories, millions of records."""
+    for missed in (5, 20, 100):
+        case = MisspecifiedSupport(48_842, 27_641 - missed, missed)
+        found = case.quantisation_bounds(10_000)
+        assert 0 <= found.high - found.low < 0.21
+        assert found.high < case.quantisation_upper(10_000)
+    five = MisspecifiedSupport(48_842, 27_641 - 5, 5)
+    exact, bounds = five.quantisation_sml(10_000), five.quantisation_bounds(10_000)
+    assert bounds.low == pytest.approx(exact.low, abs=1e-9)
+    assert bounds.high == pytest.approx(exact.high, abs=1e-9)
+    many = MisspecifiedSupport(5_000_000, 120, 20)
+    response = many.response_bounds(log_count(5_000_000, 120))
+    assert 0 <= response.high - response.low < 0.1
+    assert response.high < many.response_upper(log_count(5_000_000, 120))
+
+
 def test_bad_input() -> None:
-    with pytest.raises(InvalidInputError, match="missed must be a whole number from 0"):
+    with pytest.raises(InvalidInputError, match="missed must be a whole number >= 0, not -1"):
         MisspecifiedSupport(3, 2, -1)
+    with pytest.raises(InvalidInputError, match="subsets of 13 missed categories are too many"):
+        MisspecifiedSupport(30, 2, 13).quantisation_sml(3)
     with pytest.raises(InvalidInputError, match="d must be a whole number"):
         MisspecifiedSupport(3, 1, 1)

@@ -47,7 +47,7 @@ PAIRS = (
     ("education", "occupation"),
     ("race", "income"),
 )
-# the four columns of papers/004, Figure 2, and every other column of few values
+# the four columns of papers/004, Figure 2, every other column of few values, and the ages
 JOINT = ("sex", "income", "race", "workclass")
 FEATURES = (
     *JOINT,
@@ -56,6 +56,7 @@ FEATURES = (
     "occupation",
     "education",
     "native_country",
+    "age",
 )
 TRAINING_ROWS = 32561
 

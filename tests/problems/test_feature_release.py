@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from ldpopt import checker, solve, verify
 from ldpopt.datasets import adult_features
 from ldpopt.errors import InvalidInputError
-from ldpopt.exposure import exposure_of_table
+from ldpopt.exposure import exposure_of_table, statistical_exposure, threshold_for_users
+from ldpopt.exposurechecker import _future_exposure
 from ldpopt.problems import FeatureRelease
 from ldpopt.status import Status
 
@@ -111,6 +112,73 @@ def test_redaction_can_make_a_feature_safe():
     assert verify(redacted)
 
 
+@given(seed=st.integers(0, 10_000), t=st.floats(0.001, 0.1), users=st.integers(1, 4000))
+@settings(deadline=None, max_examples=8)
+def test_future_users_by_brute_force(seed, t, users):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, [2, 3, 2, 4], (1500, 4)) * rng.integers(0, 2, (1500, 4))
+    weights = rng.integers(1, 9, size=4).tolist()
+    problem = FeatureRelease(t, 0.1, table=table, weights=weights, users=users)
+    exact, greedy = solve(problem), solve(problem, "subset-greedy")
+    assert greedy.value <= exact.value == heaviest(problem)
+    assert verify(exact)
+    assert verify(greedy)
+    for s in [(0,), (0, 1), (0, 1, 2), (0, 1, 2, 3)]:
+        plain = {"table": problem.table, "threshold": t, "users": users, "delta": 0.05}
+        assert problem.exposure(s) == pytest.approx(_future_exposure(plain, list(s)), abs=1e-10)
+
+
+@given(seed=st.integers(0, 10_000), users=st.integers(1, 500), delta=st.floats(0.01, 0.9))
+@settings(deadline=None, max_examples=25)
+def test_the_risk_of_future_users_only_grows(seed, users, delta):
+    table = np.random.default_rng(seed).geometric(0.4, (300, 3))
+    problem = FeatureRelease(0.03, 0.1, table=table, users=users, delta=delta)
+    for smaller, larger in [((0,), (0, 1)), ((2,), (1, 2)), ((0, 1), (0, 1, 2))]:
+        assert problem.exposure(smaller) <= problem.exposure(larger) + 1e-12
+
+
+def test_future_users_are_as_safe_as_promised():
+    """Samples of a known distribution: what is released is within the budget for the truth."""
+    rng, p = np.random.default_rng(5), np.array([0.55, 0.3, 0.12, 0.03])
+    released = []
+    for _ in range(30):
+        table = rng.choice(4, size=(4000, 2), p=p)
+        problem = FeatureRelease(0.02, 0.05, table=table, users=400)
+        features = solve(problem).answer["features"]
+        joint = np.ones(1)
+        for _ in features:
+            joint = np.outer(joint, p).ravel()
+        assert statistical_exposure(joint, 400, 8) <= problem.exposure(tuple(features)) <= 0.05
+        released.append(len(features))
+    assert max(released) == 1  # both features: Q = 0.17
+
+
+def test_future_users_from_marginals():
+    """Section 7 with the marginals alone: at the threshold that n users make safe, less the misses."""
+    rng, users, k, budget, miss = np.random.default_rng(3), 5000, 5, 0.1, 0.01
+    t = threshold_for_users(users, k, miss)
+    joint = rng.dirichlet(np.full(12, 3.0)).reshape(2, 3, 2)
+    marginals = [joint.sum(axis=tuple({0, 1, 2} - {j})) for j in range(3)]
+    features = solve(FeatureRelease(t, budget - miss, marginals=marginals)).answer["features"]
+    assert features
+    together = joint.sum(axis=tuple({0, 1, 2} - set(features))).ravel()
+    assert statistical_exposure(together, users, k) <= budget
+
+
+def test_forgeries_about_future_users_are_refuted():
+    table = [(v % 2, v % 10) for v in range(1000)]
+    result = solve(FeatureRelease(0.05, 0.01, table=table, weights=[1, 2], users=1000))
+    document = json.loads(json.dumps(result.to_json()))
+    assert not refuted(document)
+    for key, value in (("users", 10), ("delta", 1e-300), ("budget", 0.9)):
+        forged = json.loads(json.dumps(document))
+        forged["params"][key] = value
+        assert refuted(forged), key
+    document["params"]["users"] = "many"
+    with pytest.raises(checker.UnreadableError):
+        checker.check(document)
+
+
 def test_data_frames():
     frame = pd.DataFrame({"a": ["x", "x", "y", "y"], "b": [1, 2, 3, 4]})
     assert solve(FeatureRelease(0.4, 0.0, table=frame)).answer["features"] == [0]
@@ -172,6 +240,10 @@ def test_garbage_is_unreadable(document, change):
         ({"marginals": [[1.0]], "threshold": 2}, "threshold must lie in"),
         ({"marginals": [[1.0]], "weights": [1, 2]}, "weights must be 1 numbers"),
         ({"table": [[1], [1, 2]]}, "same length"),
+        ({"marginals": [[1.0]], "users": 3}, "'users' needs a 'table'"),
+        ({"table": [[1]], "users": 3, "redact": 0.1}, "no 'redact'"),
+        ({"table": [[1]], "users": 0}, "users must be a whole number >= 1, not 0"),
+        ({"table": [[1]], "users": 3, "delta": 1}, "delta must lie between 0 and 1, not 1"),
     ],
 )
 def test_bad_input(params, complaint):
