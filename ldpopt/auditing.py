@@ -251,7 +251,7 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
     tallies = list(drawn.values())
     bound = blackbox.strongest_attack(tallies, of.secrets, (1 + confidence) / 2)
     counts = np.sum([part.counts for part in tallies], axis=0)
-    fit = blackbox.goodness_of_fit(counts, of.mechanism.matrix)
+    fit = blackbox.goodness_of_fit(counts, of.mechanism.matrix, (1 - confidence) / 2)
     allowed = of.epsilon
     if allowed is None:
         allowed = of.level.level if of.level is not None else of.mechanism.epsilon()

@@ -39,7 +39,11 @@ MOST_PAIRS = 600
 MOST_TESTS = 8
 """Attacks that are tested; they share the allowed error."""
 LEAST_EXPECTED = 25.0
-"""Outputs that are expected more rarely are counted together, so that χ² has its tail down to 0.001."""
+"""Outputs that are expected more rarely are counted together, so that χ² has its tail down to 0.001.
+
+Farther out the tail is wrong by a factor of about exp(z³/(6√expected)), z its normal quantile: there
+more are asked for, as z⁶.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -279,26 +283,29 @@ def at_most(hits: int, trials: int, error: float) -> float:
 # ------------------------------------------------------------ the fit
 
 
-def goodness_of_fit(counts: Indices, matrix: Array) -> Fit:
+def goodness_of_fit(counts: Indices, matrix: Array, error: float = 0.005) -> Fit:
     """Pearson's χ² test of reports [x][y] against a mechanism, row by row, with Bonferroni's factor.
 
-    An output that the mechanism never gives has the p-value 0.
+    An output that the mechanism never gives has the p-value 0. The p-value is meant to be compared with
+    ``error``; much below it, it is too small.
     """
     rows = np.flatnonzero(counts.sum(axis=1))
     if not len(rows):
         raise InvalidInputError("there are no reports to test")
-    p_values = [_row_p_value(counts[x], matrix[x]) for x in rows]
+    farther = norm.isf(error / len(rows) / 2) / norm.isf(0.001 / 2)
+    least = LEAST_EXPECTED * max(1.0, farther**6)
+    p_values = [_row_p_value(counts[x], matrix[x], least) for x in rows]
     worst = int(np.argmin(p_values))
     return Fit(min(1.0, p_values[worst] * len(rows)), int(rows[worst]), len(rows))
 
 
-def _row_p_value(counts: Indices, row: Array) -> float:
+def _row_p_value(counts: Indices, row: Array, least: float) -> float:
     if counts[row == 0].any():
         return 0.0
     order = np.argsort(row)
     expected, found = row[order] * counts.sum() / row.sum(), counts[order]
-    rare = int(np.searchsorted(np.cumsum(expected), LEAST_EXPECTED))
-    rare = max(rare, int(np.searchsorted(expected, LEAST_EXPECTED)) - 1)
+    rare = int(np.searchsorted(np.cumsum(expected), least))
+    rare = max(rare, int(np.searchsorted(expected, least)) - 1)
     if rare >= len(row) - 1:
         return 1.0
     expected = np.append(expected[: rare + 1].sum(), expected[rare + 1 :])

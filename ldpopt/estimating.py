@@ -209,9 +209,11 @@ def confidence_intervals(
 ) -> Intervals:
     """Intervals that hold all at once with the given confidence, cut to [0, 1].
 
-    Determined functionals: normal intervals around the mean of the a of least variance with W a = c.
-    Others: the range of c·P over all P whose output law lies in a box of Clopper–Pearson intervals. Each
-    kind has half of 1 − level if both occur, shared by Bonferroni's rule.
+    Determined functionals: normal intervals around the mean of the a of least variance with W a = c,
+    with the largest variance that a box of Clopper–Pearson intervals allows; the plain variance of few
+    or of rare reports is too small too often. Others: the range of c·P over all P whose output law lies
+    in such a box. Each kind has half of 1 − level if both occur, shared by Bonferroni's rule. The ranges
+    hold for every number of reports; the normal intervals rest on an approximation.
 
     >>> W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
     >>> found = confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)
@@ -219,6 +221,8 @@ def confidence_intervals(
     ([True, False, False], [0.43, 0.0, 0.0], [0.57, 0.58, 0.58])
     """
     n = int(counts.sum())
+    if n == 0:
+        raise InvalidInputError("there are no reports to estimate from")
     law = (counts + np.float64(0.5)) / (n + 0.5 * len(counts))
     weights = _unbiased(W, functionals, law)
     determined = np.abs(weights @ W.T - functionals).max(axis=1) < 1e-9
@@ -227,8 +231,8 @@ def confidence_intervals(
     if determined.any():
         a = weights[determined]
         centre = a @ (counts / n)
-        spread = np.sqrt(np.maximum((a**2 @ law - (a @ law) ** 2) / n, 0.0))
-        half = norm.isf(alpha / 2 / len(a)) * spread
+        variance = _largest_means((a - centre[:, None]) ** 2, _box(counts, alpha))
+        half = norm.isf(alpha / 2 / len(a)) * np.sqrt(variance / n)
         low[determined], high[determined] = centre - half, centre + half
     for i in np.flatnonzero(~determined):
         low[i], high[i] = _range(W, functionals[i], _box(counts, alpha))
@@ -253,6 +257,17 @@ def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
     return low, high
 
 
+def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:
+    """For each row of values its largest mean under a law in the box: large values filled first."""
+    low, high = box
+    order = np.argsort(-values, axis=1)
+    room = (high - low)[order]
+    left = 1 - low.sum() - np.cumsum(room, axis=1) + room
+    law = low[order] + np.clip(left, 0.0, room)
+    result: Array = (np.take_along_axis(values, order, axis=1) * law).sum(axis=1)
+    return result
+
+
 def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float, float]:
     """The least and the largest c·P over the distributions P whose output law lies in the box."""
     laws, limits = np.vstack([W.T, -W.T]), np.concatenate([box[1], -box[0]])
@@ -261,7 +276,8 @@ def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float
         found = linprog(sign * functional, laws, limits, A_eq=np.ones((1, len(W))), b_eq=[1.0])
         if found.fun is None:
             raise InvalidInputError(
-                "no data explain these reports: another mechanism must have made them"
+                "no data explain these reports at this level: another mechanism made them, or chance, "
+                "if the level is low"
             )
         ends.append(sign * float(found.fun))
     return ends[0], ends[1]

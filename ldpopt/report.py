@@ -28,7 +28,7 @@ from scipy.special import entr
 from ldpopt import datasets, reportfigures, tradeoff
 from ldpopt.auditing import Audit, audit
 from ldpopt.checker import Claim
-from ldpopt.datacommands import against
+from ldpopt.datacommands import against, caveat
 from ldpopt.designing import Design
 from ldpopt.domain import Attribute
 from ldpopt.mechanism import Mechanism
@@ -241,10 +241,11 @@ def _explanation(loaded: Loaded) -> list[str]:
         )
     second = (
         f"Privacy level ε = {made.question.epsilon:g}: no report is more than e^ε = {factor:.3g} times "
-        f"as likely for one value of {secret} as for another. Whoever sees a report can shift the odds "
-        f"between two values of {secret} by that factor at most. This holds {against(made)}."
+        f"as likely for one value of {secret} as for another. Whoever sees a report, and knows nothing "
+        f"else about the person, can shift the odds between two values of {secret} by that factor at "
+        f"most. This holds {against(made)}."
     )
-    return [first, second]
+    return [first, second, *([f"Beware: {caveat(made)}."] if caveat(made) else [])]
 
 
 def _level_in_words(epsilon: float) -> str:

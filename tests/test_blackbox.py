@@ -1,6 +1,7 @@
 """The black-box attack: sound for any sampler, strong on real ones; the test of fit keeps its level."""
 
 import math
+from bisect import bisect_left
 
 import numpy as np
 import pytest
@@ -177,3 +178,21 @@ def test_fit_rejects():
     never = np.array([[1, 99_999, 0], [50_000, 50_000, 0]])
     assert goodness_of_fit(never, matrix) == (0.0, 0, 2)
     assert goodness_of_fit(counts[:, [1, 0, 2]], matrix).p_value == 0
+
+
+@pytest.mark.parametrize("expected", [26, 60, 200, 400])
+def test_fit_of_many_inputs_keeps_its_level(expected):
+    """The exact chance that the rarer of two outputs raises the alarm; 1024 inputs share the error."""
+    inputs, reports = 1024, 4000
+    matrix = np.tile([expected / reports, 1 - expected / reports], (inputs, 1))
+    counts = np.tile(np.array([expected, reports - expected]), (inputs, 1))
+
+    def alarms(rare):
+        counts[0] = rare, reports - rare
+        return goodness_of_fit(counts, matrix).p_value < 0.005
+
+    few = bisect_left(range(expected), True, key=lambda less: alarms(expected - less))
+    many = bisect_left(range(expected), True, key=lambda more: alarms(expected + more))
+    law = binom(reports, expected / reports)
+    chance = inputs * (law.cdf(expected - few) + law.sf(expected + many - 1))
+    assert chance < 2 * 0.005 or many == few == expected  # too rare to be told from the other output

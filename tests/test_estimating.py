@@ -4,11 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom, norm
+from scipy.optimize import linprog
+from scipy.stats import binom, binomtest, norm
 
 from ldpopt.designing import design
 from ldpopt.errors import InvalidInputError
-from ldpopt.estimating import confidence_intervals, estimate, frequencies
+from ldpopt.estimating import _box, _largest_means, confidence_intervals, estimate, frequencies
+from ldpopt.mechanisms import randomized_response
 from ldpopt.releasing import privatize
 
 CENSUS = ("adult:sex-race", "sex", "race")
@@ -47,12 +49,43 @@ def test_the_census(made, tmp_path):
 
 
 def test_randomised_response_by_hand():
-    """Two values: (share − 1/4)/(1/2), with the standard error of the share, doubled."""
+    """(share − 1/4)/(1/2); the mean square about the share 0.6, doubled, at the end of its interval."""
     W = np.array([[0.75, 0.25], [0.25, 0.75]])
     found = confidence_intervals(W, np.array([600, 400]), np.eye(2), 0.9)
-    half = norm.ppf(1 - 0.1 / 4) * 2 * math.sqrt(0.6 * 0.4 / 1000)
-    assert found.low == pytest.approx([0.7 - half, 0.3 - half], abs=1e-4)
-    assert found.high == pytest.approx([0.7 + half, 0.3 + half], abs=1e-4)
+    rarer = binomtest(400, 1000).proportion_ci(1 - 0.1 / 2).high
+    half = norm.ppf(1 - 0.1 / 4) * 2 * math.sqrt((rarer * 0.6**2 + (1 - rarer) * 0.4**2) / 1000)
+    assert found.low == pytest.approx([0.7 - half, 0.3 - half], abs=1e-9)
+    assert found.high == pytest.approx([0.7 + half, 0.3 + half], abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [1, 5, 20, 100])
+def test_coverage_of_few_reports(made, n):
+    """The normal intervals with the plain variance held at once in 79 % of the runs with n = 100."""
+    W, p, rng = made.mechanism.matrix, made.question.p_hat.ravel(), np.random.default_rng(1)
+    response = randomized_response(5, 3.0).matrix
+    rare = np.array([0.992, 0.002, 0.002, 0.002, 0.002])
+    C = np.vstack([np.eye(10), np.repeat(np.eye(2), 5, axis=1)])
+    for channel, truth, asked in ((W, p, C), (response, rare, np.eye(5))):
+        missed = 0
+        for counts in rng.multinomial(n, truth @ channel, size=300):
+            found = confidence_intervals(channel, counts, asked, 0.95)
+            assert found.determined.all()
+            missed += not ((found.low <= asked @ truth) & (asked @ truth <= found.high)).all()
+        assert missed <= binom.isf(1e-4, 300, 0.05)
+
+
+def test_the_largest_mean_is_that_of_a_linear_program():
+    rng = np.random.default_rng(0)
+    values, counts = rng.normal(size=(6, 5)) ** 2, np.array([0, 3, 9, 1, 12])
+    low, high = box = _box(counts, 0.1)
+    bounds = list(zip(low, high, strict=True))
+    best = [-linprog(-v, A_eq=np.ones((1, 5)), b_eq=[1.0], bounds=bounds).fun for v in values]
+    assert _largest_means(values, box) == pytest.approx(best)
+
+
+def test_no_reports(made):
+    with pytest.raises(InvalidInputError, match="no reports to estimate from"):
+        frequencies(np.zeros(10, dtype=int), made)
 
 
 @pytest.mark.parametrize(

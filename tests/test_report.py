@@ -148,6 +148,15 @@ def test_a_design(files):
     assert page.text.count("✓ holds") == len(part.claims) + 1 + kept
     assert "REFUTED" not in page.text
     assert "Contents" not in page.text
+    assert "Beware" not in page.text  # against all distributions: also who knows the race learns no more
+
+
+def test_what_the_promise_does_not_cover_is_said(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0)
+    made.save(tmp_path / "robust.json")
+    text = report.parts([read(tmp_path / "robust.json")], 0)[0].explanation[-1]
+    assert made.level_given_public == math.inf
+    assert text.startswith("Beware: whoever knows the race of a person can tell two values of sex apart")
 
 
 def test_every_probability_is_in_its_labelled_row(files):
