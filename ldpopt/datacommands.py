@@ -75,7 +75,7 @@ def design(
     from ldpopt import designing
     from ldpopt.result import verify
 
-    check_writable(out)
+    check_writable(out, table)
     with watching() as progress:
         made = designing.design(
             table,
@@ -128,7 +128,7 @@ def privatize(
     from ldpopt import releasing
     from ldpopt.designing import load_design
 
-    check_writable(out)
+    check_writable(out, table, mechanism)
     made = load_design(mechanism)
     if seed is not None:
         err_console.print(
@@ -164,7 +164,7 @@ def estimate(
     from ldpopt.designing import load_design
 
     if plot is not None:
-        check_writable(plot)
+        check_writable(plot, released, mechanism)
         if plot.suffix not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
     made = load_design(mechanism)

@@ -2,9 +2,11 @@
 
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -188,3 +190,28 @@ def test_one_sentence_and_exit_code_2(work, command, sentence, monkeypatch, caps
     assert said.err.count("\n") == 1
     assert said.out == ""
     assert set(work.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("design", "table.csv", *DESIGN, "-o", "table.csv"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "./table.csv"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "mech.json"),
+        ("estimate", "out.csv", "-m", "mech.json", "--plot", "out.csv"),
+        ("design", "table.csv", *DESIGN, "-o", "pipe"),
+    ],
+)
+def test_nothing_is_written_over_an_input_or_a_device(work, command, monkeypatch, capsys):
+    if not (work / "pipe").exists():
+        os.mkfifo(work / "pipe")
+    kept = {name: (work / name).read_bytes() for name in ("table.csv", "mech.json", "out.csv")}
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "argv", ["ldpopt", *command])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith(f"ldpopt: cannot write {Path(command[-1])}: it ")
+    assert all((work / name).read_bytes() == content for name, content in kept.items())
+    assert (work / "pipe").is_fifo()
