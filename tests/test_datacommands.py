@@ -150,6 +150,11 @@ BAD_TABLES = {
         (("design", "ragged.csv", *DESIGN), "Expected 2 columns, got 1"),
         (("design", "none.csv", *DESIGN), "there is no file none.csv"),
         (("design", "table.csv", "--secret", "age", "--epsilon", "1"), "bin it (--bins age=5)"),
+        (
+            ("design", "table.csv", *DESIGN, "--bins", "job=2", "--bins", "job=3"),
+            "twice how to bin 'job'",
+        ),
+        (("design", "table.csv", "--secret", "a\nb", "--epsilon", "1"), r"name 'a\nb' in double quotes"),
         (("design", "table.csv", *DESIGN, "--bins", "job"), "--bins must look like COLUMN=5"),
         (("design", "table.csv", *DESIGN, "--known", "--robust", "all"), "exclude each other"),
         (
@@ -215,3 +220,10 @@ def test_nothing_is_written_over_an_input_or_a_device(work, command, monkeypatch
     assert capsys.readouterr().err.startswith(f"ldpopt: cannot write {Path(command[-1])}: it ")
     assert all((work / name).read_bytes() == content for name, content in kept.items())
     assert (work / "pipe").is_fifo()
+
+
+def test_a_name_with_a_comma(work):
+    TABLE.rename(columns={"job": "job, last"}).to_csv(work / "comma.csv", index=False)
+    options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
+    said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
+    assert "public       job, last (3 values)" in said.stdout
