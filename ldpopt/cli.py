@@ -66,7 +66,7 @@ def solve(
 
     problem = _read_spec(spec)
     if out is not None:
-        check_writable(out)
+        check_writable(out, spec)
     with watching() as progress:
         result = solve_problem(
             problem, solver, gap=gap, time_limit=time_limit, seed=seed, progress=progress

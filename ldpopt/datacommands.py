@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from pathlib import Path
@@ -37,7 +38,10 @@ MechanismFile = Annotated[
 
 def design(
     table: TableName,
-    secret: Annotated[str, typer.Option(help="Columns to hide, comma-separated.")],
+    secret: Annotated[
+        str,
+        typer.Option(help="Columns to hide, comma-separated; a name with a comma in double quotes."),
+    ],
     epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
     public: Annotated[
@@ -76,7 +80,7 @@ def design(
     from ldpopt import designing
     from ldpopt.result import verify
 
-    check_writable(out)
+    check_writable(out, table)
     with watching() as progress:
         made = designing.design(
             table,
@@ -129,7 +133,7 @@ def privatize(
     from ldpopt import releasing
     from ldpopt.designing import load_design
 
-    check_writable(out)
+    check_writable(out, table, mechanism)
     made = load_design(mechanism)
     if seed is not None:
         err_console.print(
@@ -165,7 +169,7 @@ def estimate(
     from ldpopt.designing import load_design
 
     if plot is not None:
-        check_writable(plot)
+        check_writable(plot, released, mechanism)
         if plot.suffix not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
     made = load_design(mechanism)
@@ -184,7 +188,11 @@ def estimate(
 
 
 def _split(columns: str) -> list[str]:
-    return [name.strip() for name in columns.split(",") if name.strip()]
+    try:
+        names = next(csv.reader([columns], skipinitialspace=True), [])
+    except csv.Error:
+        raise InvalidInputError(f"put the column name {columns!r} in double quotes") from None
+    return [name.strip() for name in names if name.strip()]
 
 
 def _robustness(robust: str | None, known: bool) -> str:
@@ -196,13 +204,15 @@ def _robustness(robust: str | None, known: bool) -> str:
 def _bins(options: list[str]) -> dict[str, int | list[float]]:
     found: dict[str, int | list[float]] = {}
     for option in options:
-        name, _, spec = option.partition("=")
+        name, _, spec = option.rpartition("=")
         try:
             parts = [float(part) for part in spec.split(",") if part.strip()]
         except ValueError:
             parts = []
         if not name or not parts:
             raise InvalidInputError(f"--bins must look like COLUMN=5 or COLUMN=18,30,65, not {option!r}")
+        if name in found:
+            raise InvalidInputError(f"--bins says twice how to bin {name!r}")
         found[name] = int(parts[0]) if "," not in spec and parts[0] % 1 == 0 else parts
     return found
 

@@ -281,4 +281,10 @@ def _solved(
 
 
 def _names(columns: str | Sequence[str]) -> list[str]:
-    return [columns] if isinstance(columns, str) else list(columns)
+    names = (
+        list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
+    )
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"the name of a column is text, not {name!r}")
+    return names

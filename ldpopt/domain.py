@@ -23,7 +23,7 @@ from ldpopt.tablefiles import Batch, TableReader
 
 Codes = NDArray[np.int64]
 
-MISSING = ("NA", "N/A", "NaN", "nan", "null", "NULL", "None")
+MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 """Cells that mean "nothing is known", beside empty ones."""
 
 
@@ -52,8 +52,8 @@ class Column:
         if found.null_count:
             bad = int(pc.index(pc.is_null(found), True).as_py())
             raise InvalidInputError(
-                f"row {first_row + bad} of column {self.name!r} holds {words[bad].as_py()!r}, which the "
-                f"mechanism does not know; it knows {_few(self.values)}"
+                f"row {first_row + bad} of column {self.name!r} holds {quoted(words[bad].as_py())}, "
+                f"which the mechanism does not know; it knows {_few(self.values)}"
             )
         result: Codes = found.to_numpy(zero_copy_only=False).astype(np.int64)
         return result
@@ -96,7 +96,7 @@ class Attribute:
             bad = int(np.argmax(found < 0))
             cells = zip(self.columns, parts, strict=True)
             words = ", ".join(
-                f"{column.name} = {column.values[codes[bad]]!r}" for column, codes in cells
+                f"{column.name} = {quoted(column.values[codes[bad]])}" for column, codes in cells
             )
             raise InvalidInputError(
                 f"row {first_row + bad} holds {words}, a combination that the mechanism does not know"
@@ -202,8 +202,14 @@ def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
 
 
 def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
-    """The cells as text; an empty one is named."""
-    words = cells.cast(pa.string())
+    """The cells as text without the spaces around it; an empty one is named."""
+    try:
+        words = pc.utf8_trim_whitespace(cells.cast(pa.string()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InvalidInputError(
+            f"the column {name!r} holds cells of the type {cells.type!s:.60}, which are neither words "
+            "nor numbers: convert it, or leave it out"
+        ) from None
     absent = pc.or_kleene(pc.is_null(words), pc.equal(words, ""))
     if not text:
         absent = pc.or_kleene(absent, pc.is_in(words, value_set=pa.array(MISSING)))
@@ -222,10 +228,14 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
     try:
         result: NDArray[np.float64] = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
-        bad = next(i for i, word in enumerate(words.to_pylist()) if not is_number(word))
-        raise InvalidInputError(
-            f"row {first_row + bad} of column {name!r} holds {words[bad].as_py()!r}, which is no number"
-        ) from None
+        plain = words.to_pylist()
+        bad = next((i for i, word in enumerate(plain) if not is_number(word)), None)
+        if bad is not None:
+            raise InvalidInputError(
+                f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is no "
+                "number"
+            ) from None
+        result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
     if not np.isfinite(result).all():
         bad = int(np.argmin(np.isfinite(result)))
         raise InvalidInputError(f"row {first_row + bad} of column {name!r} is {result[bad]}")
@@ -240,6 +250,11 @@ def is_number(word: str) -> bool:
         return False
 
 
+def quoted(word: str) -> str:
+    """A cell as a message shows it: its beginning if it is long."""
+    return repr(word) if len(word) <= 60 else f"{word[:60]!r} …"
+
+
 def _few(values: Sequence[str]) -> str:
-    shown = ", ".join(map(repr, values[:6]))
+    shown = ", ".join(map(quoted, values[:6]))
     return shown if len(values) <= 6 else f"{shown} and {len(values) - 6} more"

@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.errors import InvalidInputError
 from ldpopt.terminal import check_writable, counting
 
 
@@ -25,9 +24,7 @@ def report(
     from ldpopt.reportfiles import read
     from ldpopt.result import write_whole
 
-    check_writable(out)
-    if any(out.resolve() == path.resolve() for path in results):
-        raise InvalidInputError(f"{out} is one of the results: the page would replace it")
+    check_writable(out, *results)
     loaded = [read(path) for path in results]
     with counting("trade-off curves") as progress:
         parts = pages.parts(loaded, curve_seconds, progress)

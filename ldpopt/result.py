@@ -152,6 +152,8 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     """A draft beside the file, which replaces it in the end, or is removed if anything goes wrong."""
     target = Path(path)
+    if target.exists() and not target.is_file():  # a device such as /dev/null would be lost
+        raise InvalidInputError(f"cannot write {target}: it is no regular file")
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -11,7 +10,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpopt.domain import Attribute, Codes, Column, Domain, is_number, numbered, numbers, text_cells
+from ldpopt import validate
+from ldpopt.domain import (
+    Attribute,
+    Codes,
+    Column,
+    Domain,
+    is_number,
+    numbered,
+    numbers,
+    quoted,
+    text_cells,
+)
 from ldpopt.errors import InvalidInputError
 from ldpopt.tablefiles import TableReader
 
@@ -81,8 +91,8 @@ def _check_size(domain: Domain) -> None:
     a1, a2 = domain.shape
     if a1 < 2:
         raise InvalidInputError(
-            f"the secret {domain.secret.name} has one value ({domain.secret.labels[0]!r}) in the whole "
-            "table: there is nothing to hide"
+            f"the secret {domain.secret.name} has one value ({quoted(domain.secret.labels[0])}) in the "
+            "whole table: there is nothing to hide"
         )
     if a1 * a2 > MOST_CELLS:
         raise InvalidInputError(
@@ -137,15 +147,22 @@ def _column(name: str, values: set[str], text: bool) -> Column:
     if figures and len(figures) < len(values):
         word = min(value for value in values if not is_number(value))
         raise InvalidInputError(
-            f"the column {name!r} mixes numbers and words ({min(figures)!r} and {word!r}); clean it, or "
-            f"take all of it as words (--text {name})"
+            f"the column {name!r} mixes numbers and words ({min(figures)!r} and {quoted(word)}); clean "
+            f"it, or take all of it as words (--text {name})"
         )
     ordered = sorted(values, key=float) if figures else sorted(values)
+    for pair in pairwise(ordered if figures else ()):
+        if float(pair[0]) == float(pair[1]):
+            one, other = sorted(pair)
+            raise InvalidInputError(
+                f"the column {name!r} writes one number in two ways ({one!r} and {other!r}); clean it, "
+                f"or take all of it as words (--text {name})"
+            )
     return Column(name, tuple(ordered), text=text)
 
 
 def _binned(table: TableReader, name: str, spec: int | Sequence[float]) -> Column:
-    if isinstance(spec, int):
+    if isinstance(spec, int | np.integer):
         if not 2 <= spec <= MOST_VALUES:
             raise InvalidInputError(f"{name!r} needs between 2 and {MOST_VALUES} bins, not {spec}")
         parts = [numbers(name, batch.column(0), row) for row, batch in numbered(table.batches([name]))]
@@ -156,8 +173,8 @@ def _binned(table: TableReader, name: str, spec: int | Sequence[float]) -> Colum
         ]  # where the least value fills whole bins, the next one ends them
         edges = np.unique(np.maximum(inner, above.min())).tolist() if above.size else []
     else:
-        edges = [float(edge) for edge in spec]
-        if not all(map(math.isfinite, edges)) or any(a >= b for a, b in pairwise(edges)):
+        edges = validate.array(f"the edges of the bins of {name!r}", spec, 1).tolist()
+        if any(a >= b for a, b in pairwise(edges)):
             raise InvalidInputError(f"the edges of the bins of {name!r} must increase, not {list(spec)}")
     if not edges:
         raise InvalidInputError(f"the column {name!r} cannot be binned: its values are all alike")

@@ -76,23 +76,29 @@ def open_table(table: Any) -> TableReader:
             return _Frame(pa.table(dict(table)), "the table")
         if hasattr(table, "to_arrow"):  # polars
             return _Frame(table.to_arrow(), "the table")
-        if hasattr(table, "columns"):  # pandas
+        if hasattr(table, "iloc") and table.ndim == 2:  # pandas
             return _Frame(pa.Table.from_pandas(table, preserve_index=False), "the table")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InvalidInputError(f"a column of the table mixes types: {_sentence(error)}") from None
-    raise InvalidInputError(f"a table is a file, a data frame or columns by name, not {table!r:.60}")
+    except (ValueError, TypeError, NotImplementedError) as error:  # of pandas, and those of pyarrow
+        said = _sentence(error)
+        what = "a column of the table mixes types" if "ould not convert" in said else "this is no table"
+        raise InvalidInputError(f"{what}: {said}") from None
+    shown = " ".join(repr(table).split())
+    raise InvalidInputError(f"a table is a file, a data frame or columns by name, not {shown:.60}")
 
 
 def _file(path: Path) -> TableReader:
-    if not path.is_file():
+    if not path.exists():
         raise InvalidInputError(
             f"there is no file {path}; embedded tables: {', '.join(_embedded_names())}"
         )
-    if path.name.endswith((".csv", ".csv.gz")):
+    if not path.is_file():
+        raise InvalidInputError(f"{path} is no regular file, and a table is read more than once")
+    name = path.name.lower()
+    if name.endswith((".csv", ".csv.gz")):
         return _Csv(path)
-    if path.suffix == ".parquet":
+    if name.endswith(".parquet"):
         return _Parquet(path)
-    raise InvalidInputError(f"{path} must end in {', '.join(FORMATS)}")
+    raise InvalidInputError(f"a table must end in {', '.join(FORMATS)}, not {path.name!r}")
 
 
 class _Frame(TableReader):
@@ -104,7 +110,7 @@ class _Frame(TableReader):
 
 
 class _Csv(TableReader):
-    """Every cell is text: "01" stays "01"."""
+    """Every cell is text: "01" stays "01". Spaces around the names of columns do not count."""
 
     def __init__(self, path: Path) -> None:
         self.path, self.name = path, str(path)
@@ -112,32 +118,60 @@ class _Csv(TableReader):
     @cached_property
     def columns(self) -> list[str]:  # type: ignore[override]
         """The names of the first line."""
-        return _distinct(self._open(None).schema.names, self.name)
+        names = [name.strip() for name in self._header]
+        separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+        if separator is not None:
+            raise InvalidInputError(
+                f"{self.name} has {separator!r} between its columns: save it with commas"
+            )
+        return _distinct(names, self.name)
+
+    @cached_property
+    def _header(self) -> list[str]:
+        try:
+            return list(self._open(None).schema.names)
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
+            raise self._unreadable(error) from None
 
     def _open(self, columns: list[str] | None) -> Any:
         chosen = {name: pa.string() for name in columns or ()}
-        try:
-            return pa.csv.open_csv(
-                self.path,
-                read_options=pa.csv.ReadOptions(block_size=BATCH_BYTES),
-                parse_options=pa.csv.ParseOptions(newlines_in_values=True),
-                convert_options=pa.csv.ConvertOptions(
-                    column_types=chosen, include_columns=columns, strings_can_be_null=False
-                ),
-            )
-        except (pa.ArrowInvalid, OSError) as error:
-            raise _unreadable(self.name, error) from None
+        packed = "gzip" if self.path.suffix.lower() == ".gz" else None
+        # an empty line is nothing beside other columns, but the empty cell of a single one
+        single = columns is not None and len(self._header) == 1
+        return pa.csv.open_csv(
+            pa.input_stream(str(self.path), compression=packed),
+            read_options=pa.csv.ReadOptions(block_size=BATCH_BYTES),
+            parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not single),
+            convert_options=pa.csv.ConvertOptions(
+                column_types=chosen, include_columns=columns, strings_can_be_null=False
+            ),
+        )
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
-        reader = self._open(columns)
-        while True:
-            try:
-                batch = reader.read_next_batch()
-            except StopIteration:
-                return
-            except (pa.ArrowInvalid, OSError) as error:
-                raise _unreadable(self.name, error) from None
-            yield batch
+        written = dict(zip(self.columns, self._header, strict=True))
+        try:
+            reader = self._open([written[name] for name in columns])
+            for batch in reader:
+                yield pa.record_batch(batch.columns, names=columns)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: Exception) -> UnreadableFileError:
+        said, packed = _sentence(error), self.path.suffix.lower() == ".gz"
+        if isinstance(error, UnicodeDecodeError) or (not packed and self._starts_like_no_text()):
+            said = "it is compressed, in UTF-16, or no text at all; save it as CSV in UTF-8"
+        elif "invalid UTF8" in said:
+            said += "; save it as CSV in UTF-8"
+        elif "straddling" in said:
+            said = f"one of its lines is longer than {BATCH_BYTES >> 20} MB"
+        elif "Empty CSV file" in said:
+            said = "Empty CSV file: it needs a line with the names of columns, and rows"
+        return _unreadable(self.name, ValueError(said))
+
+    def _starts_like_no_text(self) -> bool:
+        """The first bytes of UTF-16, of gzip, and of zip, which is Excel's."""
+        with self.path.open("rb") as file:
+            return file.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"PK")
 
 
 class _Parquet(TableReader):
@@ -149,8 +183,11 @@ class _Parquet(TableReader):
             raise _unreadable(self.name, error) from None
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
-        with pa.parquet.ParquetFile(self.path) as file:
-            yield from file.iter_batches(BATCH_ROWS, columns=columns)
+        try:
+            with pa.parquet.ParquetFile(self.path) as file:
+                yield from file.iter_batches(BATCH_ROWS, columns=columns)
+        except (pa.ArrowException, OSError) as error:
+            raise _unreadable(self.name, error) from None
 
 
 def _unreadable(name: str, error: Exception) -> UnreadableFileError:

@@ -63,10 +63,15 @@ def cell(value: Any, digits: int = 4) -> str:
     return str(value)
 
 
-def check_writable(path: Path) -> None:
-    """Refuse a place for output before the work begins."""
+def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
+    """Refuse a place for output before the work begins, and one that an input would be lost to."""
     if path.is_dir():
         raise InvalidInputError(f"cannot write {path}: it is a directory")
+    if path.exists() and not path.is_file():
+        raise InvalidInputError(f"cannot write {path}: it is no regular file")
+    for name in inputs:
+        if path.exists() and os.path.exists(name) and path.samefile(name):
+            raise InvalidInputError(f"cannot write {path}: it would replace {os.fspath(name)}")
     if not path.parent.is_dir():
         raise InvalidInputError(f"cannot write {path}: there is no directory {path.parent}")
     if not os.access(path.parent, os.W_OK):

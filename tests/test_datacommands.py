@@ -2,9 +2,11 @@
 
 import json
 import math
+import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -148,6 +150,11 @@ BAD_TABLES = {
         (("design", "ragged.csv", *DESIGN), "Expected 2 columns, got 1"),
         (("design", "none.csv", *DESIGN), "there is no file none.csv"),
         (("design", "table.csv", "--secret", "age", "--epsilon", "1"), "bin it (--bins age=5)"),
+        (
+            ("design", "table.csv", *DESIGN, "--bins", "job=2", "--bins", "job=3"),
+            "twice how to bin 'job'",
+        ),
+        (("design", "table.csv", "--secret", "a\nb", "--epsilon", "1"), r"name 'a\nb' in double quotes"),
         (("design", "table.csv", *DESIGN, "--bins", "job"), "--bins must look like COLUMN=5"),
         (("design", "table.csv", *DESIGN, "--known", "--robust", "all"), "exclude each other"),
         (
@@ -188,3 +195,35 @@ def test_one_sentence_and_exit_code_2(work, command, sentence, monkeypatch, caps
     assert said.err.count("\n") == 1
     assert said.out == ""
     assert set(work.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("design", "table.csv", *DESIGN, "-o", "table.csv"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "./table.csv"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "mech.json"),
+        ("estimate", "out.csv", "-m", "mech.json", "--plot", "out.csv"),
+        ("design", "table.csv", *DESIGN, "-o", "pipe"),
+    ],
+)
+def test_nothing_is_written_over_an_input_or_a_device(work, command, monkeypatch, capsys):
+    if not (work / "pipe").exists():
+        os.mkfifo(work / "pipe")
+    kept = {name: (work / name).read_bytes() for name in ("table.csv", "mech.json", "out.csv")}
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "argv", ["ldpopt", *command])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith(f"ldpopt: cannot write {Path(command[-1])}: it ")
+    assert all((work / name).read_bytes() == content for name, content in kept.items())
+    assert (work / "pipe").is_fifo()
+
+
+def test_a_name_with_a_comma(work):
+    TABLE.rename(columns={"job": "job, last"}).to_csv(work / "comma.csv", index=False)
+    options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
+    said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
+    assert "public       job, last (3 values)" in said.stdout

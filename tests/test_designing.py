@@ -184,3 +184,9 @@ def test_too_many_reports():
     assert "7^5 different reports" in applicable(question)["ue"]
     with pytest.raises(InvalidInputError, match="'ue' does not apply"):
         chosen(question, "ue")
+
+
+@pytest.mark.parametrize("secret", [0, [0]])
+def test_names_are_text(secret):
+    with pytest.raises(InvalidInputError, match="the name of a column is text, not 0"):
+        design(pd.DataFrame([["f", "a"], ["m", "b"]]), secret, epsilon=1.0)

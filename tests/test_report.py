@@ -453,7 +453,7 @@ def test_what_is_no_result_is_one_sentence(name, files, tmp_path, ldpopt):
         (["absent.json", "-o", "page.html"], "absent.json"),
         (["{plain}", "-o", "no/such/place.html"], "there is no directory no/such"),
         (["{plain}", "-o", "."], "it is a directory"),
-        (["{plain}", "-o", "{plain}"], "the page would replace it"),
+        (["{plain}", "-o", "{plain}"], "it would replace"),
     ],
 )
 def test_bad_places(words, message, files, tmp_path, monkeypatch, ldpopt):

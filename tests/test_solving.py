@@ -22,6 +22,7 @@ from ldpopt.errors import (
     UnreadableFileError,
 )
 from ldpopt.problems import PROBLEMS, SecretStaircase, Staircase
+from ldpopt.result import whole_file
 from ldpopt.solvers import SOLVERS, ColumnGeneration, Enumerate
 from ldpopt.status import relative_gap
 
@@ -253,3 +254,13 @@ def test_relative_gap():
     assert relative_gap(1.0, None) is None
     assert relative_gap(0.0, 0.0) == 0
     assert relative_gap(0.9, 1.0) == pytest.approx(0.1)
+
+
+def test_a_device_is_not_replaced_by_a_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with (
+        pytest.raises(InvalidInputError, match="pipe: it is no regular file"),
+        whole_file(tmp_path / "pipe"),
+    ):
+        pass
+    assert (tmp_path / "pipe").is_fifo()

@@ -113,6 +113,14 @@ def test_json():
         ({"a": [2, 2]}, {"bins": {"a": 4}}, "cannot be binned: its values are all alike"),
         ({"a": ["1", "x"]}, {"bins": {"a": 2}}, "row 2 of column 'a' holds 'x', which is no number"),
         ({"a": [1.0, float("inf")]}, {"bins": {"a": 2}}, "row 2 of column 'a' is inf"),
+        ({"a": ["x", " "]}, {}, "row 2 of column 'a' is empty"),
+        ({"a": ["x", "#N/A"]}, {}, "row 2 of column 'a' is empty"),
+        ({"a": ["1", "01", "2"]}, {}, "writes one number in two ways .'01' and '1'.; clean it"),
+        ({"a": [[1], [2]]}, {}, "of the type list<item: int64>, which are neither words nor numbers"),
+        ({"a": [b"x", b"\xff"]}, {}, "of the type binary, which are neither words nor numbers"),
+        ({"a": ["x" * 99] * 2}, {}, f"one value .'{'x' * 60}' …. in the whole table"),
+        ({"a": [1, 2]}, {"bins": {"a": "five"}}, "must be a list of numbers, not 'five'"),
+        ({"a": [1, 2]}, {"bins": {"a": 2.0}}, "must be a list of numbers, not of 0 axes"),
         ({"a": [1, 2]}, {"bins": {"b": 2}}, "'b' of bins or text is neither secret nor public"),
     ],
 )
@@ -149,3 +157,10 @@ def test_unknown_values_and_columns():
         domain.count(open_table({"sex": ["f", "f"], "race": ["a", "c"]}))
     with pytest.raises(InvalidInputError, match="no column 'race': the mechanism is made for sex, race"):
         domain.count(open_table({"sex": ["f"]}))
+
+
+def test_spaces_and_signs_do_not_count():
+    table = {"a": [" x", "x ", "y", "y"], "b": [" 1", "+2", "3", "4 "]}
+    domain, counts = look(["a"], ["b"], table, bins={"b": [2.5]})
+    assert domain.secret.labels == ("x", "y")
+    assert counts.tolist() == [[2, 0], [0, 2]]

@@ -71,7 +71,12 @@ def test_embedded_tables():
         ("t.csv", "b,c\n1,2\n", "unknown column of"),
         ("t.csv", b"a\n\xff\n", "invalid UTF8"),
         ("t.parquet", "a,b\n1,2\n", "cannot read"),
-        ("t.xlsx", "a,b\n", "must end in .csv, .csv.gz, .parquet"),
+        ("t.xlsx", "a,b\n", "must end in .csv, .csv.gz, .parquet, not 't.xlsx'"),
+        ("t.csv", "a", "needs a line with the names of columns, and rows"),
+        ("t.csv", "a;b\n1;2\n", "has ';' between its columns: save it with commas"),
+        ("t.csv", "a,b\n1,2\n".encode("utf-16"), "it is compressed, in UTF-16, or no text at all"),
+        ("t.csv", gzip.compress(b"a,b\n1,2\n" * 99), "it is compressed, in UTF-16, or no text at all"),
+        ("t.csv", "a,b\n1," + "x" * 9_000_000 + "\n", "one of its lines is longer than 4 MB"),
     ],
 )
 def test_bad_files(tmp_path, name, text, message):
@@ -98,8 +103,48 @@ def test_truncated_gzip(tmp_path):
         (pd.DataFrame({"a": [1, "x"]}), "mixes types"),
         (17, "a table is a file, a data frame or columns by name, not 17"),
         ({"a": []}, "has no rows"),
+        ({"a": [1, 2], "b": [1]}, "this is no table: Column 1 named b expected length 2"),
+        ({0: [1, 2]}, "this is no table"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "this is no table: Duplicate column names"),
+        (pd.Series([1, 2], name="a"), "columns by name, not 0 1 1 2 Name: a"),
+        (pl.DataFrame({"a": [1]}).lazy(), "columns by name, not <LazyFrame"),
     ],
 )
 def test_bad_tables(table, message):
     with pytest.raises(InvalidInputError, match=message):
         list(open_table(table).batches(["a"]))
+
+
+def test_spaces_around_names_do_not_count(tmp_path):
+    (tmp_path / "t.csv").write_text("a , b\nx,y\n")
+    assert open_table(tmp_path / "t.csv").columns == ["a", "b"]
+    assert content(tmp_path / "t.csv", ["b", "a"]) == [("y", "x")]
+
+
+def test_suffixes_in_capitals(tmp_path):
+    (tmp_path / "T.CSV").write_text("a\nx\n")
+    (tmp_path / "T.CSV.GZ").write_bytes(gzip.compress(b"a\nx\n"))
+    for name in ("T.CSV", "T.CSV.GZ"):
+        assert content(tmp_path / name, ["a"]) == [("x",)]
+
+
+def test_an_empty_line_is_a_cell_of_a_single_column(tmp_path):
+    (tmp_path / "one.csv").write_text("a\nx\n\ny\n")
+    (tmp_path / "two.csv").write_text("a,b\nx,1\n\ny,2\n")
+    assert content(tmp_path / "one.csv", ["a"]) == [("x",), ("",), ("y",)]
+    assert content(tmp_path / "two.csv", ["a"]) == [("x",), ("y",)]
+
+
+def test_a_damaged_parquet_file(tmp_path):
+    path = tmp_path / "t.parquet"
+    pa.parquet.write_table(pa.table({"a": ["x", "y"] * 50}), path)
+    damaged = path.read_bytes()
+    path.write_bytes(damaged[:30] + b"\xff" * 20 + damaged[50:])
+    with pytest.raises(UnreadableFileError, match="cannot read"):
+        list(open_table(path).batches(["a"]))
+
+
+def test_a_directory_is_no_table(tmp_path):
+    (tmp_path / "d.csv").mkdir()
+    with pytest.raises(InvalidInputError, match=r"d.csv is no regular file"):
+        open_table(tmp_path / "d.csv")
