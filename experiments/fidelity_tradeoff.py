@@ -74,8 +74,10 @@ _SOURCE = source
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """One panel per source: α against ε, one colour per loss."""
     sources = list(dict.fromkeys(row["source"] for row in rows))
-    figure = Figure(figsize=(4.2 * len(sources), 3.8), layout="constrained")
-    panels = figure.subplots(1, len(sources), squeeze=False, sharey=True)[0]
+    lines = -(-len(sources) // 4)
+    columns = -(-len(sources) // lines)
+    figure = Figure(figsize=(4.2 * columns, 3.8 * lines), layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
     for axes, name in zip(panels, sources, strict=True):
         for color, loss in enumerate(fidelity.LOSSES):
             curve = [row for row in rows if (row["source"], row["loss"]) == (name, loss)]
