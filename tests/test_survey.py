@@ -149,3 +149,12 @@ def test_unknown_values_and_columns():
         domain.count(open_table({"sex": ["f", "f"], "race": ["a", "c"]}))
     with pytest.raises(InvalidInputError, match="no column 'race': the mechanism is made for sex, race"):
         domain.count(open_table({"sex": ["f"]}))
+
+
+def test_bins_that_lie_close_together_have_names_of_their_own():
+    """Edges that agree in twelve digits: times in nanoseconds, say."""
+    times = [1_700_000_000_000_000_000 + 1000 * i for i in range(8)] * 5
+    table = open_table({"s": ["a", "b"] * 20, "time": times})
+    domain, counts = survey(table, ["s"], ["time"], {"time": 4})
+    assert len(set(domain.public.labels)) == 4
+    assert counts.tolist() == domain.count(table).tolist()
