@@ -219,8 +219,8 @@ def design(
         time_limit: seconds per solve.
         progress: called with (value, bound) during long work.
 
-    The counts of the table are part of the file that :meth:`Design.save` writes: design on data that may
-    be known, such as an earlier sample.
+    The counts of the table are part of the file that :meth:`Design.save` writes, and edges of bins that
+    were not given are values of it: design on data that may be known, such as an earlier sample.
     """
     domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
     question = Question(counts, epsilon, robust, alpha, width)

@@ -22,7 +22,7 @@ from ldpopt import estimators
 from ldpopt.designing import Design
 from ldpopt.domain import Domain
 from ldpopt.errors import InvalidInputError
-from ldpopt.posterior import posterior
+from ldpopt.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.priors import Dirichlet
 from ldpopt.releasing import released_reports
 from ldpopt.validate import Array
@@ -146,7 +146,7 @@ def frequencies(
     intervals = confidence_intervals(W, counts, C, level)
     ml, mmse = (C @ found(W, counts) for found in (estimators.maximum_likelihood, estimators.mmse))
     believed = posterior(made.mechanism, Dirichlet.uniform(len(W)), counts, seed=seed)
-    marginals = [believed.functional(weights) for weights in C]
+    bayes, marginals = C @ believed.mean(), [believed.functional(weights) for weights in C]
     rows = tuple(
         Frequency(
             functional.group,
@@ -155,13 +155,15 @@ def frequencies(
             float(intervals.low[i]),
             float(intervals.high[i]),
             float(mmse[i]),
-            marginals[i].mean(),
+            float(bayes[i]),
             *marginals[i].interval(level),
             bool(intervals.determined[i]),
         )
         for i, functional in enumerate(asked)
     )
     words = f"uniform prior, {believed.method}"
+    if not isinstance(believed, SampledPosterior):
+        words += f"; the intervals from {DRAWS} draws"
     return Frequencies(rows, int(counts.sum()), level, _group_names(made.domain), words)
 
 

@@ -178,5 +178,12 @@ def _binned(table: TableReader, name: str, spec: int | Sequence[float]) -> Colum
             raise InvalidInputError(f"the edges of the bins of {name!r} must increase, not {list(spec)}")
     if not edges:
         raise InvalidInputError(f"the column {name!r} cannot be binned: its values are all alike")
-    inner_names = [f"[{a:.12g}, {b:.12g})" for a, b in pairwise(edges)]
-    return Column(name, (f"< {edges[0]:.12g}", *inner_names, f"≥ {edges[-1]:.12g}"), tuple(edges))
+    words = [_exactly(edge) for edge in edges]
+    inner_names = [f"[{a}, {b})" for a, b in pairwise(words)]
+    return Column(name, (f"< {words[0]}", *inner_names, f"≥ {words[-1]}"), tuple(edges))
+
+
+def _exactly(edge: float) -> str:
+    """The shortest text that is this number: bins of different edges have different names."""
+    text = f"{edge:.12g}"
+    return text if float(text) == edge else repr(edge)

@@ -133,6 +133,17 @@ def test_secret_alone():
     assert [row.label for row in found.rows][-1] == "White"
 
 
+def test_the_mean_of_an_exact_posterior_is_exact():
+    """One report y of k-ary randomised response: the density of P is proportional to 1 + (E − 1) p_y."""
+    made = design("adult:sex-race", "race", epsilon=2.0, method="grr")
+    found = frequencies(np.array([0, 0, 1, 0, 0]), made)
+    E = math.exp(2.0)
+    mean = (1 / 5 + (E - 1) * 2 / (5 * 6)) / (1 + (E - 1) / 5)
+    other = (1 - mean) / 4
+    assert [row.bayes for row in found.rows] == pytest.approx([other, other, mean, other, other])
+    assert found.posterior == "uniform prior, closed-form; the intervals from 4000 draws"
+
+
 @pytest.mark.parametrize("level", [0, 1, -3, math.nan])
 def test_bad_level(made, level):
     with pytest.raises(InvalidInputError, match="level must lie between 0 and 1"):

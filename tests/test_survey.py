@@ -164,3 +164,12 @@ def test_spaces_and_signs_do_not_count():
     domain, counts = look(["a"], ["b"], table, bins={"b": [2.5]})
     assert domain.secret.labels == ("x", "y")
     assert counts.tolist() == [[2, 0], [0, 2]]
+
+
+def test_bins_that_lie_close_together_have_names_of_their_own():
+    """Edges that agree in twelve digits: times in nanoseconds, say."""
+    times = [1_700_000_000_000_000_000 + 1000 * i for i in range(8)] * 5
+    table = open_table({"s": ["a", "b"] * 20, "time": times})
+    domain, counts = survey(table, ["s"], ["time"], {"time": 4})
+    assert len(set(domain.public.labels)) == 4
+    assert counts.tolist() == domain.count(table).tolist()
