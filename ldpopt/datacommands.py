@@ -117,6 +117,8 @@ def design(
         _print_design(made, table, out, verified)
     if not verified:
         raise typer.Exit(1)
+    if made.interrupted or designing.INTERRUPTED in found.values():
+        raise KeyboardInterrupt
 
 
 def privatize(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ldpopt import cli
+from ldpopt import cli, designing
 
 LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
 TABLE = pd.DataFrame(
@@ -244,3 +244,17 @@ def test_a_seed_is_not_negative(work, command):
 def test_a_level_is_shown_with_all_its_digits(work):
     said = ldpopt("estimate", "out.csv", "-m", "mech.json", "--level", "0.99999", cwd=work)
     assert "99.999 % confidence" in said.stdout
+
+
+def test_an_interrupted_comparison_is_written_and_exits_with_130(work, monkeypatch, capsys):
+    monkeypatch.setattr(designing, "compare", lambda made, **_: {"polyopt": made, "grr": "interrupted"})
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(
+        sys, "argv", ["ldpopt", "design", "table.csv", *DESIGN, "--compare", "-o", "i.json"]
+    )
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 130
+    assert "grr: interrupted" in capsys.readouterr().out
+    assert (work / "i.json").exists()

@@ -1,6 +1,7 @@
 """From a table to a design, by every method."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -186,3 +187,27 @@ def test_numbers_beyond_all_floats_are_refused(made, tmp_path):
     (tmp_path / "m.json").write_text(json.dumps(document))
     with pytest.raises(UnreadableFileError, match="must be a rectangular matrix of numbers"):
         load_design(tmp_path / "m.json")
+
+
+def test_ctrl_c_keeps_what_is_found(made, monkeypatch):
+    solved = designing._solved
+
+    def interrupted(domain, question, name, *rest):
+        if name == "srr":
+            raise KeyboardInterrupt
+        return solved(domain, question, name, *rest)
+
+    monkeypatch.setattr(designing, "_solved", interrupted)
+    monkeypatch.setattr(
+        designing, "applicable", lambda _: dict.fromkeys(["polyopt", "staircase", "srr", "grr"])
+    )
+    found = compare(made)
+    assert found["polyopt"] is made
+    assert found["staircase"].result.value > 0
+    assert found["srr"] == found["grr"] == "interrupted"
+
+
+def test_nothing_more_is_tried_after_an_interrupted_solve(made):
+    stopped = replace(made, result=replace(made.result, stats={"interrupted": 1.0}))
+    found = compare(stopped)
+    assert [other for other in found.values() if not isinstance(other, str)] == [stopped]
