@@ -46,13 +46,11 @@ def audit(
 
 def _print(found: Audit) -> None:
     if found.measures:
-        titles = ("measure", "value", "unit", "promised", "holds", "what it means")
-        print_table(
-            titles, map(_row, found.measures), left=("measure", "unit", "holds", "what it means")
-        )
+        titles = ("measure", "value", "unit", "promised", "holds")
+        print_table(titles, map(_row, found.measures), left=("measure", "unit", "holds"))
     for measure in found.measures:
-        if measure.detail:
-            print(f"{measure.name}: {measure.detail}.")
+        detail = f" ({measure.detail})" if measure.detail else ""
+        print(f"{measure.name}: {measure.meaning}{detail}.")
     for test in found.empirical:
         print(test.in_words())
     for claim in found.claims:
@@ -62,4 +60,4 @@ def _print(found: Audit) -> None:
 
 def _row(measure: Measure) -> tuple[object, ...]:
     promised = None if measure.promised is None else f"≤ {measure.promised:.4g}"
-    return measure.name, measure.text, measure.unit, promised, measure.holds, measure.meaning
+    return measure.name, measure.text, measure.unit, promised, measure.holds

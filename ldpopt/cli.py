@@ -57,7 +57,7 @@ def solve(
     solver: Annotated[str, typer.Option(help="A solver's name, or auto.")] = "auto",
     gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
     time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
-    seed: Annotated[int, typer.Option(help="For solvers that draw random numbers.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result file here.")] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -118,6 +118,8 @@ def design(
         _print_design(made, table, out, verified)
     if not verified:
         raise typer.Exit(1)
+    if made.interrupted or designing.INTERRUPTED in found.values():
+        raise KeyboardInterrupt
 
 
 def privatize(
@@ -126,7 +128,7 @@ def privatize(
     out: Annotated[Path, typer.Option("--out", "-o", help="The released file: .csv or .parquet.")],
     seed: Annotated[
         int | None,
-        typer.Option(help="Repeatable noise, for tests: whoever knows it undoes the protection."),
+        typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
     ] = None,
 ) -> None:
     """Send every row of a table through a mechanism; only the reports are written."""
@@ -161,7 +163,7 @@ def estimate(
     joint: Annotated[
         bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="Of the sampled posterior.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the sampled posterior.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the frequencies of the data from released reports, with their uncertainty."""
@@ -170,7 +172,7 @@ def estimate(
 
     if plot is not None:
         check_writable(plot, released, mechanism)
-        if plot.suffix not in (".png", ".svg", ".pdf"):
+        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
     made = load_design(mechanism)
     found = estimating.estimate(released, made, level=level, seed=seed)
@@ -354,7 +356,7 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
             )
             for row in found.group(group)
         ]
-        percent = f"{100 * found.level:.4g} %"
+        percent = f"{100 * found.level:.10g} %"
         titles = (
             name,
             "maximum likelihood",

@@ -36,6 +36,7 @@ from ldpopt.validate import Array
 
 GAP, SECONDS = 1e-6, 30.0
 """The relative gap to prove, and the time limit of one solve."""
+INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,11 @@ class Design:
         """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
         assert self.result.mechanism is not None
         return self.result.mechanism
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the solve, with what was proven so far."""
+        return bool(self.result.stats.get("interrupted"))
 
     @cached_property
     def level(self) -> Level:
@@ -235,8 +241,12 @@ def compare(
     time_limit: float = SECONDS,
     progress: Callable[[str], None] | None = None,
 ) -> dict[str, Design | str]:
-    """A design by every method for the same question, or the reason why there is none."""
+    """A design by every method for the same question, or the reason why there is none.
+
+    Ctrl-C keeps what is found; the reason of the other methods is then :data:`INTERRUPTED`.
+    """
     found: dict[str, Design | str] = {}
+    stopped = made.interrupted
     for name, reason in applicable(made.question).items():
         if progress is not None:
             progress(name)
@@ -244,12 +254,21 @@ def compare(
             found[name] = reason
         elif name == made.method:
             found[name] = made
+        elif stopped:
+            found[name] = INTERRUPTED
         else:
-            try:
-                found[name] = _solved(made.domain, made.question, name, gap, time_limit, None)
-            except LdpoptError as error:
-                found[name] = str(error).split("\n", maxsplit=1)[0]
+            found[name] = other = _attempt(made, name, gap, time_limit)
+            stopped = other.interrupted if isinstance(other, Design) else other == INTERRUPTED
     return found
+
+
+def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design | str:
+    try:
+        return _solved(made.domain, made.question, name, gap, time_limit, None)
+    except LdpoptError as error:
+        return str(error).split("\n", maxsplit=1)[0]
+    except KeyboardInterrupt:
+        return INTERRUPTED
 
 
 def best(found: Mapping[str, Design | str]) -> Design:

@@ -104,7 +104,7 @@ class Frequencies:
         panels[-1, 0].set_xlabel("frequency")
         handles, names = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
-        figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {self.level:.0%}")
+        figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
         figure.savefig(path, dpi=140)
         return Path(path)
 

@@ -55,6 +55,8 @@ class Question:
 
     def __post_init__(self) -> None:
         validate.choice("robust", self.robust, ROBUSTNESS)
+        if self.width is not None:
+            validate.whole_number("width", self.width, 2)
         object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
         counts = validate.array("counts", self.counts, 2)
         whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)

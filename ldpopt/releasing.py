@@ -19,7 +19,7 @@ import pyarrow.parquet
 from numpy.typing import ArrayLike, NDArray
 
 from ldpopt.designing import Design
-from ldpopt.domain import numbered
+from ldpopt.domain import numbered, numbers
 from ldpopt.errors import InvalidInputError
 from ldpopt.mechanism import Mechanism
 from ldpopt.result import verify, whole_file
@@ -116,7 +116,8 @@ def privatize(
         progress: called with the number of rows done.
     """
     target = Path(out)
-    if target.suffix not in (".csv", ".parquet"):
+    suffix = target.suffix.lower()
+    if suffix not in (".csv", ".parquet"):
         raise InvalidInputError(f"the released file must end in .csv or .parquet, not {target.name!r}")
     for claim in verify(made.result).claims:
         if not claim.holds:
@@ -125,7 +126,7 @@ def privatize(
             )
     schema = pa.schema([(PREFIX + made.fingerprint, pa.int32())])
     rows = 0
-    with whole_file(target) as draft, _writer(draft, target.suffix, schema) as write:
+    with whole_file(target) as draft, _writer(draft, suffix, schema) as write:
         for batch in reports(table, made, seed=seed):
             write(pa.record_batch([pa.array(batch, pa.int32())], schema=schema))
             rows += len(batch)
@@ -152,15 +153,16 @@ def released_reports(released: Any, made: Design) -> Iterator[NDArray[np.int64]]
     for first_row, batch in numbered(reader.batches([column])):
         try:
             found = batch.column(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:
-            raise InvalidInputError(f"{reader.name} holds a report that is no whole number") from None
-        if batch.column(0).null_count or not ((found >= 0) & (found < outputs)).all():
-            bad = int(np.argmin((found >= 0) & (found < outputs)))
+        except pa.ArrowInvalid:  # "1.0" is a whole number, too
+            found = numbers(column, batch.column(0), first_row)
+        known = (found >= 0) & (found < outputs) & (found == np.floor(found))
+        if not known.all():
+            bad = int(np.argmin(known))
             raise InvalidInputError(
                 f"row {first_row + bad} of {reader.name} holds the report {batch.column(0)[bad]}; "
                 f"those of the mechanism are 0 to {outputs - 1}"
             )
-        yield found
+        yield found.astype(np.int64)
 
 
 def _report_column(reader: TableReader, made: Design) -> str:

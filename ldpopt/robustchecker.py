@@ -74,6 +74,10 @@ class RobustStatement(NamedTuple):
     cells: int
 
 
+LEAST_ALPHA = 1e-12
+"""Below, the quantile of χ² takes the series beyond the digits kept, and forever."""
+
+
 def read_robust_statement(plain: dict[str, Any]) -> RobustStatement:
     """The uncertainty set and the level, every part of it checked."""
     rows = [read_numbers(list(row), "a probability") for row in plain["p_hat"]]
@@ -84,7 +88,7 @@ def read_robust_statement(plain: dict[str, Any]) -> RobustStatement:
     total = math.fsum(entry for row in rows for entry in row)
     if min(map(min, rows)) < 0 or abs(total - 1) > 1e-9 or min(map(sum, rows)) <= 0:
         raise UnreadableError("p_hat is negative, does not sum to 1, or has an empty row")
-    if not (n > 0 and 0 < alpha < 1 and 0 < epsilon <= MAX_EPSILON):
+    if not (n > 0 and LEAST_ALPHA <= alpha < 1 and 0 < epsilon <= MAX_EPSILON):
         raise UnreadableError(f"n = {n}, alpha = {alpha} or epsilon = {epsilon} is out of range")
     exact = sum(Fraction(entry) for row in rows for entry in row)
     p_hat = [[Fraction(entry) / exact for entry in row] for row in rows]

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.measure import Measurement
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -35,14 +36,26 @@ def print_table(
     left: Sequence[str] = (),
     title: str | None = None,
 ) -> None:
-    """A table with a title per column, those in ``left`` aligned left; in a pipe it does not wrap."""
+    """A table with a title per column, those in ``left`` aligned left; in a pipe it does not wrap.
+
+    On a terminal too narrow for its longest words, every row is a line of text instead.
+    """
+    rows = [[cell(value) for value in row] for row in rows]
     table = Table(title=title)
     for name in titles:
         table.add_column(name, justify="left" if name in left else "right")
     for row in rows:
-        table.add_row(*(Text(cell(value)) for value in row))
+        table.add_row(*map(Text, row))
     console = out_console if out_console.is_terminal else Console(width=200)
-    console.print(table)
+    wide = console.options.update(max_width=10_000)
+    if Measurement.get(console, wide, table).minimum <= console.width:
+        console.print(table)
+        return
+    if title is not None:
+        console.print(Text(title, style="italic"))
+    for name, *others in rows:
+        facts = (f"{title} {value}" for title, value in zip(titles[1:], others, strict=True))
+        console.print(Text(f"{name}: {', '.join(facts)}"))
 
 
 def print_facts(facts: dict[str, str]) -> None:

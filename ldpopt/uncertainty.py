@@ -19,6 +19,7 @@ from scipy.stats import chi2
 
 from ldpopt import validate
 from ldpopt.errors import InvalidInputError
+from ldpopt.robustchecker import LEAST_ALPHA
 from ldpopt.validate import Array
 
 
@@ -225,8 +226,8 @@ class Chi2Set:
         p_hat = validate.distribution("p_hat", self.p_hat, ndim=2)
         n = validate.positive_number("n", self.n)
         alpha = validate.positive_number("alpha", self.alpha)
-        if alpha >= 1:
-            raise InvalidInputError(f"alpha must lie between 0 and 1, not {self.alpha}")
+        if not LEAST_ALPHA <= alpha < 1:
+            raise InvalidInputError(f"alpha must lie between {LEAST_ALPHA:g} and 1, not {self.alpha}")
         if p_hat.size < 2:
             raise InvalidInputError("p_hat has a single cell: there is nothing to be uncertain about")
         _check_secrets("p_hat", p_hat)

@@ -74,7 +74,7 @@ def array(name: str, value: Any, ndim: int) -> Array:
     shape = {1: "a list of numbers", 2: "a rectangular matrix of numbers"}[ndim]
     try:
         result = np.array(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         ragged = ndim == 2 and isinstance(value, (list, tuple)) and _lengths_differ(value)
         what = "ragged" if ragged else repr(value)[:60]
         raise InvalidInputError(f"{name} must be {shape}, not {what}") from None

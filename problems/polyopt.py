@@ -157,12 +157,16 @@ class PolyOpt(ColumnProblem):
     ) -> tuple[Form, FormSolution]:
         low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
         for _ in range(CALIBRATION_STEPS):
+            if (solution.stats or {}).get("interrupted"):
+                break
             middle = (low + high) / 2
             trial = ColumnProgram(self.cone_at(middle), self.sublinear)
             found = run(trial)
             if found.point is None:
                 break
-            if rldp_level(found.point.matrix, self.merged[0]).level <= self.epsilon:
+            if (found.stats or {}).get("interrupted"):
+                solution = replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
+            elif rldp_level(found.point.matrix, self.merged[0]).level <= self.epsilon:
                 low, form, solution = middle, trial, found
             else:
                 high = middle

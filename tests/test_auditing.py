@@ -440,3 +440,10 @@ def test_as_a_user(file, tmp_path):
     assert bad.returncode == 2
     assert bad.stderr.count("\n") == 1
     assert "'Martian'" in bad.stderr
+
+
+def test_the_table_of_an_audit_fits_a_terminal(file):
+    said = ldpopt("audit", file, "--samples", "100").stdout
+    framed = [line for line in said.splitlines() if line.startswith(("┏", "│"))]
+    assert 0 < max(map(len, framed)) <= 90
+    assert "\nLDP level: no report changes the odds of any two inputs" in said

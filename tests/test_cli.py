@@ -10,6 +10,9 @@ import sys
 
 import numpy as np
 import pytest
+from rich.console import Console
+
+from ldpopt import terminal
 
 LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
 SPEC = {"problem": "staircase", "params": {"epsilon": 1, "prior": [0.4, 0.3, 0.2, 0.1]}}
@@ -186,3 +189,16 @@ def test_progress_on_a_terminal_only(long_spec):
     assert b"bound" in read_until(terminal, b"never")
     process.wait(timeout=60)
     os.close(terminal)
+
+
+@pytest.mark.parametrize(("width", "framed"), [(80, False), (160, True)])
+def test_a_narrow_terminal_shows_a_wide_table_as_lines(width, framed, monkeypatch, capsys):
+    console = Console(width=width, force_terminal=True, color_system=None)
+    monkeypatch.setattr(terminal, "out_console", console)
+    titles = [f"column-{i}" for i in range(9)]
+    terminal.print_table(titles, [["[red]", *range(8)]], title="Many columns")
+    said = capsys.readouterr().out
+    assert ("┃" in said) == framed
+    assert all(title in said for title in titles[1:])
+    assert "[red]" in said
+    assert "…" not in said

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ldpopt import cli
+from ldpopt import cli, designing
 
 LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
 TABLE = pd.DataFrame(
@@ -227,3 +227,34 @@ def test_a_name_with_a_comma(work):
     options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
     said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
     assert "public       job, last (3 values)" in said.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("privatize", "table.csv", "-o", "seed.csv"), ("estimate", "out.csv")],
+    ids=lambda c: c[0],
+)
+def test_a_seed_is_not_negative(work, command):
+    said = ldpopt(*command, "-m", "mech.json", "--seed", "-1", cwd=work)
+    assert said.returncode == 2
+    assert "Invalid value for '--seed'" in said.stderr
+    assert not (work / "seed.csv").exists()
+
+
+def test_a_level_is_shown_with_all_its_digits(work):
+    said = ldpopt("estimate", "out.csv", "-m", "mech.json", "--level", "0.99999", cwd=work)
+    assert "99.999 % confidence" in said.stdout
+
+
+def test_an_interrupted_comparison_is_written_and_exits_with_130(work, monkeypatch, capsys):
+    monkeypatch.setattr(designing, "compare", lambda made, **_: {"polyopt": made, "grr": "interrupted"})
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(
+        sys, "argv", ["ldpopt", "design", "table.csv", *DESIGN, "--compare", "-o", "i.json"]
+    )
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 130
+    assert "grr: interrupted" in capsys.readouterr().out
+    assert (work / "i.json").exists()

@@ -1,6 +1,7 @@
 """From a table to a design, by every method."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -162,7 +163,7 @@ def test_fingerprints_differ(made):
         ({"method": "magic"}, "method must be one of auto, polyopt"),
         ({"robust": "all", "method": "ir"}, "'ir' does not apply: is made for a confidence set"),
         ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
-        ({"alpha": 2}, "alpha must lie between 0 and 1"),
+        ({"alpha": 2}, "alpha must lie between 1e-12 and 1"),
         ({"width": 1}, "width must be a whole number >= 2, not 1"),
         ({"secret": "none"}, "unknown column of the table 'none'"),
     ],
@@ -190,3 +191,40 @@ def test_too_many_reports():
 def test_names_are_text(secret):
     with pytest.raises(InvalidInputError, match="the name of a column is text, not 0"):
         design(pd.DataFrame([["f", "a"], ["m", "b"]]), secret, epsilon=1.0)
+
+
+def test_width_says_how_many_values_are_told_apart():
+    with pytest.raises(InvalidInputError, match="width must be a whole number >= 2, not 0"):
+        Question([[3, 4], [5, 6]], 1.0, width=0)
+
+
+def test_numbers_beyond_all_floats_are_refused(made, tmp_path):
+    document = made.to_json()
+    document["mechanism"]["matrix"][0][0] = 10**400
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(UnreadableFileError, match="must be a rectangular matrix of numbers"):
+        load_design(tmp_path / "m.json")
+
+
+def test_ctrl_c_keeps_what_is_found(made, monkeypatch):
+    solved = designing._solved
+
+    def interrupted(domain, question, name, *rest):
+        if name == "srr":
+            raise KeyboardInterrupt
+        return solved(domain, question, name, *rest)
+
+    monkeypatch.setattr(designing, "_solved", interrupted)
+    monkeypatch.setattr(
+        designing, "applicable", lambda _: dict.fromkeys(["polyopt", "staircase", "srr", "grr"])
+    )
+    found = compare(made)
+    assert found["polyopt"] is made
+    assert found["staircase"].result.value > 0
+    assert found["srr"] == found["grr"] == "interrupted"
+
+
+def test_nothing_more_is_tried_after_an_interrupted_solve(made):
+    stopped = replace(made, result=replace(made.result, stats={"interrupted": 1.0}))
+    found = compare(stopped)
+    assert [other for other in found.values() if not isinstance(other, str)] == [stopped]

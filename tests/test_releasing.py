@@ -81,7 +81,7 @@ def test_mechanisms_that_cannot_be_sampled_exactly():
         ExactSampler(Mechanism([[0.5, 0.5], [0.25, 0.75]])).sample([2])
 
 
-@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "CSV"])
 def test_files(made, tmp_path, suffix):
     out = tmp_path / f"released.{suffix}"
     assert privatize(SMALL, made, out, seed=3) == 100
@@ -133,7 +133,9 @@ def test_files_of_others(made, tmp_path):
         ([0, 99], "row 2 of the table holds the report 99; those of the mechanism are 0 to"),
         ([0, -1], "row 2 of the table holds the report -1"),
         ([0, None], "row 2 of the table holds the report None"),
-        (["0", "x"], "holds a report that is no whole number"),
+        (["0", "x"], "row 2 of column .* holds 'x', which is no number"),
+        (["0", ""], "row 2 of column .* is empty"),
+        (["0", "1.5"], "row 2 of the table holds the report 1.5"),
         ([], "has no rows"),
     ):
         with pytest.raises(InvalidInputError, match=message):
@@ -196,3 +198,9 @@ def test_loading_what_was_saved(made, tmp_path):
     again = load_design(tmp_path / "mech.json")
     assert json.dumps(again.to_json()) == json.dumps(made.to_json())
     assert privatize(SMALL, again, tmp_path / "released.parquet") == 100
+
+
+def test_reports_as_other_programs_write_them(made):
+    column = f"ldpopt-{made.fingerprint}"
+    found = released_reports({column: ["1.0", " 0"]}, made)
+    assert np.concatenate(list(found)).tolist() == [1, 0]

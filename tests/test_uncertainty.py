@@ -135,7 +135,8 @@ def test_the_other_sets():
     [
         (lambda: Chi2Set([[0.5, 0.5], [0, 0]], 10, 0.05), r"p_hat\[1\] is all zero"),
         (lambda: Chi2Set(TABLE, 0, 0.05), "n must be a finite number > 0, not 0"),
-        (lambda: Chi2Set(TABLE, 10, 1.5), "alpha must lie between 0 and 1, not 1.5"),
+        (lambda: Chi2Set(TABLE, 10, 1.5), "alpha must lie between 1e-12 and 1, not 1.5"),
+        (lambda: Chi2Set(TABLE, 10, 1e-300), "alpha must lie between 1e-12 and 1, not 1e-300"),
         (lambda: Chi2Set([[0.5, 0.6]], 10, 0.05), "must sum to 1"),
         (lambda: Chi2Set.from_counts([[1.5, 1], [1, 1]], 0.05), "whole numbers >= 0, not 1.5"),
         (lambda: Chi2Set.from_counts([[0, 0], [0, 0]], 0.05), "all zero"),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -13,6 +14,7 @@ from ldpopt.errors import InvalidInputError, NoSolverError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.robust import rldp_level
+from ldpopt.solvers import Enumerate
 from ldpopt.sublinear import MutualInformation, RobustInformation
 from ldpopt.uncertainty import Chi2Set
 
@@ -257,3 +259,20 @@ def test_no_mechanism_passes_the_ceiling_and_the_audit_is_carried(options):
         document = json.loads(json.dumps(result.to_json()))
         document["certificate"]["proof"] |= forged
         assert not all(claim.holds for claim in checker.check(document))
+
+
+@pytest.mark.parametrize("which", [1, 3])
+def test_ctrl_c_ends_the_calibration(which):
+    runs = []
+
+    class Interrupted(Enumerate):
+        def run(self, form, **options):
+            found = super().run(form, **options)
+            runs.append(form)
+            stats = {"interrupted": 1.0} if len(runs) == which else {}
+            return replace(found, stats=stats)
+
+    result = solve(PolyOpt(1.0, TABLE, 1000, calibrate=True), Interrupted())
+    assert len(runs) == which + 1  # and that of the ceiling
+    assert result.stats["interrupted"]
+    assert verify(result)
