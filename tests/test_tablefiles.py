@@ -75,7 +75,11 @@ def test_embedded_tables():
         ("t.csv", "a", "needs a line with the names of columns, and rows"),
         ("t.csv", "a;b\n1;2\n", "has ';' between its columns: save it with commas"),
         ("t.csv", "a,b\n1,2\n".encode("utf-16"), "it is compressed, in UTF-16, or no text at all"),
-        ("t.csv", gzip.compress(b"a,b\n1,2\n" * 99, mtime=0), "it is compressed, in UTF-16, or no text at all"),
+        (
+            "t.csv",
+            gzip.compress(b"a,b\n1,2\n" * 99, mtime=0),
+            "it is compressed, in UTF-16, or no text at all",
+        ),
         ("t.csv", "a,b\n1," + "x" * 9_000_000 + "\n", "one of its lines is longer than 4 MB"),
     ],
 )
