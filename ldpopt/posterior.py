@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 from scipy.special import betainc, betaln, gammaln, logsumexp, xlogy
 
@@ -364,11 +364,13 @@ class SampledPosterior(Posterior):
     def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies, seed: int) -> None:
         super().__init__(columns, prior, counts)
         self._seed = seed
-        found = posteriorsampler.sample(
-            columns, prior.alpha, counts.astype(np.float64), np.random.default_rng(seed)
-        )
+        rng = np.random.default_rng(seed)
+        rows, group = _distinct_rows(columns)
+        alpha = np.asarray(np.bincount(group, weights=prior.alpha), dtype=np.float64)
+        found = posteriorsampler.sample(rows, alpha, counts.astype(np.float64), rng)
         self.converged, self.rhat = found.converged, found.rhat
-        self.effective_size, self.chains = found.effective_size, found.values
+        self.effective_size = found.effective_size
+        self.chains = _shared_out(found.values, group, prior.alpha, rng)
         self.method = "monte-carlo" if found.converged else posteriorsampler.UNFINISHED
         sizes = posteriorsampler.effective_sizes(self.chains)
         self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
@@ -393,6 +395,27 @@ class SampledPosterior(Posterior):
     @cached_property
     def _sample(self) -> Array:
         return self.chains.reshape(-1, self.prior.size)
+
+
+def _distinct_rows(columns: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The different rows in the order in which they come, and which of them each input has."""
+    _, first, sorted_group = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return columns[first[order]], np.argsort(order)[sorted_group]
+
+
+def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.random.Generator) -> Array:
+    """Draws of all frequencies from draws of those of groups of inputs with the same row.
+
+    The reports do not tell such inputs apart: their shares of the group are Dirichlet(α), as before.
+    """
+    if values.shape[2] == len(alpha):
+        return values
+    drawn = rng.standard_gamma(alpha, (*values.shape[:2], len(alpha)))
+    weights = np.maximum(drawn, np.finfo(np.float64).tiny)  # a small α rounds to 0
+    totals = weights @ (group[:, None] == np.arange(values.shape[2]))
+    shares: Array = values[..., group] * weights / totals[..., group]
+    return shares
 
 
 def posterior(

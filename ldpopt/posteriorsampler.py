@@ -27,7 +27,7 @@ KEPT = 750
 """About so many draws of each chain are kept, evenly spaced."""
 WARM_UP, FIRST_ROUND = 300, 300
 """Steps that adapt; steps before the first diagnosis, the next ones after half as many again."""
-STEPS, WORK = 16_000, 1e12
+STEPS, WORK = 16_000, 1e11
 """Sampling stops after so many steps of each chain or so many operations, converged or not."""
 RHAT, EFFECTIVE_SIZE = 1.01, 1000.0
 """Converged: no frequency has a larger split R̂ or fewer effective draws."""

@@ -393,3 +393,20 @@ def test_tiny_frequencies_keep_their_relative_precision():
     x = target.order[0]
     assert second[x] == pytest.approx(1e-30 * first[x], rel=0.01, abs=0)
     assert np.isfinite(target.log_density(theta, np.ones((2, target.loose)))).all()
+
+
+def test_inputs_that_reports_do_not_tell_apart_share_as_the_prior_says():
+    """One of two rows, three times: the shares are Dirichlet, their sum as if there were one."""
+    rows, alpha = np.array([[0.7, 0.2, 0.1], [0.1, 0.3, 0.6]]), np.array([0.5, 1.0, 2.0, 0.5])
+    counts = np.array([300_000, 200_000, 400_000])
+    W = rows[[0, 0, 0, 1]]
+    found = posterior(Mechanism(W), Dirichlet(alpha), counts)
+    merged = posterior(Mechanism(rows), Dirichlet([3.5, 0.5]), counts)
+    assert isinstance(found, module.SampledPosterior)
+    assert found.converged
+    whole = found.functional([1, 1, 1, 0])
+    assert whole.mean() == pytest.approx(merged.mean()[0], abs=1e-4)
+    draws = found.draws(4000, np.random.default_rng(0))
+    shares = draws[:, :3] / draws[:, :3].sum(axis=1, keepdims=True)
+    assert shares.mean(axis=0) == pytest.approx(alpha[:3] / 3.5, abs=0.02)
+    assert shares.var(axis=0) == pytest.approx(Dirichlet(alpha[:3]).covariance().diagonal(), rel=0.1)
