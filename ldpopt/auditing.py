@@ -188,7 +188,8 @@ def audit(
 
 
 def _claims(design: AnyDesign) -> tuple[Claim, ...]:
-    return verify(design.result if isinstance(design, Design) else design).claims
+    found = design.verification if isinstance(design, Design) else verify(design)
+    return found.claims
 
 
 def _loaded(design: AnyDesign) -> Design | Result:

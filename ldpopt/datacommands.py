@@ -99,14 +99,7 @@ def design(
     found: dict[str, Design | str] = {}
     if compare:
         with counting("methods") as count:
-            tried: list[str] = []
-
-            def step(name: str) -> None:
-                tried.append(name)
-                if count is not None:
-                    count(len(tried), None)
-
-            found = designing.compare(made, time_limit=time_limit, progress=step)
+            found = designing.compare(made, time_limit=time_limit, progress=count)
         made = designing.best(found) if method == "auto" else made
     made.save(out)
     verified = bool(verify(out))
@@ -223,6 +216,7 @@ def _bins(options: list[str]) -> dict[str, int | list[float]]:
 
 
 def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
+    from ldpopt.designwords import against, caveat, promise
     from ldpopt.methods import METHODS
 
     result, question, domain = made.result, made.question, made.domain
@@ -246,38 +240,6 @@ def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
         "next": f"ldpopt privatize {table} --mechanism {out} -o released.csv",
     }
     print_facts(facts)
-
-
-def promise(made: Design) -> str:
-    """What ε means for this table, in words."""
-    epsilon = made.question.epsilon
-    return (
-        f"ε = {epsilon:g}: no report is more than {math.exp(epsilon):.3g} times as likely for one value "
-        f"of {made.domain.secret.name} as for another"
-    )
-
-
-def against(made: Design) -> str:
-    """The distributions for which the promise holds, in words."""
-    question = made.question
-    if question.joint and question.robust == "known":
-        return "if the data have the distribution of the table"
-    if question.joint and question.robust == "chi2":
-        return f"for all distributions that a χ² test at {question.alpha:.2g} does not reject"
-    return "whatever the distribution of the data"
-
-
-def caveat(made: Design) -> str:
-    """What the promise does not cover: observers who know the public value of a person."""
-    level, epsilon = made.level_given_public, made.question.epsilon
-    if made.domain.public is None or level <= epsilon * (1 + 1e-9):
-        return ""
-    secret, public = made.domain.secret.name, made.domain.public.name
-    factor = "without limit" if level == math.inf else f"by a factor of {math.exp(level):.3g}"
-    return (
-        f"whoever knows the {public} of a person can tell two values of {secret} apart {factor}; "
-        "--robust all hides it from them, too"
-    )
 
 
 def _utility(made: Design) -> str:
@@ -323,8 +285,6 @@ def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
 
 
 def _comparison_row(name: str, made: Design) -> dict[str, Any]:
-    from ldpopt.result import verify
-
     value = made.information
     return {
         "method": name,
@@ -338,7 +298,7 @@ def _comparison_row(name: str, made: Design) -> dict[str, Any]:
         "determined": f"{made.rank}/{made.mechanism.shape[0]}",
         "× rows": made.sample_factor,
         "seconds": made.result.seconds,
-        "verified": bool(verify(made.result)),
+        "verified": bool(made.verification),
     }
 
 

@@ -26,7 +26,7 @@ from ldpopt.fidelity import alpha
 from ldpopt.mechanism import Mechanism
 from ldpopt.methods import METHODS, Question, applicable, chosen
 from ldpopt.metrics import mutual_information
-from ldpopt.result import Result
+from ldpopt.result import Result, Verification, verify
 from ldpopt.robust import Level, rldp_level
 from ldpopt.solver import Progress
 from ldpopt.solving import solve
@@ -67,6 +67,11 @@ class Design:
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the solve, with what was proven so far."""
         return bool(self.result.stats.get("interrupted"))
+
+    @cached_property
+    def verification(self) -> Verification:
+        """What the independent checker says of the result's claims."""
+        return verify(self.result)
 
     @cached_property
     def level(self) -> Level:
@@ -239,7 +244,7 @@ def compare(
     *,
     gap: float = GAP,
     time_limit: float = SECONDS,
-    progress: Callable[[str], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Design | str]:
     """A design by every method for the same question, or the reason why there is none.
 
@@ -247,9 +252,10 @@ def compare(
     """
     found: dict[str, Design | str] = {}
     stopped = made.interrupted
-    for name, reason in applicable(made.question).items():
+    reasons = applicable(made.question)
+    for name, reason in reasons.items():
         if progress is not None:
-            progress(name)
+            progress(len(found), len(reasons))
         if reason is not None:
             found[name] = reason
         elif name == made.method:

@@ -22,7 +22,7 @@ from ldpopt.designing import Design
 from ldpopt.domain import numbered, numbers
 from ldpopt.errors import InvalidInputError
 from ldpopt.mechanism import Mechanism
-from ldpopt.result import verify, whole_file
+from ldpopt.result import whole_file
 from ldpopt.tablefiles import TableReader, open_table
 
 BITS = 52
@@ -119,7 +119,7 @@ def privatize(
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise InvalidInputError(f"the released file must end in .csv or .parquet, not {target.name!r}")
-    for claim in verify(made.result).claims:
+    for claim in made.verification.claims:
         if not claim.holds:
             raise InvalidInputError(
                 f"the mechanism is not used: the checker refutes that {claim.statement}"

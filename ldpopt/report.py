@@ -28,8 +28,8 @@ from scipy.special import entr
 from ldpopt import datasets, reportfigures, tradeoff
 from ldpopt.auditing import Audit, audit
 from ldpopt.checker import Claim
-from ldpopt.datacommands import against, caveat
 from ldpopt.designing import Design
+from ldpopt.designwords import against, caveat
 from ldpopt.domain import Attribute
 from ldpopt.mechanism import Mechanism
 from ldpopt.methods import METHODS
