@@ -20,10 +20,11 @@ docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(STAMP)  ## build the documentation; open site/index.html
 	$(VENV)/bin/python -m mkdocs build --strict
 
-lint: $(STAMP)  ## check style and types
+lint: $(STAMP)  ## check style, types and which room imports which
 	$(VENV)/bin/ruff check
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
 
 clean:  ## remove everything that make and the tools create
 	rm -rf $(VENV) demo-out site build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -7,13 +7,14 @@ decide every claim of it.
 
 from __future__ import annotations
 
-from ldpopt.forms import ColumnProgram, Columns, Form, FormSolution
-from ldpopt.mechanism import Mechanism
-from ldpopt.problem import Example, Problem
-from ldpopt.result import Certificate, Result, Verification, load, verify
-from ldpopt.solver import Solver
-from ldpopt.solving import problem, solve
-from ldpopt.status import Status
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem
+from ldpopt.core.solver import Solver
+from ldpopt.core.status import Status
+from ldpopt.engine.result import Certificate, Result, Verification, load, verify
+from ldpopt.engine.solving import problem, solve
+from ldpopt.forms.column_program import ColumnProgram, Columns
 
 __version__ = "0.1.0"
 

@@ -23,14 +23,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ldpopt import checker
-from ldpopt.problem import Example, Problem
+from ldpopt.checker import frame as checker
+from ldpopt.core.problem import Example, Problem
+from ldpopt.core.solver import Solver
+from ldpopt.core.status import Status
+from ldpopt.engine.result import Result, load, verify
+from ldpopt.engine.solving import solve
 from ldpopt.problems import PROBLEMS
-from ldpopt.result import Result, load, verify
-from ldpopt.solver import Solver
 from ldpopt.solvers import SOLVERS
-from ldpopt.solving import solve
-from ldpopt.status import Status
 
 
 @dataclass(frozen=True)

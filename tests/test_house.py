@@ -1,14 +1,12 @@
-"""The rooms lie at the top level and are imported from within ldpopt."""
+"""The house: few rooms, all installed, under one top-level name."""
 
 import subprocess
 import sys
 from importlib.resources import files
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parent.parent
-ROOMS = ("problems", "solvers", "experiments")
+PACKAGES = [path.parent for path in (ROOT / "ldpopt").rglob("__init__.py")]
 
 
 def run_elsewhere(code: str, cwd: Path) -> str:
@@ -20,21 +18,6 @@ def run_elsewhere(code: str, cwd: Path) -> str:
     return run.stdout.strip()
 
 
-@pytest.mark.parametrize("room", ROOMS)
-def test_symlink(room: str) -> None:
-    link = ROOT / "ldpopt" / room
-    assert link.is_symlink()
-    assert link.readlink() == Path("..", room)
-    assert (link / "__init__.py").is_file()
-
-
-@pytest.mark.parametrize("room", ROOMS)
-def test_room_is_installed_under_ldpopt_alone(room: str, tmp_path: Path) -> None:
-    find = "from importlib.util import find_spec; "
-    code = f"{find}print(find_spec('ldpopt.{room}') is not None, find_spec('{room}'))"
-    assert run_elsewhere(code, tmp_path) == "True None"
-
-
 def test_only_top_level_name(tmp_path: Path) -> None:
     find = "from importlib.metadata import distribution; "
     code = f"{find}print(distribution('ldpopt').read_text('top_level.txt'))"
@@ -43,3 +26,13 @@ def test_only_top_level_name(tmp_path: Path) -> None:
 
 def test_typed() -> None:
     assert files("ldpopt").joinpath("py.typed").is_file()
+
+
+def test_a_room_is_found_at_a_glance() -> None:
+    entries = [path for path in (ROOT / "ldpopt").iterdir() if path.name != "__pycache__"]
+    assert len(entries) <= 20
+
+
+def test_every_room_says_what_it_is_for() -> None:
+    for package in PACKAGES:
+        assert (package / "__init__.py").read_text(encoding="utf-8").startswith('"""')

@@ -1,7 +1,7 @@
-"""Count the contingency tables in ldpopt/data/adult.json from the Adult census data.
+"""Count the contingency tables in ldpopt/tables/data/adult.json from the Adult census data.
 
-    python tools/count_adult.py --data adult.data > ldpopt/data/adult.json
-    python tools/count_adult.py --data adult.data --features > ldpopt/data/adult_features.json
+    python tools/count_adult.py --data adult.data > ldpopt/tables/data/adult.json
+    python tools/count_adult.py --data adult.data --features > ldpopt/tables/data/adult_features.json
 
 PATH is either `adult.data` as the UCI repository distributes it, or a CSV file of the same columns
 with a header and a last column `split`, of which the rows marked `train` are counted. A name that

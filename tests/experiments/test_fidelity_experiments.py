@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from ldpopt import fidelity
+from ldpopt.engine.sweep import Study
 from ldpopt.experiments import EXPERIMENTS
-from ldpopt.sweep import Study
+from ldpopt.theory.fidelity import measures as fidelity
 
 
 def quick(name: str, out: Path) -> Study:

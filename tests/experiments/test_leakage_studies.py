@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ldpopt.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.experiments import (
     leakage_bounds,
     leakage_forest,

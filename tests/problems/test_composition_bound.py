@@ -8,13 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpopt import checker, solve, verify
-from ldpopt.composition import RULES, ThresholdSearch, best_choice, rule_bound
-from ldpopt.datasets import adult_features
-from ldpopt.errors import InvalidInputError
-from ldpopt.exposure import exposure
+from ldpopt import solve, verify
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.status import Status
+from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.problems import CompositionBound
-from ldpopt.status import Status
+from ldpopt.tables.datasets import adult_features
+from ldpopt.theory.anonymity.composition import RULES, best_choice, rule_bound
+from ldpopt.theory.anonymity.exposure import exposure
 
 TWO = [[0.6, 0.3, 0.1], [0.9, 0.1]]
 THREE = [[0.6, 0.3, 0.1], [0.5, 0.5], [0.7, 0.2, 0.05, 0.05]]

@@ -9,13 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpopt import checker, solve, verify
-from ldpopt.datasets import adult_features
-from ldpopt.errors import InvalidInputError
-from ldpopt.exposure import exposure_of_table, statistical_exposure, threshold_for_users
-from ldpopt.exposurechecker import _future_exposure
+from ldpopt import solve, verify
+from ldpopt.checker import frame as checker
+from ldpopt.checker.exposure import _future_exposure
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.status import Status
 from ldpopt.problems import FeatureRelease
-from ldpopt.status import Status
+from ldpopt.tables.datasets import adult_features
+from ldpopt.theory.anonymity.exposure import exposure_of_table, statistical_exposure, threshold_for_users
 
 ADULT = adult_features()
 

@@ -3,9 +3,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ldpopt import Mechanism, Status, checker, fidelity, problem, solve, verify
-from ldpopt.designs import step_mechanism
-from ldpopt.errors import InvalidInputError, NoSolverError
+from ldpopt import Mechanism, Status, problem, solve, verify
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError, NoSolverError
+from ldpopt.mechanisms.balanced_designs import step_mechanism
+from ldpopt.theory.fidelity import measures as fidelity
 
 ZIPF = [60 / 137 / i for i in range(1, 6)]
 

@@ -6,10 +6,12 @@ import math
 import numpy as np
 import pytest
 
-from ldpopt import Status, checker, leakage, load, solve, verify
-from ldpopt.errors import InvalidInputError
-from ldpopt.histograms import HistogramQuantization, HistogramRandomizedResponse, histograms
+from ldpopt import Status, load, solve, verify
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, histograms
 from ldpopt.problems import LeakageDesign
+from ldpopt.theory.leakage import measures as leakage
 
 
 @pytest.mark.parametrize("index", range(4))

@@ -1,7 +1,8 @@
 import pytest
 
-from ldpopt import Mechanism, Status, fidelity, problem, solve, verify
-from ldpopt.errors import InvalidInputError
+from ldpopt import Mechanism, Status, problem, solve, verify
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.theory.fidelity import measures as fidelity
 
 
 def test_the_circulant_of_seven_points() -> None:

@@ -8,15 +8,17 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ldpopt import Status, checker, solve, testing, verify
-from ldpopt.datasets import table
-from ldpopt.errors import InvalidInputError, NoSolverError
+from ldpopt import Status, solve, testing, verify
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
-from ldpopt.robust import rldp_level
 from ldpopt.solvers import Enumerate
-from ldpopt.sublinear import MutualInformation, RobustInformation
-from ldpopt.uncertainty import Chi2Set
+from ldpopt.tables.datasets import table
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.information import RobustInformation
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import Chi2Set
 
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 VALUES = [
@@ -108,7 +110,7 @@ def known_distribution_optimum(p, epsilon):
     """F = {P̂}: columns with one entry per secret, P(Y=y|S=s) at 1 or e^ε; one linear program."""
     from itertools import product
 
-    from ldpopt.columnlp import solve_listed
+    from ldpopt.theory.columns.linear_program import solve_listed
 
     rays = []
     for ends in product((1.0, np.exp(epsilon)), repeat=3):

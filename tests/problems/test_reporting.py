@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from ldpopt import solve, testing, verify
-from ldpopt.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
-from ldpopt.robust import rldp_level
-from ldpopt.uncertainty import Chi2Set
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import Chi2Set
 
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 KINDS = (IndependentReporting, GRRConditional, UEConditional)
@@ -77,14 +77,14 @@ def test_closed_forms_are_the_utility_of_the_matrix(kind):
 
 def test_theorem_18_holds_for_the_observed_distribution_only():
     """The term I(R(U); S | S̃) that (86) leaves out: papers/001 says "for any P"."""
-    from ldpopt.sublinear import MutualInformation
+    from ldpopt.theory.columns.utilities import MutualInformation
 
     problem = GRRConditional(2.0, TABLE, 100)
     mechanism = problem.mechanism(np.array([0.8]))
     other = Chi2Set(TABLE, 100, 0.05).ball.minimum(np.arange(9.0))[1].reshape(3, 3)
     exact = MutualInformation(other.ravel())(mechanism.matrix).sum()
     levels = np.log1p(2 * np.expm1(0.8) / problem.radii)
-    from ldpopt.reporting import response, response_information
+    from ldpopt.theory.robust.protocols import response, response_information
 
     c, d = response(3, np.array([1.2]))
     printed = response_information(other.sum(axis=1), np.array([1.2]))[0] + (c + d)[0] * sum(

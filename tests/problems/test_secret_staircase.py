@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import SecretStaircase, Staircase
 

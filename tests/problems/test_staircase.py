@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import binary_mechanism, randomized_response
 from ldpopt.problems import Staircase
 

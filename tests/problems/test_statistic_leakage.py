@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
-from ldpopt import Status, checker, load, solve, verify
-from ldpopt.errors import InvalidInputError, NoSolverError
+from ldpopt import Status, load, solve, verify
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError, NoSolverError
+from ldpopt.core.validate import Array
+from ldpopt.engine.solving import accepting, problem
 from ldpopt.problems import StatisticLeakage
-from ldpopt.solving import accepting, problem
-from ldpopt.validate import Array
 
 SMALL = [[3 / 5, 2 / 5], [1 / 2, 1 / 2], [1 / 5, 4 / 5]]
 TRAP = [[0.5, 0.5, 0, 0], [0, 0, 0.5, 0.5], [0.5, 0.5, 0, 0]]
@@ -113,7 +114,7 @@ def test_prices_bound_every_selection(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix, secrets = random_case(rng, False)
     form = StatisticLeakage(matrix, secrets).form
-    from ldpopt.selection import price_bound
+    from ldpopt.theory.leakage.selection import price_bound
 
     prices = rng.random(matrix.shape[1]) * rng.choice([0.0, 0.2, 1.0])
     assert price_bound(form, prices) >= reference(matrix, secrets) - 1e-12

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.cones import SecretCone
-from ldpopt.pricing import pricer
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.sublinear import Divergence, MutualInformation
+from ldpopt.theory.columns.cones import SecretCone
+from ldpopt.theory.columns.pricing import pricer
+from ldpopt.theory.columns.utilities import Divergence, MutualInformation
 
 
 @settings(deadline=None, max_examples=60)

@@ -3,11 +3,12 @@ import math
 import numpy as np
 import pytest
 
-from ldpopt import Mechanism, fidelity, problem, solve
-from ldpopt.designs import step_mechanism
-from ldpopt.errors import NoSolverError
-from ldpopt.moments import MomentObjective
+from ldpopt import Mechanism, problem, solve
+from ldpopt.core.errors import NoSolverError
+from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.solvers.descent import descend_circulant, descend_square, private
+from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity.moments import MomentObjective
 
 
 @pytest.mark.parametrize("loss", ["phi", "f-divergence", "mse", "tv"])

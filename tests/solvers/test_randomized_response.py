@@ -3,12 +3,12 @@
 import pytest
 
 from ldpopt import Status, solve, verify
-from ldpopt.cones import SecretCone
-from ldpopt.errors import NoSolverError
-from ldpopt.forms import ColumnProgram
+from ldpopt.core.errors import NoSolverError
+from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.solvers import RandomizedResponse
+from ldpopt.theory.columns.cones import SecretCone
 
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 

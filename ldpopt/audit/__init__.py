@@ -1,0 +1,1 @@
+"""Measure what a mechanism promises and what its reports give away."""

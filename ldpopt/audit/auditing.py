@@ -1,0 +1,392 @@
+"""Audit a mechanism: its certificate, every measure of its privacy, and its sampler as a black box.
+
+>>> from ldpopt.release.designing import design
+>>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="srr")
+>>> found = audit(made, samples=1000)
+>>> found.passed, [measure.key for measure in found.measures if measure.holds]
+(True, ['robust', 'robust-all'])
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ldpopt.audit import black_box as blackbox
+from ldpopt.audit.black_box import Fit, Indices, LowerBound, Sample, Tally
+from ldpopt.audit.measures import Measure, Subject, data_measures, measures, plain_number, subject
+from ldpopt.checker.frame import Claim
+from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.validate import Array
+from ldpopt.engine.result import Result, load, read_document, verify
+from ldpopt.release.designing import Design, load_design
+from ldpopt.release.releasing import ExactSampler, released_reports
+from ldpopt.tables.files import open_table
+
+REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
+"""Reports that are drawn per distribution unless told otherwise; of one secret, at most the second."""
+
+AnyDesign = Design | Result | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class Empirical:
+    """What the reports of a sampler show, whatever the sampler.
+
+    Attributes:
+        source: whose reports they are.
+        reports: how many.
+        bound: with what confidence ε is at least what.
+        told_apart: the two secrets of the attack, in words.
+        inputs: where the inputs of the attack come from, in words.
+        allowed: what ε may be at most.
+        fit: the test that they come from the mechanism; ``fit_x`` names the worst input.
+        confidence: the probability with which a correct sampler passes both.
+    """
+
+    source: str
+    reports: int
+    bound: LowerBound
+    told_apart: tuple[str, str]
+    inputs: str
+    allowed: float
+    fit: Fit
+    fit_x: str
+    confidence: float
+
+    @property
+    def private(self) -> bool:
+        """Whether the bound is within what is allowed."""
+        return self.bound.epsilon <= self.allowed
+
+    @property
+    def fits(self) -> bool:
+        """Whether the reports may come from the mechanism."""
+        return self.fit.p_value >= (1 - self.confidence) / 2
+
+    @property
+    def holds(self) -> bool:
+        """Both."""
+        return self.private and self.fits
+
+    def in_words(self) -> str:
+        """What the attack found, and what the test of the fit, a sentence each."""
+        bound, outcome = self.bound, "could not be told from" if self.fits else "do NOT fit"
+        secret, other = self.told_apart
+        chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
+        return (
+            f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {bound.epsilon:.4g}, allowed "
+            f"{self.allowed:.4g}; {chosen} chosen from inputs of {self.inputs} made up "
+            f"{bound.hits / max(bound.trials, 1):.4g} of those on {secret} and "
+            f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.\n"
+            f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
+            f"p = {self.fit.p_value:.2g})."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "source": self.source,
+            "reports": self.reports,
+            "confidence": self.confidence,
+            "bound": {**vars(self.bound), "outputs": list(self.bound.outputs)},
+            "told_apart": list(self.told_apart),
+            "inputs": self.inputs,
+            "allowed": plain_number(self.allowed),
+            "private": self.private,
+            "fit": {**self.fit._asdict(), "input": self.fit_x},
+            "fits": self.fits,
+        }
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What an audit found.
+
+    Attributes:
+        epsilon: the promised level, if there is one.
+        claims: the claims of the certificate, as the independent checker decided them.
+        measures: every measure of privacy that applies.
+        empirical: what reports show.
+        verdict: the outcome in one or two sentences.
+        passed: whether nothing contradicts what was promised.
+    """
+
+    epsilon: float | None
+    claims: tuple[Claim, ...]
+    measures: tuple[Measure, ...]
+    empirical: tuple[Empirical, ...]
+    verdict: str
+    passed: bool
+
+    def __getitem__(self, key: str) -> Measure:
+        return next(measure for measure in self.measures if measure.key == key)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; infinity is the word "inf"."""
+        return {
+            "passed": self.passed,
+            "verdict": self.verdict,
+            "epsilon": self.epsilon,
+            "claims": [claim._asdict() for claim in self.claims],
+            "measures": [measure.to_json() for measure in self.measures],
+            "empirical": [part.to_json() for part in self.empirical],
+        }
+
+
+def audit(
+    design: AnyDesign,
+    data: Any = None,
+    released: Any = None,
+    *,
+    samples: int | None = None,
+    confidence: float = 0.99,
+    sampler: Sample | None = None,
+    seed: int | None = None,
+) -> Audit:
+    """Audit a mechanism with all that the framework knows.
+
+    Args:
+        design: a design or a result, or a file of ``ldpopt design`` or ``ldpopt solve``.
+        data: a table; the levels are computed for what it says about the distribution, too.
+        released: what was released of that table, row by row: its pairs are tested.
+        samples: how many reports of the sampler are drawn per secret.
+        confidence: the probability with which a correct sampler passes.
+        sampler: the sampler to test; by default the exact one, which ``ldpopt privatize`` uses, for a
+            design, and :meth:`ldpopt.Mechanism.sample` for a plain result.
+        seed: repeats the inputs that are drawn for the sampler. It must not be the sampler's own: the
+            reports would depend on the draws of the inputs.
+    """
+    if not 0 < confidence < 1:
+        raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
+    if released is not None and data is None:
+        raise InvalidInputError("a released table can only be tested with the data it was made of")
+    claims = _claims(design)
+    try:
+        made = _loaded(design)
+        of = subject(made)
+    except LdpoptError:
+        if all(claim.holds for claim in claims):
+            raise
+        return _judged(None, claims, (), ())
+    rng = np.random.default_rng(seed)
+    levels, tests = _Examined((), [])
+    if data is not None:
+        levels, tests = _with_data(made, of, data, released, confidence, rng)
+    box = _sampler(made, claims, sampler, rng)
+    if box is not None:
+        tests = [_attacked(*box, of, samples, confidence, rng), *tests]
+    found = (*levels, *measures(of))
+    return _judged(of.epsilon, claims, found, tuple(tests))
+
+
+# ------------------------------------------------------------ the certificate
+
+
+def _claims(design: AnyDesign) -> tuple[Claim, ...]:
+    found = design.verification if isinstance(design, Design) else verify(design)
+    return found.claims
+
+
+def _loaded(design: AnyDesign) -> Design | Result:
+    if isinstance(design, Design | Result):
+        return design
+    return load_design(design) if "design" in read_document(design) else load(design)
+
+
+# ------------------------------------------------------------ reports
+
+
+class _Box(NamedTuple):
+    source: str
+    sample: Sample
+
+
+def _sampler(
+    made: Design | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
+) -> _Box | None:
+    """What draws the reports; nothing draws from a design whose certificate is refuted."""
+    if given is not None:
+        return _Box("the given sampler", given)
+    if isinstance(made, Design):
+        holds = all(claim.holds for claim in claims)
+        return _Box("the exact sampler", ExactSampler(made.mechanism).sample) if holds else None
+    mechanism = made.mechanism
+    assert mechanism is not None
+    return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
+
+
+def _attacked(
+    source: str,
+    sample: Sample,
+    of: Subject,
+    samples: int | None,
+    confidence: float,
+    rng: np.random.Generator,
+) -> Empirical:
+    """A sampler on inputs from the worst distribution and from the observed one."""
+    if samples is None:
+        samples = max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
+    outputs = of.mechanism.shape[1]
+    drawn = {
+        name: blackbox.draw(sample, of.secrets, p, outputs, samples, rng)
+        for name, p in _distributions(of).items()
+    }
+    return _tested(source, of, drawn, confidence)
+
+
+def _distributions(of: Subject) -> dict[str, Array]:
+    """Where the sampler is attacked; if an input is its own secret, any full distribution will do."""
+    inputs = of.mechanism.shape[0]
+    if of.level is None or not of.public_names:
+        return {"inputs that are equally likely": np.full(inputs, 1 / inputs)}
+    found = {"the worst distribution": of.level.witness.ravel()}
+    return found if of.p is None else {**found, "the observed distribution": of.p}
+
+
+def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float) -> Empirical:
+    tallies = list(drawn.values())
+    bound = blackbox.strongest_attack(tallies, of.secrets, (1 + confidence) / 2)
+    counts = np.sum([part.counts for part in tallies], axis=0)
+    fit = blackbox.goodness_of_fit(counts, of.mechanism.matrix, (1 - confidence) / 2)
+    allowed = of.epsilon
+    if allowed is None:
+        allowed = of.level.level if of.level is not None else of.mechanism.epsilon()
+    name = of.secret_names[of.secrets[fit.x]]
+    if of.public_names:
+        name = f"{name}, {of.public_names[fit.x % len(of.public_names)]}"
+    return Empirical(
+        source=source,
+        reports=int(counts.sum()),
+        bound=bound,
+        told_apart=(of.secret_names[bound.secret], of.secret_names[bound.other]),
+        inputs=list(drawn)[bound.distribution],
+        allowed=allowed,
+        fit=fit,
+        fit_x=name,
+        confidence=confidence,
+    )
+
+
+# ------------------------------------------------------------ another table, and what was released of it
+
+
+class _Examined(NamedTuple):
+    levels: tuple[Measure, ...]
+    tests: list[Empirical]
+
+
+def _with_data(
+    made: Design | Result,
+    of: Subject,
+    data: Any,
+    released: Any,
+    confidence: float,
+    rng: np.random.Generator,
+) -> _Examined:
+    if not isinstance(made, Design):
+        raise InvalidInputError("only a file of ldpopt design knows the columns of a table")
+    tests = []
+    if released is None:
+        counts = made.domain.count(open_table(data))
+    else:
+        counted = blackbox.tally(paired(made, data, released), made.mechanism.shape, rng)
+        counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
+        tests = [_tested("the released table", of, {"the table": counted}, confidence)]
+    return _Examined(tuple(_levels_of(made, of, counts)), tests)
+
+
+def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measure]:
+    if not made.question.joint:
+        return iter(())  # LDP is the same for every table
+    absent = np.flatnonzero(counts.sum(axis=1) == 0)
+    if len(absent):
+        name, value = made.domain.secret.name, made.domain.secret.labels[absent[0]]
+        raise InvalidInputError(
+            f"no row of the table has {name} = {value!r}: it says nothing about that secret"
+        )
+    return data_measures(of, made.question, counts)
+
+
+def paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
+    """The inputs and reports of a table and of what was released of it, a batch at a time."""
+    inputs, reports = made.domain.rows(open_table(table)), released_reports(released, made)
+    rows, x, y = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    while True:
+        x = x if len(x) else next(inputs, x)
+        y = y if len(y) else next(reports, y)
+        n = min(len(x), len(y))
+        if n == 0:
+            break
+        yield x[:n], y[:n]
+        rows, x, y = rows + n, x[n:], y[n:]
+    if len(x) or len(y):
+        shorter = "released table" if len(x) else "table"
+        raise InvalidInputError(
+            f"the {shorter} ends after row {rows} but the other goes on: they are not the same rows"
+        )
+
+
+# ------------------------------------------------------------ the verdict
+
+
+def _judged(
+    epsilon: float | None,
+    claims: tuple[Claim, ...],
+    found: tuple[Measure, ...],
+    tests: tuple[Empirical, ...],
+) -> Audit:
+    reasons = [f"the certificate is refuted: {c.statement}" for c in claims if not c.holds]
+    reasons += [_broken(measure) for measure in found if measure.holds is False]
+    reasons += [reason for test in tests for reason in _caught(test)]
+    verdict = (
+        f"FAILED: {'; '.join(reasons)}."
+        if reasons
+        else f"PASSED: {_kept(epsilon, claims, found, tests)}."
+    )
+    return Audit(epsilon, claims, found, tests, verdict, not reasons)
+
+
+def _broken(measure: Measure) -> str:
+    said = f"the {measure.name} is {measure.value:.4g}, above the promised {measure.promised:.4g}"
+    if measure.key == "data-observed":
+        return f"this table's distribution is outside what the mechanism was designed for: {said}"
+    return said
+
+
+def _caught(test: Empirical) -> Iterator[str]:
+    sure = f"{test.confidence:.4g} confidence"
+    if not test.private:
+        yield (
+            f"{test.source} gives away at least ε = {test.bound.epsilon:.4g}, more than "
+            f"{test.allowed:.4g} ({sure})"
+        )
+    if not test.fits:
+        yield (
+            f"the reports of {test.source} are not those of the mechanism ({sure}): they differ most "
+            f"for the input {test.fit_x} (p = {test.fit.p_value:.2g})"
+        )
+
+
+def _kept(
+    epsilon: float | None,
+    claims: tuple[Claim, ...],
+    found: tuple[Measure, ...],
+    tests: tuple[Empirical, ...],
+) -> str:
+    kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
+    promises = f"what was promised holds ({', '.join(kept)})" if kept else "nothing was promised"
+    shown = ", ".join(
+        f"an attack on {test.reports} reports of {test.source} shows ε ≥ {test.bound.epsilon:.4g}"
+        for test in tests
+    )
+    chance = "".join(
+        f"; the frequencies of this table alone give {m.value:.4g}, which may be chance"
+        for m in found
+        if m.key == "data-observed" and m.promised is None and m.value > (epsilon or m.value)
+    )
+    return f"{promises}, and all {len(claims)} claims of the certificate were verified; {shown}{chance}"

@@ -1,0 +1,313 @@
+"""What a sampler gives away, from its reports alone: a lower bound on ε, and a test of what it draws.
+
+Nothing is known about the sampler but pairs (x, y) of an input and its report. An attacker chooses, on
+one half of the pairs, two secrets and a set E of reports that tells them apart; on the other half
+Clopper–Pearson bounds on P(Y∈E|s) from below and on P(Y∈E|s') from above give ε ≥ log of their ratio.
+
+>>> from ldpopt.mechanisms import randomized_response
+>>> rng = np.random.default_rng(0)
+>>> response = randomized_response(2, 1.0)
+>>> found = lower_bound(lambda x: response.sample(x, rng), [0, 1], [[0.5, 0.5]], 2, rng=rng)
+>>> 0.97 < found.epsilon < 1
+True
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import beta, chi2, norm
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+
+Indices = NDArray[np.int64]
+Sample = Callable[[Indices], Indices]
+"""A black box: input indices in, one report index for each out."""
+
+BATCH = 1 << 17
+MOST_PAIRS = 600
+"""With more pairs of secrets, only those that are farthest apart on some output are attacked."""
+MOST_TESTS = 8
+"""Attacks that are tested; they share the allowed error."""
+LEAST_EXPECTED = 25.0
+"""Outputs that are expected more rarely are counted together, so that χ² has its tail down to 0.001.
+
+Farther out the tail is wrong by a factor of about exp(z³/(6√expected)), z its normal quantile: there
+more are asked for, as z⁶.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Tally:
+    """Reports counted as matrices [x][y], in three parts.
+
+    Attributes:
+        order: a quarter, which says by their likelihood ratios which outputs an attack takes first.
+        cut: a quarter, which says how many it takes, and which attacks are worth a test.
+        test: a half, which tests them.
+    """
+
+    order: Indices
+    cut: Indices
+    test: Indices
+
+    @property
+    def counts(self) -> Indices:
+        """All of them."""
+        return self.order + self.cut + self.test
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """ε is at least ``epsilon``, with probability at least ``confidence`` over the reports.
+
+    Attributes:
+        epsilon: log of the lower bound on P(Y∈E|s) over the upper bound on P(Y∈E|s'), at least 0.
+        confidence: the probability that it holds, whatever the sampler.
+        secret, other: the secrets s and s' that were told apart.
+        outputs: the reports E of the attack.
+        hits, trials: how many of the reports on s were in E, in the half that tests.
+        other_hits, other_trials: the same on s'.
+        distribution: the number of the distribution of the inputs.
+        tests: how many attacks shared the allowed error.
+    """
+
+    epsilon: float
+    confidence: float
+    secret: int
+    other: int
+    outputs: tuple[int, ...]
+    hits: int
+    trials: int
+    other_hits: int
+    other_trials: int
+    distribution: int
+    tests: int
+
+
+class Attack(NamedTuple):
+    """A plan that was made on the first half: what it promises, and how it tells two secrets apart."""
+
+    score: float
+    distribution: int
+    secret: int
+    other: int
+    outputs: Indices
+
+
+class Fit(NamedTuple):
+    """How well reports fit a mechanism: the p-value of the worst row x, times the number of rows."""
+
+    p_value: float
+    x: int
+    rows: int
+
+
+def lower_bound(
+    sample: Sample,
+    secrets: Sequence[int] | Indices,
+    distributions: Sequence[Any],
+    outputs: int,
+    *,
+    samples: int = 100_000,
+    confidence: float = 0.99,
+    rng: np.random.Generator,
+) -> LowerBound:
+    """A lower bound on the level at which a sampler hides the secret, sound for any sampler.
+
+    The level is sup over the given distributions P, s ≠ s' and y of log P(Y=y|S=s)/P(Y=y|S=s')
+    (papers/001, Definition 1); the draws of a report must be independent of each other.
+
+    Args:
+        sample: the black box.
+        secrets: the number of the secret of each input.
+        distributions: distributions of the input; how likely a secret is makes no difference.
+        outputs: how many different reports there are.
+        samples: reports per secret and distribution, on average.
+        confidence: the probability with which the bound holds.
+        rng: draws the inputs.
+    """
+    tallies = [draw(sample, secrets, p, outputs, samples, rng) for p in distributions]
+    return strongest_attack(tallies, secrets, confidence)
+
+
+def draw(
+    sample: Sample,
+    secrets: Sequence[int] | Indices,
+    p: Any,
+    outputs: int,
+    samples: int,
+    rng: np.random.Generator,
+) -> Tally:
+    """Reports on inputs from P, with every secret of P equally likely."""
+    groups = np.asarray(secrets)
+    prior = validate.distribution("p", p)
+    mass = np.bincount(groups, weights=prior)
+    given = prior / np.where(mass > 0, mass, 1.0)[groups]
+    total = validate.whole_number("samples", samples, 2) * int(np.count_nonzero(mass))
+    return tally(_pairs(sample, given / given.sum(), outputs, total, rng), (len(prior), outputs), rng)
+
+
+def _pairs(
+    sample: Sample, p: Array, outputs: int, total: int, rng: np.random.Generator
+) -> Iterator[tuple[Indices, Indices]]:
+    for first in range(0, total, BATCH):
+        x = rng.choice(len(p), min(BATCH, total - first), p=p)
+        y = np.asarray(sample(x))
+        if y.shape != x.shape or not np.issubdtype(y.dtype, np.integer):
+            raise InvalidInputError(f"the sampler must give {len(x)} report indices, not {y!r:.60}")
+        if y.min() < 0 or y.max() >= outputs:
+            bad = y[(y < 0) | (y >= outputs)][0]
+            raise InvalidInputError(f"the sampler gave the report {bad}, not one of 0..{outputs - 1}")
+        yield x, y
+
+
+def tally(
+    pairs: Iterable[tuple[Indices, Indices]], shape: tuple[int, int], rng: np.random.Generator
+) -> Tally:
+    """Count pairs (x, y), each in one of the parts at random."""
+    parts = np.zeros((3, shape[0] * shape[1]), dtype=np.int64)
+    for x, y in pairs:
+        cell = x * shape[1] + y
+        part = np.searchsorted([0.25, 0.5], rng.random(len(cell)))
+        for i in range(3):
+            parts[i] += np.bincount(cell[part == i], minlength=parts.shape[1])
+    return Tally(*parts.reshape(3, *shape))
+
+
+# ------------------------------------------------------------ the attack
+
+
+def strongest_attack(
+    tallies: Sequence[Tally], secrets: Sequence[int] | Indices, confidence: float
+) -> LowerBound:
+    """The best of the attacks that looked best on the first half, bounded on the second.
+
+    Which attacks are tested depends on the first half alone, so a union bound over them is sound.
+    """
+    if not 0 < confidence < 1:
+        raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
+    margin = float(norm.isf((1 - confidence) / (2 * MOST_TESTS)))
+    plans = [
+        plan
+        for which, counted in enumerate(tallies)
+        for plan in _attacks(counted, secrets, which, margin)
+    ]
+    if not plans:
+        raise InvalidInputError("the reports are about one secret: there is nothing to tell apart")
+    chosen = heapq.nlargest(MOST_TESTS, plans, key=lambda plan: plan.score)
+    tests = [_by_secret(counted.test, secrets) for counted in tallies]
+    error = (1 - confidence) / len(chosen)
+    bounds = [_tested(plan, tests[plan.distribution], error, confidence, len(chosen)) for plan in chosen]
+    return max(bounds, key=lambda bound: bound.epsilon)
+
+
+def _by_secret(counts: Indices, secrets: Sequence[int] | Indices) -> Indices:
+    groups = np.asarray(secrets)
+    result = np.zeros((groups.max() + 1, counts.shape[1]), dtype=np.int64)
+    np.add.at(result, groups, counts)
+    return result
+
+
+def _attacks(
+    counted: Tally, secrets: Sequence[int] | Indices, distribution: int, margin: float
+) -> Iterator[Attack]:
+    """For each pair of secrets the best set of the outputs with the largest likelihood ratios.
+
+    Their order comes from other reports than their number: of many outputs the first seem better than
+    they are on those that put them first.
+    """
+    first, counts = _by_secret(counted.order, secrets), _by_secret(counted.cut, secrets)
+    seen = np.flatnonzero(_by_secret(counted.counts, secrets).any(axis=1))
+    frequencies = (first + 0.5) / (first.sum(axis=1, keepdims=True) + 1)
+    for s, other in _worthwhile(seen, frequencies):
+        order = np.argsort(frequencies[other] / frequencies[s], kind="stable")
+        mine, theirs = np.cumsum(counts[s][order]) + 0.5, np.cumsum(counts[other][order]) + 0.5
+        ratio = np.log(mine / (counts[s].sum() + 1)) - np.log(theirs / (counts[other].sum() + 1))
+        scores = ratio - margin * np.sqrt(1 / mine + 1 / theirs)
+        best = int(scores.argmax())
+        yield Attack(float(scores[best]), distribution, s, other, order[: best + 1])
+
+
+def _worthwhile(seen: Indices, frequencies: Array) -> Iterable[tuple[int, int]]:
+    """All pairs of secrets with reports; of too many, those farthest apart on some output."""
+    if len(seen) * (len(seen) - 1) <= MOST_PAIRS:
+        return permutations(seen.tolist(), 2)
+    top, low = seen[frequencies[seen].argmax(axis=0)], seen[frequencies[seen].argmin(axis=0)]
+    return sorted({(int(s), int(t)) for s, t in zip(top, low, strict=True) if s != t})
+
+
+def _tested(plan: Attack, counts: Indices, error: float, confidence: float, tests: int) -> LowerBound:
+    hits, other_hits = (int(counts[s][plan.outputs].sum()) for s in (plan.secret, plan.other))
+    trials, other_trials = int(counts[plan.secret].sum()), int(counts[plan.other].sum())
+    low = at_least(hits, trials, error / 2)
+    high = at_most(other_hits, other_trials, error / 2)
+    return LowerBound(
+        epsilon=max(math.log(low / high), 0.0) if low > 0 else 0.0,
+        confidence=confidence,
+        secret=plan.secret,
+        other=plan.other,
+        outputs=tuple(sorted(plan.outputs.tolist())),
+        hits=hits,
+        trials=trials,
+        other_hits=other_hits,
+        other_trials=other_trials,
+        distribution=plan.distribution,
+        tests=tests,
+    )
+
+
+def at_least(hits: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's lower bound on a probability: wrong with probability at most ``error``.
+
+    >>> round(at_least(10, 10, 0.05), 6) == round(0.05 ** 0.1, 6)
+    True
+    """
+    return float(beta.ppf(error, hits, trials - hits + 1)) if hits > 0 else 0.0
+
+
+def at_most(hits: int, trials: int, error: float) -> float:
+    """Clopper and Pearson's upper bound on a probability."""
+    return 1 - at_least(trials - hits, trials, error)
+
+
+# ------------------------------------------------------------ the fit
+
+
+def goodness_of_fit(counts: Indices, matrix: Array, error: float = 0.005) -> Fit:
+    """Pearson's χ² test of reports [x][y] against a mechanism, row by row, with Bonferroni's factor.
+
+    An output that the mechanism never gives has the p-value 0. The p-value is meant to be compared with
+    ``error``; much below it, it is too small.
+    """
+    rows = np.flatnonzero(counts.sum(axis=1))
+    if not len(rows):
+        raise InvalidInputError("there are no reports to test")
+    farther = norm.isf(error / len(rows) / 2) / norm.isf(0.001 / 2)
+    least = LEAST_EXPECTED * max(1.0, farther**6)
+    p_values = [_row_p_value(counts[x], matrix[x], least) for x in rows]
+    worst = int(np.argmin(p_values))
+    return Fit(min(1.0, p_values[worst] * len(rows)), int(rows[worst]), len(rows))
+
+
+def _row_p_value(counts: Indices, row: Array, least: float) -> float:
+    if counts[row == 0].any():
+        return 0.0
+    order = np.argsort(row)
+    expected, found = row[order] * counts.sum() / row.sum(), counts[order]
+    rare = int(np.searchsorted(np.cumsum(expected), least))
+    rare = max(rare, int(np.searchsorted(expected, least)) - 1)
+    if rare >= len(row) - 1:
+        return 1.0
+    expected = np.append(expected[: rare + 1].sum(), expected[rare + 1 :])
+    found = np.append(found[: rare + 1].sum(), found[rare + 1 :])
+    return float(chi2.sf(((found - expected) ** 2 / expected).sum(), len(expected) - 1))

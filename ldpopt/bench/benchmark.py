@@ -1,0 +1,443 @@
+"""The benchmark: several solvers on the same instances in one process, which must agree."""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import math
+import threading
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import psutil
+from matplotlib.figure import Figure
+
+from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
+from ldpopt.core.form import Form
+from ldpopt.core.problem import Problem
+from ldpopt.core.solver import Solver
+from ldpopt.engine.result import Result, verify
+from ldpopt.engine.solving import check_limits, solve
+from ldpopt.engine.sweep import Row
+from ldpopt.problems import PROBLEMS
+from ldpopt.solvers import SOLVERS
+
+EVERYTHING = "all"
+"""The target that stands for every problem."""
+MARGIN = 1e-12
+"""How far a value may pass a bound, relative to at least 1: bounds are rounded to floats."""
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """The table of a benchmark: one row per instance and solver, refusals and crashes included.
+
+    Attributes:
+        target: what was asked for: a form, a problem, or "all".
+        rows: ``status`` is that of the result, "refused" or "crashed"; ``reason`` says why a solver
+            refused, crashed, was refuted, or whom it contradicts.
+        gap: the relative gap asked for.
+        time_limit: seconds per solve.
+        interrupted: only the rows that were done when the user interrupted.
+    """
+
+    target: str
+    rows: list[Row]
+    gap: float
+    time_limit: float
+    interrupted: bool = False
+
+    @property
+    def measured(self) -> list[Row]:
+        """The rows of solvers that neither refused nor crashed."""
+        return [row for row in self.rows if row["seconds"] is not None]
+
+    @property
+    def disagreements(self) -> list[str]:
+        """One sentence for every solver that contradicts another, or whose proof is refuted."""
+        return _sentences(row for row in self.measured if not row["agrees"] or row["verified"] is False)
+
+    @property
+    def crashes(self) -> list[str]:
+        """One sentence for every solver that crashed on an instance."""
+        return _sentences(row for row in self.rows if row["status"] == "crashed")
+
+
+def _sentences(rows: Iterable[Row]) -> list[str]:
+    """For every solver its first row, and how many more there are."""
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row["solver"], []).append(row)
+    return [
+        f"{solver} on {found[0]['instance']} (seed {found[0]['seed']}): {found[0]['reason']}"
+        + (f" – and on {len(found) - 1} more" if len(found) > 1 else "")
+        for solver, found in groups.items()
+    ]
+
+
+class Entry(NamedTuple):
+    """What the examples tell about a form: its class, its problems, the solvers that accept it."""
+
+    form: type[Form]
+    problems: list[str]
+    solvers: list[str]
+
+
+def catalogue(plugins: Sequence[type[Solver]] = ()) -> dict[str, Entry]:
+    """Every form that an example of a problem has, by name."""
+    entries: dict[str, Entry] = {}
+    solvers = _entrants(None, plugins)
+    for kind, form in _example_forms():
+        entry = entries.setdefault(form.name, Entry(type(form), [], []))
+        if kind not in entry.problems:
+            entry.problems.append(kind)
+        fresh = (name for name in solvers if name not in entry.solvers)
+        entry.solvers.extend([name for name in fresh if _might_solve(solvers[name], form)])
+    return entries
+
+
+@cache
+def _example_forms() -> list[tuple[str, Form]]:
+    examples = ((kind, example.problem) for kind in PROBLEMS for example in PROBLEMS[kind].examples())
+    return [(kind, form) for kind, problem in examples for form in problem.forms()]
+
+
+def _might_solve(solver: type[Solver], form: Form) -> bool:
+    try:
+        return solver().accepts(form) is True
+    except Exception:  # it will crash again, on an instance, and get a row for it
+        return True
+
+
+def targets(name: str, forms: Mapping[str, Entry] | None = None) -> list[type[Problem]]:
+    """The problems that a form's or a problem's name, or "all", stands for."""
+    if name == EVERYTHING:
+        return [PROBLEMS[kind] for kind in PROBLEMS]
+    if name in PROBLEMS:
+        return [PROBLEMS[name]]
+    forms = catalogue() if forms is None else forms
+    if name not in forms:
+        raise UnknownNameError("form or problem", name, [*forms, *PROBLEMS, EVERYTHING])
+    return [PROBLEMS[kind] for kind in forms[name].problems]
+
+
+class Task(NamedTuple):
+    """One instance for all solvers."""
+
+    kind: str
+    size: int
+    seed: int
+    label: str
+    problem: Problem
+
+
+def run(
+    name: str,
+    *,
+    sizes: Sequence[int] | None = None,
+    full: bool = False,
+    solvers: Sequence[str] | None = None,
+    plugins: Sequence[type[Solver]] = (),
+    repeats: int = 1,
+    gap: float = 1e-9,
+    time_limit: float = 60.0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Benchmark:
+    """Solve random instances of every size by every solver that accepts them.
+
+    A solver's first solve is repeated before it counts, since it pays for imports. An interruption
+    (Ctrl-C) ends the benchmark with the rows that are done.
+
+    Args:
+        name: a form (``column-program``), a problem (``staircase``), or "all".
+        sizes: instance sizes, as the problems' ``random`` understands them; by default their own list.
+        full: the longer of their own lists.
+        solvers: registered names; by default every solver.
+        plugins: solvers that are not registered, run beside the others and judged alike.
+        repeats: how many random instances of each size and setting.
+        gap: the relative gap asked for.
+        time_limit: seconds per solve.
+        progress: called with (finished, total) after every instance.
+    """
+    if name == EVERYTHING and sizes is not None:
+        raise InvalidInputError("sizes differ from problem to problem: choose one, or leave them out")
+    check_limits(gap, time_limit)
+    entrants = _entrants(solvers, plugins)
+    forms = catalogue(plugins)
+    tasks = list(_tasks(name, forms, sizes, full, repeats))
+    homeless = {p.name for p in plugins if not any(p.name in entry.solvers for entry in forms.values())}
+    rows: list[Row] = []
+    interrupted = False
+    try:
+        for finished, group in enumerate(_groups(tasks, entrants, gap, time_limit), start=1):
+            rows += [row for row in group if _is_news(row, forms, homeless)]
+            if progress is not None:
+                progress(finished, len(tasks))
+    except KeyboardInterrupt:
+        interrupted = True
+    finally:
+        gc.unfreeze()
+    if not interrupted and all(row["status"] == "refused" for row in rows):
+        raise InvalidInputError(
+            f"no solver of {list(entrants)} accepts any instance of {name}"
+            + (f": {rows[0]['solver']}: {rows[0]['reason']}" if rows else "")
+        )
+    _rate(rows)
+    return Benchmark(name, rows, gap, time_limit, interrupted)
+
+
+def _groups(
+    tasks: Iterable[Task], entrants: Mapping[str, type[Solver]], gap: float, limit: float
+) -> Iterator[list[Row]]:
+    """The rows of every instance, judged; an interruption passes on after those that are done."""
+    warm: set[str] = set()
+    for task in tasks:
+        group: list[Row] = []
+        interruption = None
+        try:
+            for cls in entrants.values():
+                group.append(_attempt(task, cls, gap, limit, warm))
+        except KeyboardInterrupt as error:
+            interruption = error
+        _judge(group, task.problem.sense)
+        yield group
+        if interruption is not None:
+            raise interruption
+
+
+def _is_news(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> bool:
+    """Everything but the refusal of a solver of other forms; a plugin without a form is heard always."""
+    of_form = forms[row["form"]].solvers if row["form"] in forms else []
+    return row["status"] != "refused" or row["solver"] in of_form or row["solver"] in homeless
+
+
+def _entrants(names: Sequence[str] | None, plugins: Sequence[type[Solver]]) -> dict[str, type[Solver]]:
+    chosen = {name: SOLVERS[name] for name in (SOLVERS if names is None else names)}
+    for plugin in plugins:
+        if plugin.name in SOLVERS or plugin.name in chosen:
+            raise InvalidInputError(f"the solver name {plugin.name!r} of a plugin is taken")
+        chosen[plugin.name] = plugin
+    return chosen
+
+
+def _tasks(
+    name: str, forms: Mapping[str, Entry], sizes: Sequence[int] | None, full: bool, repeats: int
+) -> Iterator[Task]:
+    for kind in targets(name, forms):
+        own = (full and kind.full_bench_sizes) or kind.bench_sizes
+        if not (sizes or own or name == EVERYTHING):
+            raise InvalidInputError(f"{kind.kind} has no random instances to benchmark")
+        for size, seed in product(sizes or own, range(repeats)):
+            for label, problem in kind.random(size, np.random.default_rng(seed)):
+                if name not in forms or any(form.name == name for form in problem.forms()):
+                    yield Task(kind.kind, size, seed, label, problem)
+
+
+def _attempt(task: Task, cls: type[Solver], gap: float, limit: float, warm: set[str]) -> Row:
+    row: Row = {"form": next(iter(task.problem.forms())).name, "problem": task.kind}
+    row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
+    row |= {"solver": cls.name, "status": "refused", "reason": "", **dict.fromkeys(_MEASURED)}
+    try:
+        form, row["reason"] = _admit(cls, task.problem)
+        if form is None:
+            return row
+        row["form"] = form.name
+        if cls.name not in warm:
+            _finished(task.problem, cls, gap, limit)
+            warm.add(cls.name)
+            gc.collect()
+            gc.freeze()  # collections before every solve would go through all that is imported
+        with peak_memory() as memory:
+            result = _finished(task.problem, cls, gap, limit)
+        return row | _measurements(result) | memory
+    except (Exception, SystemExit) as error:  # one solver's crash must not lose the others' rows
+        sentence = " ".join(f"{type(error).__name__}: {error}".split())
+        return row | {"status": "crashed", "reason": sentence}
+
+
+_MEASURED = (
+    *("seconds", "speedup", "baseline", "value", "bound", "gap", "iterations", "columns"),
+    *("megabytes", "verified", "agrees"),
+)
+
+
+def _admit(cls: type[Solver], problem: Problem) -> tuple[Form | None, str]:
+    """The form that the solver takes, or the reason why it takes none."""
+    reasons = []
+    for form in problem.forms():
+        if (reason := cls().accepts(form)) is True:
+            missing = cls.missing()
+            return (None, f"needs the package {missing[0]!r}") if missing else (form, "")
+        reasons.append(reason)
+    return None, "; ".join(dict.fromkeys(reasons))
+
+
+def _finished(problem: Problem, cls: type[Solver], gap: float, limit: float) -> Result:
+    result = solve(problem, cls(), gap=gap, time_limit=limit)
+    if result.stats.get("interrupted"):
+        raise KeyboardInterrupt
+    return result
+
+
+def _measurements(result: Result) -> Row:
+    verified, reason = _verified(result)
+    return {
+        "seconds": result.seconds,
+        "status": result.status.value,
+        "value": result.value,
+        "bound": result.bound,
+        "gap": result.gap,
+        "iterations": result.stats.get("iterations"),
+        "columns": result.stats.get("columns"),
+        "verified": verified,
+        "reason": reason,
+    }
+
+
+def _verified(result: Result) -> tuple[bool | None, str]:
+    """What the checker says, and why not; None where nothing is claimed or the checker cannot know."""
+    if result.value is None or result.problem.statement() is None:
+        return None, ""
+    try:
+        refuted = [claim.statement for claim in verify(result).claims if not claim.holds]
+    except UnreadableFileError as error:
+        return False, f"refuted: {error}"
+    return not refuted, f"refuted: {refuted[0]}" if refuted else ""
+
+
+def _judge(group: list[Row], sense: str) -> None:
+    """No solver's value may pass another's proven bound (the checker's margin aside).
+
+    Of two rows that contradict each other, both are marked, unless the checker refutes one alone.
+    """
+    sign = 1 if sense == "maximise" else -1
+    rows = [row for row in group if row["seconds"] is not None]
+    for row in rows:
+        opponents = [
+            other["solver"]
+            for other in rows
+            if (_passes(row, other, sign) or _passes(other, row, sign))
+            and (row["verified"] is False or other["verified"] is not False)
+        ]
+        row["agrees"] = not opponents
+        if opponents:
+            whom = ", ".join("itself" if name == row["solver"] else name for name in opponents)
+            row["reason"] = "; ".join(filter(None, [row["reason"], f"contradicts {whom}"]))
+
+
+def _passes(row: Row, other: Row, sign: int) -> bool:
+    """Is the value of one row better than the other row claims to be possible?"""
+    value, bound = row["value"], other["bound"]
+    if value is None:
+        return False
+    if other["status"] == "infeasible":
+        return True
+    return bound is not None and not sign * (value - bound) <= MARGIN * max(abs(value), 1.0)
+
+
+def _rate(rows: list[Row]) -> None:
+    """Add how often each row's time goes into the baseline's on the same instance.
+
+    The baseline of a form's problem is the solver that answers most of its instances, and of these
+    the slowest.
+    """
+    measured = [row for row in rows if row["seconds"] is not None]
+    total: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
+    for row in measured:
+        of_problem = total.setdefault((row["form"], row["problem"]), {})
+        count, seconds = of_problem.get(row["solver"], (0, 0.0))
+        of_problem[row["solver"]] = count + 1, seconds + row["seconds"]
+    for row in measured:
+        of_problem = total[row["form"], row["problem"]]
+        row["baseline"] = max(of_problem, key=lambda solver: of_problem[solver])
+    reference = {_key(row): row["seconds"] for row in measured if row["solver"] == row["baseline"]}
+    for row in measured:
+        base = reference.get(_key(row))
+        row["speedup"] = None if base is None else base / row["seconds"]
+
+
+def _key(row: Row) -> tuple[Any, ...]:
+    return row["form"], row["instance"], row["size"], row["seed"]
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:
+    """The a of values ≈ c · sizes^a by least squares of the logarithms; None below three sizes.
+
+    >>> round(exponent([2, 4, 8], [3, 12, 48]), 9)
+    2.0
+    """
+    points = [(math.log(s), math.log(v)) for s, v in zip(sizes, values, strict=True) if s > 0 and v > 0]
+    if len({x for x, _ in points}) < 3:
+        return None
+    x, y = np.array(points).T
+    x -= x.mean()
+    return float(x @ y / (x @ x))
+
+
+@contextmanager
+def peak_memory() -> Iterator[dict[str, float]]:
+    """How many megabytes the process grew at most, sampled every few milliseconds."""
+    process, found = psutil.Process(), {"megabytes": 0.0}
+    _return_free_memory()
+    start, done = process.memory_info().rss, threading.Event()
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            grown = (process.memory_info().rss - start) / 1e6
+            found["megabytes"] = max(found["megabytes"], grown)
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+
+
+def _return_free_memory() -> None:
+    """Give what earlier solves freed back to the system (glibc keeps it), so that growth shows."""
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
+
+
+def draw_profile(benchmark: Benchmark, path: Path) -> None:
+    """The performance profile: how many instances each solver answers within a factor of the best."""
+    best: dict[tuple[Any, ...], float] = {}
+    solved = [row for row in benchmark.rows if row["status"] == "optimal"]
+    for row in solved:
+        best[_key(row)] = min(best.get(_key(row), np.inf), row["seconds"])
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axes = figure.subplots()
+    styles = ("-", "--", "-.", ":")
+    names = sorted({row["solver"] for row in benchmark.rows})
+    for i, solver in enumerate(names):
+        ratios = sorted(row["seconds"] / best[_key(row)] for row in solved if row["solver"] == solver)
+        share = np.arange(1, len(ratios) + 1) / max(len(best), 1)
+        axes.step(
+            [1, *ratios, 1e9],
+            [0, *share, share[-1] if len(share) else 0],
+            styles[i % 4],
+            where="post",
+            label=solver,
+            linewidth=2,
+        )
+    slowest = max((row["seconds"] / best[_key(row)] for row in solved), default=10.0)
+    axes.set(
+        xscale="log",
+        xlim=(1, max(10.0, 2 * slowest)),
+        ylim=(0, 1.05),
+        xlabel="time relative to the fastest solver of the instance",
+        ylabel="share of instances proven optimal",
+    )
+    axes.legend()
+    axes.grid(alpha=0.3)
+    figure.savefig(path, dpi=120)

@@ -1,0 +1,1 @@
+"""Decide every claim of a result file, with the standard library alone."""

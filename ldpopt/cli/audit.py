@@ -1,0 +1,63 @@
+"""``ldpopt audit``: every measure of a mechanism's privacy, its certificate and its sampler."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldpopt.cli.terminal import AsJson, err_console, print_table
+
+if TYPE_CHECKING:
+    from ldpopt.audit.auditing import Audit
+    from ldpopt.audit.measures import Measure
+
+
+def audit(
+    file: Annotated[Path, typer.Argument(help="A file of ldpopt design or of ldpopt solve.")],
+    data: Annotated[
+        str | None, typer.Option(help="A table: is its distribution one the mechanism is made for?")
+    ] = None,
+    released: Annotated[
+        str | None, typer.Option(help="What was released of that table, row by row: test the pairs.")
+    ] = None,
+    samples: Annotated[
+        int | None, typer.Option(min=2, help="Reports of the sampler to attack, per secret.")
+    ] = None,
+    confidence: Annotated[
+        float, typer.Option(help="The probability with which a correct sampler passes.")
+    ] = 0.99,
+    as_json: AsJson = False,
+) -> None:
+    """Measure a mechanism's privacy in every sense and attack its sampler (exit 0, 1 failed, 2)."""
+    from ldpopt.audit.auditing import audit as examine
+
+    with err_console.status("auditing") if err_console.is_terminal else contextlib.nullcontext():
+        found = examine(file, data, released, samples=samples, confidence=confidence)
+    if as_json:
+        print(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False))
+    else:
+        _print(found)
+    raise typer.Exit(0 if found.passed else 1)
+
+
+def _print(found: Audit) -> None:
+    if found.measures:
+        titles = ("measure", "value", "unit", "promised", "holds")
+        print_table(titles, map(_row, found.measures), left=("measure", "unit", "holds"))
+    for measure in found.measures:
+        detail = f" ({measure.detail})" if measure.detail else ""
+        print(f"{measure.name}: {measure.meaning}{detail}.")
+    for test in found.empirical:
+        print(test.in_words())
+    for claim in found.claims:
+        print(f"{'holds  ' if claim.holds else 'REFUTED'}  {claim.statement} [{claim.strength}]")
+    print(f"\n{found.verdict}")
+
+
+def _row(measure: Measure) -> tuple[object, ...]:
+    promised = None if measure.promised is None else f"≤ {measure.promised:.4g}"
+    return measure.name, measure.text, measure.unit, promised, measure.holds

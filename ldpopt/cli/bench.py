@@ -1,0 +1,155 @@
+"""``ldpopt bench``: compare solvers on the same instances, and write the page of all of them."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldpopt.cli.terminal import AsJson, counting, err_console, make_directory, print_table
+from ldpopt.core.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from ldpopt.bench.benchmark import Benchmark
+    from ldpopt.core.solver import Solver
+
+
+def bench(
+    context: typer.Context,
+    target: Annotated[str, typer.Argument(help="A form or a problem, e.g. column-program; or all.")],
+    full: Annotated[bool, typer.Option("--full/--quick", help="Long or short lists of sizes.")] = False,
+    sizes: Annotated[str | None, typer.Option(help="Comma-separated, e.g. 4,8,16.")] = None,
+    solvers: Annotated[str | None, typer.Option(help="Comma-separated; default: all.")] = None,
+    plugin: Annotated[
+        list[str] | None,
+        typer.Option(help="A solver to run beside them: MODULE:CLASS or file.py:CLASS; repeatable."),
+    ] = None,
+    repeats: Annotated[int, typer.Option(min=1, help="Random instances per size.")] = 1,
+    gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
+    time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 60.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Directory for CSV and profile; for all: CSV and page, default results/bench."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Compare solvers on the same random instances in one run; exit 1 if they contradict."""
+    from ldpopt.bench import benchmark
+    from ldpopt.engine.plugins import load_solvers
+
+    started = datetime.now(UTC)
+    plugins = load_solvers(plugin or [])
+    directory = out or (Path("results") / "bench" if target == benchmark.EVERYTHING else None)
+    if directory is not None:
+        make_directory(directory)
+    with counting(f"bench {target}") as progress:
+        found = benchmark.run(
+            target,
+            sizes=None if sizes is None else [_whole(part) for part in sizes.split(",")],
+            full=full,
+            solvers=None if solvers is None else solvers.split(","),
+            plugins=plugins,
+            repeats=repeats,
+            gap=gap,
+            time_limit=time_limit,
+            progress=progress,
+        )
+    if as_json:
+        print(json.dumps({"rows": found.rows, "interrupted": found.interrupted}))
+    else:
+        _print_benchmark(found)
+    if directory is not None and found.rows:
+        command = _words_of(context, without=("out", "as_json"))
+        paths = _write_benchmark(found, directory, command, started, plugins)
+        err_console.print("wrote " + ", ".join(map(str, paths)), soft_wrap=True)
+    _conclude_benchmark(found)
+
+
+def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
+    """The command line of this run: its arguments and the options that differ from their defaults."""
+    words = ["ldpopt", str(context.info_name)]
+    for option in context.command.params:
+        value = context.params.get(str(option.name))
+        if option.name in without or not value or value == option.default:
+            continue
+        for part in value if isinstance(value, (list, tuple)) else [value]:
+            name = [option.opts[0]] if option.opts[0].startswith("-") else []
+            words += name if part is True else [*name, str(part)]
+    return shlex.join(words)
+
+
+def _write_benchmark(
+    found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver]]
+) -> list[Path]:
+    """The page for everything; for one target the rows and the performance profile."""
+    from ldpopt.bench import benchmark
+    from ldpopt.bench import page as benchpage
+    from ldpopt.engine.sweep import write_csv
+
+    if found.target == benchmark.EVERYTHING:
+        return benchpage.write(found, directory, command, started, plugins)
+    rows, profile = directory / "bench.csv", directory / "profile.png"
+    write_csv(rows, found.rows)
+    benchmark.draw_profile(found, profile)
+    return [rows, profile]
+
+
+def _conclude_benchmark(found: Benchmark) -> None:
+    """Say what went wrong, the worst last, in the exit code: interrupted, contradicted, crashed."""
+    for crash in found.crashes:
+        print(f"crashed: {crash}", file=sys.stderr)
+    for contradiction in found.disagreements:
+        print(f"contradicted: {contradiction}", file=sys.stderr)
+    if found.interrupted:
+        print(f"ldpopt: kept the {len(found.rows)} rows that were done", file=sys.stderr)
+        raise KeyboardInterrupt
+    if found.disagreements or found.crashes:
+        raise typer.Exit(1 if found.disagreements else 3)
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise InvalidInputError(f"sizes must be whole numbers, not {text!r}") from None
+
+
+def _print_benchmark(found: Benchmark) -> None:
+    from ldpopt.bench import page as benchpage
+    from ldpopt.bench.benchmark import EVERYTHING
+
+    if found.target == EVERYTHING:
+        overview = benchpage.overview(found)
+        left = [
+            name for name, letter in zip(overview.head, overview.align, strict=True) if letter == "l"
+        ]
+        print_table(overview.head, overview.rows, left)
+        return
+    shown = {
+        "instance": "instance",
+        "seed": "seed",
+        "solver": "solver",
+        "seconds": "seconds",
+        "speedup": "× faster",
+        "status": "status",
+        "gap": "gap",
+        "iterations": "iterations",
+        "columns": "columns",
+        "megabytes": "peak MB",
+        "agrees": "agrees",
+        "verified": "verified",
+        "reason": "reason",
+    }
+    words = ("instance", "solver", "status", "reason")
+    print_table(
+        list(shown.values()), [[row[column] for column in shown] for row in found.rows], left=words
+    )
+    baselines = {row["problem"]: row["baseline"] for row in found.measured}
+    print("× faster than the baseline: " + ", ".join(f"{b} for {p}" for p, b in baselines.items()))

@@ -1,0 +1,38 @@
+"""The command ``ldpopt report``: a page on one or more results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ldpopt.cli.terminal import check_writable, counting
+
+
+def report(
+    results: Annotated[
+        list[Path], typer.Argument(metavar="RESULT…", help="Files of ldpopt design or ldpopt solve.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the page here.")],
+    curve_seconds: Annotated[
+        float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
+    ] = 60.0,
+) -> None:
+    """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit."""
+    from ldpopt.core.files import write_whole
+    from ldpopt.report import page as pages
+    from ldpopt.report.files import read
+
+    check_writable(out, *results)
+    loaded = [read(path) for path in results]
+    with counting("trade-off curves") as progress:
+        parts = pages.parts(loaded, curve_seconds, progress)
+    write_whole(out, pages.page(parts))
+    refuted = [part.path for part in parts if not part.sound]
+    silent = [part.path for part in parts if not part.claims]
+    said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"
+    said += f"; without any claim: {', '.join(silent)}" if silent else ""
+    print(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
+    if refuted:
+        raise typer.Exit(1)

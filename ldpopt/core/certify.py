@@ -1,0 +1,114 @@
+"""From a solver's floats to claims that hold in exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.checker import frame as checker
+from ldpopt.checker import leakage as leakagechecker
+from ldpopt.core.errors import SolverError
+from ldpopt.core.privacy import Privacy
+from ldpopt.core.validate import Array
+
+GRID = 2.0**-52
+"""Entries become multiples of this: exact dyadic rationals that are also exact floats."""
+
+
+def repair(matrix: Array, privacy: Privacy) -> Array:
+    """The nearest mechanism that is stochastic and private in exact arithmetic.
+
+    A touch of the uniform mechanism gives every privacy inequality some slack, then the entries are
+    rounded to a dyadic grid such that every row sums to exactly 1. The touch is the smallest power of
+    two, times the rounding error, that the exact test of the checker accepts.
+    """
+    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    outputs = rows.shape[1]
+    touch = GRID * outputs / math.expm1(privacy.epsilon)
+    while touch < 1e-3:
+        mixed = (1 - touch) * rows + touch / outputs
+        candidate = _round_rows(mixed)
+        if privacy.admits(candidate):
+            return candidate
+        touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
+def repair_circulant(row: Array, epsilon: float) -> Array:
+    """The same for a circulant mechanism, given by its first row: it stays exactly circulant."""
+    k = len(row)
+    touch = GRID * k / math.expm1(epsilon)
+    while touch < 1e-3:
+        first = _round_rows((1 - touch) * row[None] / row.sum() + touch / k)[0]
+        if checker.is_private(first[:, None].tolist(), range(k), epsilon):
+            return np.array([np.roll(first, x) for x in range(k)])
+        touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
+def _round_rows(rows: Array) -> Array:
+    """Round to the grid by largest remainders, so that every row sums to exactly 1."""
+    units = rows / GRID
+    floor = np.floor(units)
+    missing = 2**52 - floor.astype(np.int64).sum(axis=1)
+    raised = np.clip(missing, 0, rows.shape[1])
+    rank = np.argsort(np.argsort(floor - units, axis=1), axis=1)
+    floor += rank < raised[:, None]
+    # what the float sum of the row was off by goes to its largest entry
+    floor[np.arange(len(rows)), floor.argmax(axis=1)] += missing - raised
+    result: Array = floor * GRID
+    return result
+
+
+def value_below(exact: Decimal | Fraction) -> float:
+    """An exact number, rounded down to a float."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= Fraction(exact) else math.nextafter(nearest, -math.inf)
+
+
+def value_above(exact: Decimal | Fraction) -> float:
+    """An exact number, rounded up to a float."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
+
+
+def dual_bound(dual: Array) -> float:
+    """Σ_x β_x, rounded up to a float."""
+    return value_above(sum(map(Fraction, dual.tolist()), Fraction(0)))
+
+
+def repair_leakage(
+    matrix: Array, prices: Array, groups: NDArray[np.int64], budget: float
+) -> tuple[Array, Array]:
+    """The nearest mechanism that is stochastic, and within its leakage budget by exact prices.
+
+    Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
+    prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
+    """
+    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    constant = rows.mean(axis=0)
+    listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
+    touch = GRID * matrix.shape[1]
+    while touch < 1:
+        candidate = _round_rows((1 - touch) * rows + touch * constant)
+        scaled = (1 - touch) * prices + touch * constant
+        if _leaks_within(candidate, scaled, listed, budget):
+            return candidate, scaled
+        touch *= 2
+    exactly = _round_rows(constant[None, :]).repeat(len(rows), axis=0)
+    return exactly, exactly[0].copy()
+
+
+def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
+    proof = {"outputs": list(range(len(prices))), "prices": prices.tolist()}
+    return leakagechecker.leaks_within(matrix.tolist(), groups, budget, proof)
+
+
+def cost_below(question: leakagechecker.LeakageStatement, proof: dict[str, Any]) -> float:
+    """The lower bound that a prior and weighted cuts prove, rounded down."""
+    return value_below(leakagechecker.cost_bound(question, proof))

@@ -1,0 +1,54 @@
+"""The error tree: everything that ldpopt raises on purpose.
+
+Bad input is a :class:`InvalidInputError` with one sentence that names the offending value. An
+infeasible or unfinished problem is a *status* of its result, never an exception.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping
+
+
+class LdpoptError(Exception):
+    """The root of the tree."""
+
+
+class InvalidInputError(LdpoptError, ValueError):
+    """A value that the mathematics does not allow; the message names it."""
+
+
+class UnknownNameError(InvalidInputError):
+    """A name that nobody registered.
+
+    >>> raise UnknownNameError("problem", "stairs", ["staircase", "polyopt"])
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.UnknownNameError: unknown problem 'stairs'; did you mean 'staircase'?
+    """
+
+    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+        known = sorted(known)
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        hint = f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
+        super().__init__(f"unknown {what} {name!r}; {hint}")
+
+
+class UnreadableFileError(LdpoptError, ValueError):
+    """A file that is not what it should be: garbage, truncated, or of another format."""
+
+
+class MissingDependencyError(LdpoptError, ImportError):
+    """An optional package that a solver needs and that is not installed."""
+
+
+class SolverError(LdpoptError, RuntimeError):
+    """A solver that crashed or broke its promise."""
+
+
+class NoSolverError(LdpoptError):
+    """No registered solver takes the problem; lists every solver with its reason."""
+
+    def __init__(self, kind: str, reasons: Mapping[str, str]) -> None:
+        lines = "".join(f"\n  {name}: {reason}" for name, reason in reasons.items())
+        super().__init__(f"no solver accepts this {kind!r} problem:{lines}")

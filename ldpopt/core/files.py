@@ -1,0 +1,40 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ldpopt.core.errors import InvalidInputError
+
+
+def write_whole(path: str | os.PathLike[str], text: str) -> None:
+    """Write a file so that nobody ever sees half of it."""
+    with whole_file(path) as draft:
+        draft.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A draft beside the file, which replaces it in the end, or is removed if anything goes wrong."""
+    target = Path(path)
+    if target.exists() and not target.is_file():  # a device such as /dev/null would be lost
+        raise InvalidInputError(f"cannot write {target}: it is no regular file")
+    try:
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
+    os.close(handle)
+    draft = Path(name)
+    try:
+        yield draft
+        draft.chmod(0o644)
+        draft.replace(target)
+    except BaseException as error:
+        draft.unlink(missing_ok=True)
+        if isinstance(error, OSError):
+            raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
+        raise

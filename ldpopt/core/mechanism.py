@@ -1,0 +1,251 @@
+"""A privacy mechanism: a labelled row-stochastic matrix, ``matrix[x, y] = P(Y = y | X = x)``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Iterable, Sequence
+from functools import cached_property
+from itertools import product as pairs
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+
+Label = Hashable
+
+
+class Mechanism:
+    """An immutable dense mechanism.
+
+    Args:
+        matrix: one row per input, one column per output; every row a distribution.
+        inputs: a label per row, by default 0, 1, …; joint inputs (s, u) are flattened in C order.
+        outputs: a label per column, by default 0, 1, …
+
+    >>> response = Mechanism([[0.75, 0.25], [0.25, 0.75]], inputs=["no", "yes"])
+    >>> round(response.epsilon(), 6)
+    1.098612
+    >>> response.push([0.9, 0.1])
+    array([0.7, 0.3])
+    """
+
+    __slots__ = ("__dict__", "inputs", "matrix", "outputs")
+
+    matrix: Array
+    inputs: tuple[Label, ...]
+    outputs: tuple[Label, ...]
+
+    def __init__(
+        self,
+        matrix: ArrayLike,
+        inputs: Iterable[Label] | None = None,
+        outputs: Iterable[Label] | None = None,
+    ) -> None:
+        rows = validate.array("mechanism matrix", matrix, 2)
+        _check_rows(rows)
+        set_once = super().__setattr__
+        set_once("matrix", rows)
+        set_once("inputs", _labels("inputs", inputs, rows.shape[0]))
+        set_once("outputs", _labels("outputs", outputs, rows.shape[1]))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a mechanism is immutable: cannot set {name!r}")
+
+    def __repr__(self) -> str:
+        n, m = self.shape
+        return f"<Mechanism {n} inputs -> {m} outputs, epsilon {self.epsilon():.6g}>"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mechanism):
+            return NotImplemented
+        same_labels = self.inputs == other.inputs and self.outputs == other.outputs
+        return same_labels and np.array_equal(self.matrix, other.matrix)
+
+    def __hash__(self) -> int:
+        return hash((self.inputs, self.outputs, self.matrix.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Mechanism, (self.matrix, self.inputs, self.outputs))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of inputs, number of outputs."""
+        return self.matrix.shape[0], self.matrix.shape[1]
+
+    def epsilon(self) -> float:
+        """The LDP level max_y max_{x,x'} log W[x,y] / W[x',y]; inf if an output excludes an input.
+
+        >>> Mechanism([[1, 0], [0, 1]]).epsilon()
+        inf
+        """
+        columns = self.matrix[:, self.matrix.any(axis=0)]
+        low, high = columns.min(axis=0), columns.max(axis=0)
+        if (low == 0).any():
+            return math.inf
+        return float(np.log(high / low).max())
+
+    def then(self, other: Mechanism) -> Mechanism:
+        """Post-process: release ``other(self(x))`` (papers/000, Definition 7.1)."""
+        if self.outputs != other.inputs:
+            raise InvalidInputError(
+                "then: the outputs of the first mechanism are not the inputs of the second: "
+                f"{_differing(self.outputs, other.inputs)}"
+            )
+        return Mechanism(_normalised(self.matrix @ other.matrix), self.inputs, other.outputs)
+
+    def product(self, other: Mechanism) -> Mechanism:
+        """Release both answers about the same x, drawn independently (papers/000, (7.7)).
+
+        >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+        >>> flip.product(flip).matrix[0]
+        array([0.5625, 0.1875, 0.1875, 0.0625])
+        """
+        if self.inputs != other.inputs:
+            raise InvalidInputError(
+                f"product: the inputs disagree: {_differing(self.inputs, other.inputs)}"
+            )
+        both = self.matrix[:, :, None] * other.matrix[:, None, :]
+        outputs = pairs(self.outputs, other.outputs)
+        return Mechanism(_normalised(both.reshape(len(self.inputs), -1)), self.inputs, outputs)
+
+    @classmethod
+    def mixture(cls, mechanisms: Sequence[Mechanism], weights: ArrayLike) -> Mechanism:
+        """Draw j from the weights and release (j, mechanism_j(x)) (papers/000, (7.10)).
+
+        >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+        >>> Mechanism.mixture([flip, flip], [0.5, 0.5]).outputs
+        ((0, 0), (0, 1), (1, 0), (1, 1))
+        """
+        w = validate.distribution("mixture weights", weights)
+        if len(w) != len(mechanisms):
+            raise InvalidInputError(f"mixture: {len(mechanisms)} mechanisms but {len(w)} weights")
+        for other in mechanisms[1:]:
+            if other.inputs != mechanisms[0].inputs:
+                where = _differing(mechanisms[0].inputs, other.inputs)
+                raise InvalidInputError(f"mixture: the inputs disagree: {where}")
+        parts = [weight * m.matrix for weight, m in zip(w, mechanisms, strict=True)]
+        outputs = [(j, y) for j, m in enumerate(mechanisms) for y in m.outputs]
+        return cls(_normalised(np.hstack(parts)), mechanisms[0].inputs, outputs)
+
+    def push(self, p: ArrayLike) -> Array:
+        """The distribution of the output when the input has distribution p."""
+        prior = validate.distribution("distribution", p)
+        if len(prior) != len(self.inputs):
+            raise InvalidInputError(
+                f"push: the distribution has {len(prior)} entries, "
+                f"the mechanism {len(self.inputs)} inputs"
+            )
+        result: Array = prior @ self.matrix
+        return result
+
+    def sample(self, x: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw an output index for every input index in x, by alias tables in O(1) a draw.
+
+        >>> identity = Mechanism([[1, 0], [0, 1]])
+        >>> identity.sample([0, 1, 1], np.random.default_rng(0))
+        array([0, 1, 1])
+        """
+        rows = np.asarray(x)
+        n, m = self.shape
+        if rows.size and not np.issubdtype(rows.dtype, np.integer):
+            raise InvalidInputError(f"sample: inputs are row indices, not {rows.dtype}")
+        rows = rows.astype(np.int64)
+        if rows.size and not (0 <= rows.min() and rows.max() < n):
+            bad = rows[(rows < 0) | (rows >= n)].flat[0]
+            raise InvalidInputError(f"sample: input index {bad} is not in 0..{n - 1}")
+        keep, alias = self._alias_tables
+        cell = rng.integers(m, size=rows.shape)
+        kept = rng.random(rows.shape) < keep[rows, cell]
+        return np.where(kept, cell, alias[rows, cell])
+
+    @cached_property
+    def _alias_tables(self) -> tuple[Array, NDArray[np.int64]]:
+        tables = [_alias_table(row) for row in self.matrix]
+        return np.array([keep for keep, _ in tables]), np.array([alias for _, alias in tables])
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data; the floats are exact, so the matrix round-trips bit for bit."""
+        return {
+            "inputs": [_plain(label) for label in self.inputs],
+            "outputs": [_plain(label) for label in self.outputs],
+            "matrix": self.matrix.tolist(),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """The inverse of :meth:`to_json`."""
+        try:
+            inputs = [_hashable(label) for label in data["inputs"]]
+            outputs = [_hashable(label) for label in data["outputs"]]
+            return cls(data["matrix"], inputs, outputs)
+        except (KeyError, TypeError) as error:
+            raise InvalidInputError(f"not a mechanism: {error!r}") from None
+
+
+def _check_rows(rows: Array) -> None:
+    if (rows < 0).any():
+        x, y = np.argwhere(rows < 0)[0]
+        raise InvalidInputError(f"mechanism matrix[{x}][{y}] is negative: {rows[x, y]}")
+    sums = rows.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > validate.SUM_TOLERANCE:
+        raise InvalidInputError(
+            f"row {worst} of the mechanism matrix sums to {sums[worst]:.12g}, "
+            f"off by {sums[worst] - 1:.3g}"
+        )
+
+
+def _normalised(rows: Array) -> Array:
+    """Take out the rounding of a matrix product, so that long compositions stay stochastic."""
+    result: Array = rows / rows.sum(axis=1, keepdims=True)
+    return result
+
+
+def _labels(what: str, labels: Iterable[Label] | None, count: int) -> tuple[Label, ...]:
+    result = tuple(range(count)) if labels is None else tuple(labels)
+    if len(result) != count:
+        raise InvalidInputError(f"{len(result)} {what} labels for {count} {what}")
+    if len(set(result)) != count:
+        twice = next(label for i, label in enumerate(result) if label in result[:i])
+        raise InvalidInputError(f"the {what} label {twice!r} appears twice")
+    return result
+
+
+def _differing(first: tuple[Label, ...], second: tuple[Label, ...]) -> str:
+    if len(first) != len(second):
+        return f"{len(first)} against {len(second)} labels"
+    i = next(i for i, (a, b) in enumerate(zip(first, second, strict=True)) if a != b)
+    return f"label {i} is {first[i]!r} against {second[i]!r}"
+
+
+def _plain(label: Any) -> Any:
+    if isinstance(label, tuple):
+        return [_plain(part) for part in label]
+    return label.item() if isinstance(label, np.generic) else label
+
+
+def _hashable(label: Any) -> Label:
+    if isinstance(label, list):
+        return tuple(_hashable(part) for part in label)
+    hash(label)
+    return label  # type: ignore[no-any-return]
+
+
+def _alias_table(p: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Vose's alias table of one distribution: keep the cell with probability keep, else alias."""
+    m = len(p)
+    scaled = p * m / p.sum()
+    keep, alias = np.ones(m), np.arange(m)
+    small = [i for i in range(m) if scaled[i] < 1]
+    large = [i for i in range(m) if scaled[i] >= 1]
+    while small and large:
+        i, j = small.pop(), large[-1]
+        keep[i], alias[i] = scaled[i], j
+        scaled[j] -= 1 - scaled[i]
+        if scaled[j] < 1:
+            small.append(large.pop())
+    return keep, alias

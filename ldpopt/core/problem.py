@@ -1,0 +1,117 @@
+"""The base class of all questions."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar, Literal, NamedTuple, Self
+
+import numpy as np
+
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+
+
+class Example(NamedTuple):
+    """A tiny instance with its known optimum, for the conformance suite and for newcomers."""
+
+    problem: Problem
+    optimum: float
+    tolerance: float = 1e-9
+
+
+class Problem(ABC):
+    """A question about privacy mechanisms.
+
+    Subclasses are frozen dataclasses whose fields are the parameters, checked in ``__post_init__``.
+    A problem knows mathematics, never a solver.
+    """
+
+    kind: ClassVar[str]
+    """The slug: name in the registry and tag in JSON."""
+    sense: ClassVar[Literal["maximise", "minimise"]] = "maximise"
+    bench_sizes: ClassVar[tuple[int, ...]] = ()
+    """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
+    full_bench_sizes: ClassVar[tuple[int, ...]] = ()
+    """Those of ``ldpopt bench --full``, from seconds to minutes; empty: the same."""
+
+    @abstractmethod
+    def forms(self) -> Iterable[Form]:
+        """The question as solvers understand it, best form first."""
+
+    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
+        """From a form to its solution: one run of the chosen solver.
+
+        A question with a parameter to be tuned overrides this and runs several forms.
+        """
+        return form, run(form)
+
+    @abstractmethod
+    def lift(self, form: Form, solution: FormSolution) -> Any:
+        """The answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
+
+    @abstractmethod
+    def value(self, answer: Any) -> float:
+        """The objective of an answer, computed from the definition, never from the form."""
+
+    def claim(self, answer: Any) -> float:
+        """The objective as the result file states it: rounded so that the answer is truly that good."""
+        return self.value(answer)
+
+    def audit(self, answer: Any) -> dict[str, Any]:
+        """What an independent look at the answer's privacy found, as plain data for the certificate."""
+        return {}
+
+    @classmethod
+    @abstractmethod
+    def examples(cls) -> Iterable[Example]:
+        """Tiny instances with known optimum."""
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Random instances of a size with their labels, for the benchmark."""
+        raise InvalidInputError(f"{cls.kind} has no random instances to benchmark")
+
+    def statement(self) -> dict[str, Any] | None:
+        """What is to be proven, in the checker's vocabulary; None if the checker cannot know it.
+
+        The checker reads the statement of a built-in kind off the parameters by itself. A kind of
+        another package says it here, as ``ldpopt/checker/frame.py`` spells it.
+        """
+        known = checker.knows(self.kind)
+        return checker.statement(self.kind, self.to_params()) if known else None
+
+    def to_params(self) -> dict[str, Any]:
+        """The parameters as plain JSON data: arrays as lists, unset ones left out."""
+        fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {name: _plain(name, v) for name, v in fields.items() if v is not None}
+
+    @classmethod
+    def from_params(cls, **params: Any) -> Self:
+        """Build the problem from plain data; an unknown or missing parameter is named."""
+        known = inspect.signature(cls).parameters
+        for name in params:
+            if name not in known:
+                raise InvalidInputError(
+                    f"{cls.kind} has no parameter {name!r}; it takes {', '.join(known)}"
+                )
+        for name, parameter in known.items():
+            if parameter.default is parameter.empty and name not in params:
+                raise InvalidInputError(f"{cls.kind} needs the parameter {name!r}")
+        return cls(**params)
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, (tuple, list)):
+        return [_plain(name, part) for part in value]
+    if isinstance(value, Mechanism):
+        return value.to_json()
+    if isinstance(value, (str, int, float, bool)):
+        return value
+    raise InvalidInputError(f"the parameter {name!r} is Python code and cannot be written as JSON")

@@ -1,0 +1,76 @@
+"""Lazy tables of problems, solvers and experiments: nothing is imported before it is used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from ldpopt.core.errors import LdpoptError, UnknownNameError
+
+T = TypeVar("T")
+
+
+class Registry(Generic[T]):
+    """Names to objects, from a table of ``"module:attribute"`` strings and from entry points.
+
+    Args:
+        what: the word for one entry, used in messages ("problem").
+        group: the entry-point group through which other packages add theirs.
+        table: the entries that ship with ldpopt, in the order that ``auto`` tries them.
+
+    >>> Registry("number", "no.such.group", {"pi": "math:pi"})["pi"].__round__(2)
+    3.14
+    """
+
+    def __init__(self, what: str, group: str, table: Mapping[str, str]) -> None:
+        self.what = what
+        self._group = group
+        self._table = table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def __getitem__(self, name: str) -> T:
+        if name not in self._sources:
+            raise UnknownNameError(self.what, name, self._sources)
+        source = self._sources[name]
+        try:
+            loaded: T = source.load()
+        except LdpoptError:
+            raise
+        except (ImportError, AttributeError) as error:
+            raise LdpoptError(
+                f"the {self.what} {name!r} cannot be loaded from {source.value}: {error}"
+            ) from error
+        return loaded
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._sources
+
+    @cached_property
+    def _sources(self) -> dict[str, EntryPoint]:
+        sources = {name: EntryPoint(name, path, self._group) for name, path in self._table.items()}
+        for entry in entry_points(group=self._group):
+            if entry.name in sources:
+                raise LdpoptError(
+                    f"two packages register the {self.what} {entry.name!r}: "
+                    f"{sources[entry.name].value} and {entry.value}"
+                )
+            sources[entry.name] = entry
+        return sources
+
+    def attribute(self, module: str, name: str) -> T:
+        """The shipped entry whose attribute is called ``name``: the module's ``__getattr__``."""
+        for path in self._table.values():
+            source, _, attribute = path.partition(":")
+            if attribute == name:
+                found: T = getattr(import_module(source), attribute)
+                return found
+        raise AttributeError(f"module {module!r} has no attribute {name!r}")
+
+    def classes(self) -> list[str]:
+        """The attribute names of the shipped entries: what the module's ``__dir__`` shows."""
+        return [path.partition(":")[2] for path in self._table.values()]

@@ -1,0 +1,126 @@
+"""Checks of what users hand in: each returns the clean value or raises one clear sentence."""
+
+from __future__ import annotations
+
+import math
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core.errors import InvalidInputError
+
+Array = NDArray[np.float64]
+
+SUM_TOLERANCE = 1e-9
+"""How far the sum of a distribution may be from 1 before it is refused."""
+
+
+def positive_number(name: str, value: Any) -> float:
+    """A finite number > 0.
+
+    >>> positive_number("epsilon", -1)
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: epsilon must be a finite number > 0, not -1
+    """
+    number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise InvalidInputError(f"{name} must be a finite number > 0, not {value!r}")
+    return number
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """A whole number, at least ``least``.
+
+    >>> whole_number("k", 1, 2)
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: k must be a whole number >= 2, not 1
+    """
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not whole or value < least:
+        raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")
+    return int(value)
+
+
+EPSILON_RANGE = (1e-6, 30.0)
+"""Levels outside are refused: below, a matrix of floats cannot express the mechanism; above, it
+cannot be told from releasing the data."""
+
+
+def epsilon(value: Any) -> float:
+    """A privacy level, in nats.
+
+    >>> epsilon(1)
+    1.0
+    """
+    level = positive_number("epsilon", value)
+    low, high = EPSILON_RANGE
+    if not low <= level <= high:
+        raise InvalidInputError(f"epsilon must lie between {low:g} and {high:g}, not {level:g}")
+    return level
+
+
+def array(name: str, value: Any, ndim: int) -> Array:
+    """A read-only float array of finite numbers with the given number of axes.
+
+    >>> array("prior", [[1, 2], [3]], 2)
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: prior must be a rectangular matrix of numbers, not ragged
+    """
+    shape = {1: "a list of numbers", 2: "a rectangular matrix of numbers"}[ndim]
+    try:
+        result = np.array(value, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        ragged = ndim == 2 and isinstance(value, (list, tuple)) and _lengths_differ(value)
+        what = "ragged" if ragged else repr(value)[:60]
+        raise InvalidInputError(f"{name} must be {shape}, not {what}") from None
+    if result.ndim != ndim or result.size == 0:
+        found = "empty" if result.size == 0 else f"of {result.ndim} axes"
+        raise InvalidInputError(f"{name} must be {shape}, not {found}")
+    if not np.isfinite(result).all():
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
+        raise InvalidInputError(f"{name}{_index(place)} is {result[place]}, not a finite number")
+    result.setflags(write=False)
+    return result
+
+
+def distribution(name: str, value: Any, ndim: int = 1) -> Array:
+    """A probability distribution: finite, non-negative, summing to 1 (within 1e-9).
+
+    >>> distribution("prior", [0.5, 0.4])
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: prior must sum to 1, but sums to 0.9
+    """
+    p = array(name, value, ndim)
+    if (p < 0).any():
+        place = tuple(int(i) for i in np.argwhere(p < 0)[0])
+        raise InvalidInputError(f"{name}{_index(place)} is negative: {p[place]}")
+    total = math.fsum(p.ravel())
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise InvalidInputError(f"{name} must sum to 1, but sums to {total:.12g}")
+    return p
+
+
+def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
+    """One of a few words.
+
+    >>> choice("utility", "kl", ("kl", "total-variation"))
+    'kl'
+    """
+    if value not in allowed:
+        raise InvalidInputError(f"{name} must be one of {', '.join(allowed)}, not {value!r}")
+    return str(value)
+
+
+def _index(place: tuple[int, ...]) -> str:
+    return "".join(f"[{i}]" for i in place)
+
+
+def _lengths_differ(rows: Any) -> bool:
+    lengths = {len(row) if isinstance(row, (list, tuple)) else -1 for row in rows}
+    return len(lengths) > 1

@@ -1,0 +1,74 @@
+"""Solvers that nobody registered, named by where they are: ``MODULE:CLASS`` or ``file.py:CLASS``."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.solver import Solver
+from ldpopt.solvers import SOLVERS
+
+
+def load_solvers(references: Iterable[str]) -> list[type[Solver]]:
+    """The solver classes that the references name, each under a name of its own."""
+    loaded: dict[str, type[Solver]] = {}
+    for reference in references:
+        cls = load_solver(reference)
+        if cls.name in SOLVERS or cls.name in loaded:
+            raise InvalidInputError(
+                f"the plugin {reference!r} has the name {cls.name!r}, which is taken"
+            )
+        loaded[cls.name] = cls
+    return list(loaded.values())
+
+
+def load_solver(reference: str) -> type[Solver]:
+    """Import one solver class.
+
+    >>> load_solver("ldpopt.solvers.greedy:Greedy").name
+    'greedy'
+    >>> load_solver("enum:Enum")
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: the plugin 'enum:Enum' is not a subclass of ldpopt.Solver
+    """
+    source, _, name = reference.rpartition(":")
+    if not source or not name:
+        raise InvalidInputError(f"a plugin is MODULE:CLASS or path/to/file.py:CLASS, not {reference!r}")
+    cls = getattr(_module(reference, source), name, None)
+    if cls is None:
+        raise InvalidInputError(f"the plugin {reference!r} is missing: {source} has no {name!r}")
+    if not (inspect.isclass(cls) and issubclass(cls, Solver)):
+        raise InvalidInputError(f"the plugin {reference!r} is not a subclass of ldpopt.Solver")
+    if inspect.isabstract(cls):
+        lacking = ", ".join(sorted(cls.__abstractmethods__))
+        raise InvalidInputError(f"the plugin {reference!r} does not define {lacking}")
+    if not isinstance(getattr(cls, "name", None), str):
+        raise InvalidInputError(f'the plugin {reference!r} has no name: set name = "my-solver"')
+    return cls
+
+
+def _module(reference: str, source: str) -> ModuleType:
+    if source.endswith(".py") and not Path(source).is_file():
+        raise InvalidInputError(f"the plugin {reference!r} is missing: there is no file {source}")
+    try:
+        return _module_of_file(Path(source)) if source.endswith(".py") else import_module(source)
+    except (Exception, SystemExit) as error:  # whatever the code of a stranger raises
+        problem = " ".join(f"{type(error).__name__}: {error}".split())
+        raise InvalidInputError(f"the plugin {reference!r} cannot be imported: {problem}") from error
+
+
+def _module_of_file(path: Path) -> ModuleType:
+    spec = spec_from_file_location(f"plugin {path.resolve()}", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    sys.modules[spec.name] = module  # where dataclasses look for their module
+    spec.loader.exec_module(module)
+    return module

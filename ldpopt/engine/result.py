@@ -1,0 +1,173 @@
+"""The answer to a problem, its certificate, and how both are stored and verified."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from ldpopt.checker import frame as checker
+from ldpopt.core.errors import UnreadableFileError
+from ldpopt.core.files import write_whole
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Problem
+from ldpopt.core.status import Status
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What makes the claims of a result checkable.
+
+    Attributes:
+        proof: the numbers behind the bound (a dual vector); None if no bound is claimed.
+        gap: the relative gap up to which the status calls value and bound equal.
+        repair_loss: what the repair to exact arithmetic cost in utility.
+        audit: the privacy level that was measured on the answer, with its witness where there is one.
+    """
+
+    proof: dict[str, Any] | None
+    gap: float
+    repair_loss: float
+    audit: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The checker's answer: truthy if every claim holds.
+
+    >>> bool(Verification((checker.Claim("one is one", "exact", True),)))
+    True
+    """
+
+    claims: tuple[checker.Claim, ...]
+
+    def __bool__(self) -> bool:
+        return all(claim.holds for claim in self.claims)
+
+    def __str__(self) -> str:
+        marks = {True: "holds  ", False: "REFUTED"}
+        return "\n".join(f"{marks[c.holds]}  {c.statement} [{c.strength}]" for c in self.claims)
+
+
+@dataclass(frozen=True)
+class Result:
+    """How a solve ended.
+
+    Attributes:
+        problem: the question.
+        status: how it ended; see :class:`ldpopt.Status`.
+        value: the objective of the answer (None without one), never more than it is truly worth.
+        bound: no answer is better than this (None if nothing is proven).
+        gap: |bound − value| relative to the larger of the two.
+        answer: a :class:`ldpopt.Mechanism`, or plain data for questions that ask for something else.
+        certificate: what the checker needs.
+        solver: the name of the solver that answered.
+        seconds: wall-clock time.
+        stats: counts that the solver reports.
+        attempts: every solver that ``auto`` passed over, with the reason.
+        environment: versions of what computed it.
+    """
+
+    problem: Problem
+    status: Status
+    value: float | None
+    bound: float | None
+    gap: float | None
+    answer: Any
+    certificate: Certificate
+    solver: str
+    seconds: float
+    stats: dict[str, float] = field(default_factory=dict)
+    attempts: dict[str, str] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def mechanism(self) -> Mechanism | None:
+        """The designed mechanism, if there is one."""
+        return self.answer if isinstance(self.answer, Mechanism) else None
+
+    def to_json(self) -> dict[str, Any]:
+        """The result file's content: plain data, floats exact."""
+        mechanism = self.mechanism
+        return {
+            "format": FORMAT,
+            "problem": self.problem.kind,
+            "params": self.problem.to_params(),
+            "status": self.status.value,
+            "value": self.value,
+            "bound": self.bound,
+            "gap": self.gap,
+            "solver": self.solver,
+            "seconds": self.seconds,
+            "mechanism": mechanism.to_json() if mechanism else None,
+            "answer": None if mechanism else self.answer,
+            "certificate": asdict(self.certificate),
+            "stats": self.stats,
+            "attempts": self.attempts,
+            "environment": self.environment,
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Result:
+        """The inverse of :meth:`to_json`."""
+        from ldpopt.problems import PROBLEMS
+
+        try:
+            mechanism = data["mechanism"]
+            return cls(
+                problem=PROBLEMS[data["problem"]].from_params(**data["params"]),
+                status=Status(data["status"]),
+                value=data["value"],
+                bound=data["bound"],
+                gap=data["gap"],
+                answer=Mechanism.from_json(mechanism) if mechanism else data["answer"],
+                certificate=Certificate(**data["certificate"]),
+                solver=data["solver"],
+                seconds=data["seconds"],
+                stats=data["stats"],
+                attempts=data["attempts"],
+                environment=data["environment"],
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise UnreadableFileError(f"not a result file: {error}") from None
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result as JSON, whole or not at all."""
+        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def load(path: str | os.PathLike[str]) -> Result:
+    """Read a result file; nothing in it is trusted before :func:`verify` says so."""
+    return Result.from_json(read_document(path))
+
+
+def verify(result: Result | str | os.PathLike[str]) -> Verification:
+    """Let the independent checker decide every claim of a result or result file.
+
+    The statement comes from the checker's own reading of the parameters, or, for a kind that another
+    package registered, from that problem's ``statement()``.
+    """
+    from ldpopt.problems import PROBLEMS
+
+    document = result.to_json() if isinstance(result, Result) else read_document(result)
+    kind, plain = document.get("problem"), None
+    try:
+        if isinstance(kind, str) and not checker.knows(kind) and kind in PROBLEMS:
+            plain = PROBLEMS[kind].from_params(**document.get("params", {})).statement()
+        return Verification(tuple(checker.check(document, plain)))
+    except checker.UnreadableError as error:
+        raise UnreadableFileError(str(error)) from None
+
+
+def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The JSON object in a file."""
+    try:
+        document = checker.read(os.fspath(path))
+    except checker.UnreadableError as error:
+        raise UnreadableFileError(str(error)) from None
+    if not isinstance(document, dict):
+        raise UnreadableFileError(f"{os.fspath(path)} holds no JSON object")
+    return document

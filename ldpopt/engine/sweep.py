@@ -1,0 +1,172 @@
+"""The sweep engine: one experiment, many points, one tidy row each; parallel and resumable."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from ldpopt.core.errors import InvalidInputError, MissingDependencyError
+from ldpopt.core.files import write_whole
+from ldpopt.engine.solving import environment
+
+Row = dict[str, Any]
+Point = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Study:
+    """What a run of an experiment leaves: its rows, its files, and what they show."""
+
+    rows: list[Row]
+    files: list[Path]
+    conclusion: str
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A figure of a paper, or a study of our own.
+
+    Attributes:
+        name: the slug; file names start with it.
+        summary: one line for ``ldpopt list experiments``.
+        points: the parameter settings, as plain JSON data; ``points(quick)`` with quick=False gives the
+            paper's sizes.
+        measure: one point to one row of plain values; a module-level function, as it runs in workers.
+        draw: rows to figures, written into the given directory; returns their paths.
+        conclude: rows to the sentence that says what the figure shows and where the paper differs.
+    """
+
+    name: str
+    summary: str
+    points: Callable[[bool], Iterable[Point]]
+    measure: Callable[..., Row]
+    draw: Callable[[list[Row], Path], list[Path]]
+    conclude: Callable[[list[Row]], str]
+
+    def run(
+        self,
+        quick: bool = True,
+        *,
+        out: Path | str | None = None,
+        jobs: int = 1,
+        scheduler: str | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Study:
+        """Measure every point, draw, conclude.
+
+        Args:
+            quick: few small points (seconds) instead of the full study.
+            out: a directory for CSV and figures; points already finished there are not measured again.
+                Without it nothing is written.
+            jobs: worker processes on this machine.
+            scheduler: the address of a Dask scheduler to run on instead.
+            progress: called with (finished, total) after every point.
+        """
+        points = [dict(point) for point in self.points(quick)]
+        workers = _workers(jobs, scheduler)
+        if out is None:
+            rows = _measured(self, points, workers, None, progress)
+            return Study(rows, [], self.conclude(rows))
+        directory = Path(out)
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InvalidInputError(f"cannot write to {directory}: {error.strerror}") from None
+        rows = _measured(self, points, workers, directory / f"{self.name}.journal.jsonl", progress)
+        table = directory / f"{self.name}.csv"
+        write_csv(table, rows)
+        return Study(rows, [table, *self.draw(rows, directory)], self.conclude(rows))
+
+
+def point_key(point: Point) -> str:
+    """A digest of a point and of what computes it: the name under which its row is remembered."""
+    text = json.dumps({"point": point, "by": environment()}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> Row:
+    """One row with its provenance: experiment, version, seconds (and the point's own seed, solver)."""
+    start = time.perf_counter()
+    found = measure(**point)
+    seconds = time.perf_counter() - start
+    provenance = {"experiment": experiment, "version": environment()["ldpopt"]}
+    return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": seconds}
+
+
+def read_journal(path: Path) -> dict[str, Row]:
+    """The finished points of an earlier run; a last line cut off by an interruption is dropped."""
+    rows: dict[str, Row] = {}
+    if path.exists():
+        for line in path.read_text(encoding="utf-8").splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                entry = json.loads(line)
+                rows[entry["key"]] = entry["row"]
+    return rows
+
+
+def write_csv(path: Path, rows: list[Row]) -> None:
+    """One tidy line per row; columns in the order of first appearance."""
+    import io
+
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    text = io.StringIO()
+    writer = csv.DictWriter(text, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({k: _cell(v) for k, v in row.items()} for row in rows)
+    write_whole(path, text.getvalue())
+
+
+def _cell(value: Any) -> Any:
+    return json.dumps(value) if isinstance(value, (list, tuple, dict)) else value
+
+
+Workers = contextlib.AbstractContextManager[Callable[..., Iterable[Row]]]
+
+
+def _measured(
+    experiment: Experiment,
+    points: list[dict[str, Any]],
+    workers: Workers,
+    journal: Path | None,
+    progress: Callable[[int, int], None] | None,
+) -> list[Row]:
+    """The rows in the order of the points; new ones are journalled as soon as they are there."""
+    keys = [point_key(point) for point in points]
+    rows = {} if journal is None else read_journal(journal)
+    todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
+    with workers as parallel:
+        tasks = (joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo)
+        for (key, _), row in zip(todo, parallel(tasks), strict=True):
+            rows[key] = row
+            if journal is not None:
+                with journal.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps({"key": key, "row": row}) + "\n")
+            if progress is not None:
+                progress(sum(k in rows for k in keys), len(keys))
+    return [rows[key] for key in keys]
+
+
+@contextlib.contextmanager
+def _workers(jobs: int, scheduler: str | None) -> Iterator[Callable[..., Iterable[Row]]]:
+    if scheduler is None:
+        yield joblib.Parallel(n_jobs=jobs, return_as="generator")
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependencyError("--scheduler needs Dask: pip install 'ldpopt[dask]'") from None
+    try:
+        client = Client(scheduler, timeout=10)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+    with client, joblib.parallel_config("dask", client=client):
+        yield joblib.Parallel()

@@ -1,0 +1,95 @@
+"""How far known protocols are from the best asymptotic utility at a given ε (papers/000, Section 11)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.engine.solving import solve
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
+from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.problems.asymptotic_utility import AsymptoticUtility
+from ldpopt.theory.bayes.metrics import asymptotic_utility
+from ldpopt.theory.bayes.priors import Dirichlet
+
+STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "subset selection": "v:"}
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """Sizes and levels under Jeffreys' prior."""
+    for k in (3, 5) if quick else (3, 4, 5, 6, 8):
+        for level in np.geomspace(0.2, 4, 6 if quick else 21):
+            yield {"k": k, "epsilon": round(float(level), 6)}
+
+
+def measure(k: int, epsilon: float) -> Row:
+    """The optimum with its proven bound, and every protocol's share of its effective users."""
+    prior = Dirichlet.jeffreys(k)
+    result = solve(AsymptoticUtility(prior.alpha, epsilon))
+    assert result.value is not None
+    assert result.mechanism is not None
+    row: Row = {
+        "solver": result.solver,
+        "optimum": result.value,
+        "bound": result.bound,
+        "outputs": result.mechanism.shape[1],
+    }
+    protocols: dict[str, Mechanism | SetMechanism] = {
+        "GRR": randomized_response(k, epsilon),
+        "RAPPOR": UnaryEncoding.rappor(k, epsilon),
+        "OUE": UnaryEncoding.oue(k, epsilon),
+        "subset selection": SubsetSelection.best(k, epsilon),
+    }
+    for name, m in protocols.items():
+        row[name] = math.exp(2 * (float(asymptotic_utility(m, prior)) - result.value))
+    return row
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """One panel per k: effective users relative to the optimal protocol."""
+    sizes = sorted({row["k"] for row in rows})
+    figure = Figure(figsize=(3.6 * len(sizes), 3.6), layout="constrained")
+    panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]
+    for axes, k in zip(panels, sizes, strict=True):
+        curve = sorted((row for row in rows if row["k"] == k), key=lambda row: float(row["epsilon"]))
+        for name, style in STYLES.items():
+            share = [row[name] for row in curve]
+            axes.plot([row["epsilon"] for row in curve], share, style, ms=3.5, label=name)
+        axes.set_xscale("log")
+        axes.set_xticks([0.2, 0.5, 1, 2, 4], ["0.2", "0.5", "1", "2", "4"])
+        axes.minorticks_off()
+        axes.set_xlabel("ε")
+        axes.set_title(f"k = {k}")
+        axes.set_ylim(0, 1.05)
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("effective users / those of the optimum")
+    panels[0].legend(fontsize=8, loc="lower left")
+    figure.suptitle("Known protocols against the optimal one, Jeffreys' prior")
+    path = out / "optimal-protocols.png"
+    figure.savefig(path, dpi=150)
+    return [path]
+
+
+def conclude(rows: list[Row]) -> str:
+    """The worst share of each protocol."""
+    parts = []
+    for name in STYLES:
+        worst = min(rows, key=lambda row: float(row[name]))
+        parts.append(f"{name} {worst[name]:.1%} (k = {worst['k']}, ε = {worst['epsilon']:.2g})")
+    return "The smallest share of the optimal protocol's effective users: " + ", ".join(parts) + "."
+
+
+EXPERIMENT = Experiment(
+    name="optimal-protocols",
+    summary="how far known protocols are from the best asymptotic utility at a given ε",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+)

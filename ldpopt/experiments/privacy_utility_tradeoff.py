@@ -1,0 +1,89 @@
+"""The participation factor against average and worst-case privacy (papers/000, Figure 3)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
+from ldpopt.theory.bayes.metrics import average_privacy, participation_factor
+from ldpopt.theory.bayes.priors import Dirichlet
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """Every protocol with a = 3 values, ε from high privacy to nearly none."""
+    for name in PROTOCOLS:
+        for level in np.geomspace(0.1, 10, 9 if quick else 41):
+            yield {"protocol": name, "a": 3, "epsilon": round(float(level), 6)}
+
+
+def measure(protocol: str, a: int, epsilon: float) -> Row:
+    """Privacy of both kinds, and the share F_μ of the reports that remains."""
+    m, prior = PROTOCOLS[protocol](a, epsilon), Dirichlet.jeffreys(a)
+    factor = participation_factor(m, prior)
+    return {
+        "worst_case_privacy": math.exp(-epsilon),
+        "average_privacy": float(average_privacy(m, prior)),
+        "participation_factor": float(factor),
+        "error": factor.error,
+        "method": factor.method,
+    }
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """Two panels: F_μ against S_μ, and against S^wc with square-root axes as in the paper."""
+    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
+    for axes, key in zip(figure.subplots(1, 2), ("average_privacy", "worst_case_privacy"), strict=True):
+        for name, style in STYLES.items():
+            mine = [row for row in rows if row["protocol"] == name]
+            curve = sorted((row[key], row["participation_factor"]) for row in mine)
+            axes.plot(*zip(*curve, strict=True), style, markersize=3.5, label=name)
+        axes.set_xlabel(key.replace("_", " ").replace("worst case", "worst-case"))
+        axes.set_ylabel("participation factor F")
+        if key == "worst_case_privacy":
+            axes.set_xscale("function", functions=(np.sqrt, np.square))
+            axes.set_yscale("function", functions=(np.sqrt, np.square))
+        axes.set_xlim(0, 1)
+        axes.set_ylim(0, 1)
+        axes.grid(alpha=0.3)
+    figure.axes[0].legend(fontsize=9)
+    figure.suptitle("Utility against privacy, a = 3, Jeffreys' prior (right: square-root axes)")
+    path = out / "privacy-utility-tradeoff.png"
+    figure.savefig(path, dpi=150)
+    return [path]
+
+
+def conclude(rows: list[Row]) -> str:
+    """The best protocol at a given privacy of each kind."""
+    parts = []
+    for key, word in (("average_privacy", "average"), ("worst_case_privacy", "worst-case")):
+        best = [f"{_best(rows, key, level)} at {level}" for level in (0.5, 0.7, 0.9)]
+        parts.append(f"for a given {word} privacy the best is {', '.join(best)}")
+    return "; ".join(parts) + "."
+
+
+def _best(rows: list[Row], key: str, level: float) -> str:
+    """The protocol with the largest F_μ where its curve crosses the level, by interpolation."""
+    reached = {}
+    for name in PROTOCOLS:
+        mine = [row for row in rows if row["protocol"] == name]
+        curve = sorted((row[key], row["participation_factor"]) for row in mine)
+        privacy, factor = np.array(curve).T
+        if privacy[0] <= level <= privacy[-1]:
+            reached[name] = float(np.interp(level, privacy, factor))
+    return max(reached, key=lambda name: reached[name])
+
+
+EXPERIMENT = Experiment(
+    name="privacy-utility-tradeoff",
+    summary="participation factor against average and worst-case privacy (papers/000, Figure 3)",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+)

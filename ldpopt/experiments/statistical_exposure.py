@@ -1,0 +1,78 @@
+"""papers/004, Figure 3: the statistical exposure is easier to estimate than the exposure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.theory.anonymity.exposure import exposure_curve, statistical_exposure
+
+P = (0.4, 0.3, 0.2, 0.1)
+USERS = 128
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """Every anonymity level k, with the paper's 1000 simulations (100 in the quick study)."""
+    for k in range(1, USERS // 2 + 8, 6 if quick else 1):
+        yield {"k": k, "simulations": 100 if quick else 1000, "seed": 0}
+
+
+def measure(k: int, simulations: int, seed: int) -> Row:
+    """Mean and spread of both plug-in estimates over databases of 128 users."""
+    samples = np.random.default_rng(seed).multinomial(USERS, P, size=simulations) / USERS
+    plain = np.array([exposure_curve(p)(k / USERS) for p in samples])
+    statistical = np.array([statistical_exposure(p, USERS, k) for p in samples])
+    return {
+        "exposure_mean": float(plain.mean()),
+        "exposure_std": float(plain.std()),
+        "statistical_mean": float(statistical.mean()),
+        "statistical_std": float(statistical.std()),
+        "truth": statistical_exposure(P, USERS, k),
+    }
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """Means with one standard deviation around them."""
+    rows = sorted(rows, key=lambda row: int(row["k"]))
+    k = np.array([row["k"] for row in rows])
+    figure = Figure(figsize=(7, 4.5), layout="constrained")
+    axis = figure.subplots()
+    for name, label, colour in (
+        ("exposure", "exposure Q(k/n)", "tab:green"),
+        ("statistical", "statistical exposure", "tab:pink"),
+    ):
+        mean = np.array([row[f"{name}_mean"] for row in rows])
+        spread = np.array([row[f"{name}_std"] for row in rows])
+        axis.plot(k, mean, color=colour, label=f"{label}, plug-in")
+        low, high = np.maximum(mean - spread, 0), np.minimum(mean + spread, 1)
+        axis.fill_between(k, low, high, color=colour, alpha=0.25, linewidth=0)
+    axis.plot(k, [row["truth"] for row in rows], "k--", linewidth=1, label="truth")
+    axis.set(xlabel="k", ylabel="fraction of users below k-anonymity")
+    axis.set_title(f"{rows[0]['simulations']} databases of {USERS} users from p = {P}")
+    axis.legend()
+    path = out / "statistical-exposure.png"
+    figure.savefig(path, dpi=120)
+    return [path]
+
+
+def conclude(rows: list[Row]) -> str:
+    """Whose spread is smaller, and by how much."""
+    largest = {n: max(row[f"{n}_std"] for row in rows) for n in ("exposure", "statistical")}
+    return (
+        f"The largest standard deviation is {largest['statistical']:.3f} for the statistical exposure "
+        f"and {largest['exposure']:.3f} for the exposure, as papers/004 says."
+    )
+
+
+EXPERIMENT = Experiment(
+    name="statistical-exposure",
+    summary="plug-in estimates of exposure and statistical exposure (papers/004, Figure 3)",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+)

@@ -1,0 +1,105 @@
+"""The step mechanism is not optimal: φ against ε for the best mechanism of each family.
+
+papers/002, Theorem 9 and the conjecture of Section 7.1 say that the step mechanism has the least φ among
+circulant, and among all square, ε-LDP mechanisms. Below e^{2ε} = (K−1)(K−2)/2 the best broad mechanism
+is better, and where a difference set or descent finds one, so is a square and a circulant one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from ldpopt.engine.solving import solve
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.problems.broad_fidelity import BroadFidelity
+from ldpopt.problems.circulant_fidelity import CirculantFidelity
+from ldpopt.problems.square_fidelity import SquareFidelity
+from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity.problem import PhiProblem
+
+FAMILIES: dict[str, Callable[[int, float], PhiProblem]] = {
+    "circulant": CirculantFidelity,
+    "square": SquareFidelity,
+    "broad": BroadFidelity,
+}
+BETTER = 1e-9
+"""A mechanism counts as better than the step mechanism if its φ is lower by this relative amount."""
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """K and ε, the latter up to where the step mechanism becomes optimal and a little beyond."""
+    sizes = (5, 7, 13) if quick else (4, 5, 6, 7, 11, 13, 21, 31, 40, 57, 73, 100)
+    for k in sizes:
+        threshold = fidelity.optimal_range(k, 1)
+        assert threshold is not None
+        top = 1.25 * max(threshold[0], 0.4)
+        for epsilon in np.linspace(0.05, top, 4 if quick else 16):
+            level = round(float(epsilon), 6)
+            yield {"k": k, "epsilon": level, "starts": 6 if quick else 24, "seed": 0}
+
+
+def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
+    """φ of the step mechanism and of the best mechanism of every family, with the bound under them."""
+    row: Row = {
+        "step": fidelity.balanced_phi(k, epsilon, 1),
+        "bound": fidelity.phi_bound(k, epsilon),
+    }
+    for name, kind in FAMILIES.items():
+        result = solve(kind(k, epsilon), seed=seed, time_limit=20, starts=starts)
+        row |= {name: result.value, f"{name}_status": result.status.value}
+    return row
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """One panel per K: φ relative to the bound."""
+    sizes = sorted({row["k"] for row in rows})
+    columns = min(3, len(sizes))
+    lines = -(-len(sizes) // columns)
+    figure = Figure(figsize=(4 * columns, 3.1 * lines), layout="constrained")
+    panels = figure.subplots(lines, columns, squeeze=False).ravel()
+    styles = (("step", "k-"), ("circulant", "C0s--"), ("square", "C1o:"), ("broad", "C2-"))
+    for axes, k in zip(panels, sizes, strict=False):
+        curve = sorted((row for row in rows if row["k"] == k), key=lambda row: float(row["epsilon"]))
+        for column, style in styles:
+            heights = [row[column] / row["bound"] for row in curve]
+            axes.plot([row["epsilon"] for row in curve], heights, style, ms=3.5, label=column)
+        axes.set_title(f"K = {k}", fontsize=10)
+        axes.set_xlabel("ε")
+        axes.set_ylabel("φ / φ*")
+        axes.set_yscale("log" if k > 20 else "linear")
+        axes.grid(alpha=0.3)
+    panels[0].legend(fontsize=8)
+    for axes in panels[len(sizes) :]:
+        axes.set_visible(False)
+    path = out / "step-is-not-optimal.png"
+    figure.savefig(path, dpi=120)
+    return [path]
+
+
+def conclude(rows: list[Row]) -> str:
+    """For every K: up to which ε each family beats the step mechanism, and where it meets the bound."""
+    parts = []
+    for k in sorted({row["k"] for row in rows}):
+        curve = [row for row in rows if row["k"] == k]
+        beaten = []
+        for name in FAMILIES:
+            better = [r["epsilon"] for r in curve if r[name] < r["step"] * (1 - BETTER)]
+            exact = sum(r[f"{name}_status"] == "optimal" for r in curve)
+            until = f"up to ε = {max(better):g}" if better else "nowhere"
+            beaten.append(f"{name} {until} (proven optimal at {exact} of {len(curve)})")
+        parts.append(f"K = {k}: the step mechanism is beaten by " + ", ".join(beaten))
+    return "On this grid:\n" + "\n".join(parts)
+
+
+EXPERIMENT = Experiment(
+    name="step-is-not-optimal",
+    summary="φ of the step mechanism and of the best circulant, square and broad ones, against ε",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+)

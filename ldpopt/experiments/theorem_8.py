@@ -1,0 +1,71 @@
+"""papers/004, Theorem 8 is false as printed: the error grows like n, its bound like √n.
+
+p = (1, 0) and p̂ = (1 − 10⁻⁴, 10⁻⁴) with k = n: one deviating user ends everybody's n-anonymity.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from matplotlib.figure import Figure
+
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.theory.anonymity.exposure import statistical_exposure, statistical_exposure_error
+
+SHIFT = 1e-4
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """Database sizes, doubling."""
+    for power in range(1, 9 if quick else 14):
+        yield {"n": 2**power}
+
+
+def measure(n: int) -> Row:
+    """The true error, the printed bound (App. G with its constant), and the corrected bound."""
+    p, q, support = (1.0, 0.0), (1 - SHIFT, SHIFT), 2
+    error = abs(statistical_exposure(p, n, n) - statistical_exposure(q, n, n))
+    constant = support * (math.sqrt(math.e * (n + 1)) / (2 * math.sqrt(support - 1)) + 1)
+    return {
+        "error": error,
+        "printed": constant * SHIFT,
+        "corrected": statistical_exposure_error(p, q, n, n),
+    }
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """All three on logarithmic axes."""
+    rows = sorted(rows, key=lambda row: int(row["n"]))
+    n = [row["n"] for row in rows]
+    figure = Figure(figsize=(6, 4.5), layout="constrained")
+    axis = figure.subplots()
+    axis.plot(n, [row["corrected"] for row in rows], "-", label="corrected bound")
+    axis.plot(n, [row["error"] for row in rows], "k.-", label="true error")
+    axis.plot(n, [row["printed"] for row in rows], "--", label="bound as printed")
+    axis.set(xscale="log", yscale="log", xlabel="n = k", ylabel="error of the plug-in estimate")
+    axis.legend()
+    path = out / "theorem-8.png"
+    figure.savefig(path, dpi=120)
+    return [path]
+
+
+def conclude(rows: list[Row]) -> str:
+    """Where the printed bound fails."""
+    broken = [row["n"] for row in rows if row["error"] > row["printed"]]
+    return (
+        f"The printed bound of Theorem 8 is violated from n = {min(broken)} on; the corrected one holds."
+        if broken
+        else "No violation among these n."
+    )
+
+
+EXPERIMENT = Experiment(
+    name="theorem-8",
+    summary="the printed error bound of the statistical exposure fails (papers/004, Theorem 8)",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+)

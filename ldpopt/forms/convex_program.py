@@ -1,0 +1,42 @@
+"""Convex programs: the weights of columns with the largest expected log-determinant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from ldpopt.core.form import Form
+from ldpopt.core.validate import Array
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexProgram(Form):
+    """Maximise offset + scale · Σ_i w_i log det Σ_j θ_j F_ij with Σ_j θ_j a_j = 1, θ ≥ 0, c·θ ≤ budget.
+
+    An optimal design: atoms j are columns of a mechanism (or averages over alike columns), i are points
+    of a discretised expectation. Concave in θ, so at every θ0 the gradient g bounds the optimum: with
+    β and λ ≥ 0 such that β·a_j + λ c_j ≥ g_j for all j, no θ is worth more than
+    Φ(θ0) − g·θ0 + Σ β + λ budget, and g·θ0 is scale times the size of the matrices.
+
+    Attributes:
+        blocks: F, an array [i, j, x, x'] of positive semidefinite matrices.
+        weights: w, positive, summing to 1.
+        scale: the factor of the expectation.
+        offset: the constant.
+        constraints: the matrix [r, j] of the a_j.
+        costs: c.
+        budget: the limit on c·θ; inf without one.
+        labels: what each atom is, as plain data for the proof.
+        start: a feasible θ with invertible matrices and c·θ < budget.
+    """
+
+    name: ClassVar[str] = "convex-program"
+    blocks: Array
+    weights: Array
+    scale: float
+    offset: float
+    constraints: Array
+    costs: Array
+    budget: float
+    labels: tuple[Any, ...]
+    start: Array

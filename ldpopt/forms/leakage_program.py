@@ -1,0 +1,39 @@
+"""Leakage programs: the least distortion within a leakage budget."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core.form import Form
+from ldpopt.core.validate import Array
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageProgram(Form):
+    """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats.
+
+    Σ_y max_g W[θ_g, y] ≤ e^budget for every selection θ_g is a family of linear cuts on W, one per
+    selection and assignment of the outputs to groups.
+
+    Attributes:
+        counts: c ≥ 0 in whole multiples of 1/scale, so that proofs about it are exact.
+        scale: the denominator of the costs.
+        groups: the secret of each row: 0, 1, …
+        budget: the largest statistic maximal leakage, in nats.
+    """
+
+    name: ClassVar[str] = "leakage-program"
+    counts: NDArray[np.int64]
+    scale: int
+    groups: NDArray[np.int64]
+    budget: float
+
+    @property
+    def costs(self) -> Array:
+        """c as floats."""
+        result: Array = self.counts / self.scale
+        return result

@@ -1,0 +1,57 @@
+"""Matrix programs: the mechanism of a family with the least estimation error."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+from ldpopt.core.form import Form
+from ldpopt.core.validate import Array
+
+
+class Objective(Protocol):
+    """A function of a mechanism's matrix that is to be minimised."""
+
+    @property
+    def prior(self) -> Array:
+        """The distribution of the inputs."""
+
+    @property
+    def loss(self) -> str:
+        """The name of what is to be small."""
+
+    def __call__(self, W: Array, /) -> float:
+        """The objective; infinite where W cannot be inverted."""
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixProgram(Form):
+    """Minimise a function of the second moments of an estimate over ε-LDP mechanisms on k inputs.
+
+    Attributes:
+        objective: φ(W), or an α at a known distribution, or its supremum over many.
+        epsilon: the privacy level.
+        family: "circulant" (every row is the first one, turned), "square" (k outputs) or "broad" (any
+            number of outputs).
+        bound: a lower bound on the objective that follows from the parameters alone.
+
+    A point is the mechanism's matrix, or a :class:`SubsetSelection` where that would be too wide.
+    """
+
+    name: ClassVar[str] = "matrix-program"
+    objective: Objective
+    epsilon: float
+    family: str
+    bound: float
+
+    @property
+    def k(self) -> int:
+        """The number of inputs."""
+        return len(self.objective.prior)
+
+
+class SubsetSelection(NamedTuple):
+    """The mechanism that reports an m-subset, those that contain x being ``ratio`` times as likely."""
+
+    size: int
+    ratio: float

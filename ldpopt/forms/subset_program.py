@@ -1,0 +1,33 @@
+"""Choose features: the heaviest set whose risk stays within a budget, for a risk that only grows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldpopt.core.form import Form
+
+Subset = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetProgram(Form):
+    """Maximise Σ_{j∈J} weights_j over the sets J with risk(J) ≤ budget.
+
+    The risk is monotone: a superset is never less risky. So a set that is too risky (a *conflict*)
+    rules out all its supersets, and a list of conflicts that meets every heavier set proves optimality.
+    """
+
+    name: ClassVar[str] = "subset-program"
+    weights: tuple[float, ...]
+    risk: Callable[[Subset], float]
+    budget: float
+
+    def fits(self, subset: Subset) -> bool:
+        """Is the set within the budget?"""
+        return not subset or self.risk(subset) <= self.budget
+
+    def weight(self, subset: Subset) -> float:
+        """Σ of the weights."""
+        return sum(self.weights[j] for j in subset)

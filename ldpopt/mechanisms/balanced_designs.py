@@ -1,0 +1,220 @@
+"""Balanced designs and the two-level mechanisms that they define.
+
+A set D of m elements of an abelian group G is a (K, m, λ) difference set if every element but 0 is a
+difference of two elements of D in exactly λ ways. Its translates are the blocks of a symmetric design,
+and the mechanism W[x, y] ∝ E if x ∈ D + y, else 1, attains φ*(ε, K) where m is the best block size.
+Every set here is constructed, and :func:`is_difference_set` tests it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import combinations, product
+
+import numpy as np
+
+from ldpopt.core import validate
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms import finite_field as finitefield
+from ldpopt.mechanisms.catalogue import randomized_response
+from ldpopt.mechanisms.finite_field import Field, prime_power
+
+Element = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class DifferenceSet:
+    """A difference set in the group Z_{n1} × Z_{n2} × …; elements are tuples.
+
+    >>> DifferenceSet("example", (7,), ((1,), (2,), (4,))).parameters
+    (7, 3, 1)
+    """
+
+    name: str
+    moduli: tuple[int, ...]
+    elements: tuple[Element, ...]
+
+    @property
+    def parameters(self) -> tuple[int, int, int]:
+        """(K, m, λ)."""
+        k, m = math.prod(self.moduli), len(self.elements)
+        return k, m, m * (m - 1) // (k - 1)
+
+    def complement(self) -> DifferenceSet:
+        """The elements not in the set: a (K, K − m, K − 2m + λ) difference set."""
+        rest = tuple(g for g in _group(self.moduli) if g not in set(self.elements))
+        return DifferenceSet(f"complement of {self.name}", self.moduli, rest)
+
+    def blocks(self) -> Array:
+        """The K × K matrix [x][y] that is 1 where x − y lies in the set; circulant if G is cyclic."""
+        group = list(_group(self.moduli))
+        place = {g: i for i, g in enumerate(group)}
+        result = np.zeros((len(group), len(group)))
+        for y, g in enumerate(group):
+            for d in self.elements:
+                result[place[_add(g, d, self.moduli)], y] = 1
+        return result
+
+
+def is_difference_set(design: DifferenceSet) -> bool:
+    """Whether every difference but 0 occurs equally often."""
+    counts = dict.fromkeys(_group(design.moduli), 0)
+    for a in design.elements:
+        for b in design.elements:
+            counts[tuple((i - j) % n for i, j, n in zip(a, b, design.moduli, strict=True))] += 1
+    del counts[tuple(0 for _ in design.moduli)]
+    return len(set(counts.values())) == 1
+
+
+def _group(moduli: tuple[int, ...]) -> Iterator[Element]:
+    return product(*(range(n) for n in moduli))
+
+
+def _add(a: Element, b: Element, moduli: tuple[int, ...]) -> Element:
+    return tuple((i + j) % n for i, j, n in zip(a, b, moduli, strict=True))
+
+
+# ---------------------------------------------------------------- constructions
+
+
+def singer(k: int) -> Iterator[DifferenceSet]:
+    """The hyperplanes of projective spaces: K = (q^d − 1)/(q − 1), m = (q^{d−1} − 1)/(q − 1), cyclic.
+
+    The exponents i mod K with Tr(g^i) = 0, where g generates the field of q^d elements and Tr is the
+    trace to the field of q elements (Singer 1938).
+    """
+    for q in range(2, k):
+        if prime_power(q) is None:
+            continue
+        for d in range(3, k.bit_length() + 1):
+            if (q**d - 1) // (q - 1) == k:
+                zeros = finitefield.trace_zeros(q, d)
+                yield DifferenceSet(f"Singer PG({d - 1}, {q})", (k,), tuple((i,) for i in zeros))
+
+
+def paley(k: int) -> Iterator[DifferenceSet]:
+    """The squares of the field of K ≡ 3 mod 4 elements: m = (K − 1)/2 (Paley 1933)."""
+    if k % 4 == 3 and prime_power(k) is not None:
+        yield _powers(k, 2, zero=False, name=f"Paley GF({k})")
+
+
+def quartic(k: int) -> Iterator[DifferenceSet]:
+    """Fourth powers modulo a prime 4a² + 1 with a odd, or with 0 for a prime 4a² + 9, a odd (Lehmer)."""
+    if prime_power(k) != (k, 1):
+        return
+    for offset, zero in ((1, False), (9, True)):
+        a = math.isqrt((k - offset) // 4) if k > offset else 0
+        if a % 2 == 1 and 4 * a * a + offset == k:
+            yield _powers(k, 4, zero=zero, name=f"quartic residues mod {k}")
+
+
+def octic(k: int) -> Iterator[DifferenceSet]:
+    """Eighth powers modulo a prime 8a² + 1 = 64b² + 9 with a and b odd (Lehmer 1953)."""
+    a, b = math.isqrt((k - 1) // 8), math.isqrt(max(k - 9, 0) // 64)
+    odd = a % 2 == 1 and b % 2 == 1
+    if odd and prime_power(k) == (k, 1) and 8 * a * a + 1 == 64 * b * b + 9 == k:
+        yield _powers(k, 8, zero=False, name=f"octic residues mod {k}")
+
+
+def twin_primes(k: int) -> Iterator[DifferenceSet]:
+    """K = p(p + 2), both prime powers: m = (K − 1)/2 (Stanton & Sprott 1958).
+
+    The pairs with χ(x)χ(y) = 1, and those with y = 0.
+    """
+    p = math.isqrt(k + 1) - 1
+    if p < 3 or p * (p + 2) != k or prime_power(p) is None or prime_power(p + 2) is None:
+        return
+    first, second = Field.of(p), Field.of(p + 2)
+    squares, others = first.powers(2), second.powers(2)
+    zero = second.zero
+    pairs = [
+        x + y
+        for x in first.elements()
+        for y in second.elements()
+        if y == zero or (any(x) and (x in squares) == (y in others))
+    ]
+    cyclic = len(first.zero) == len(zero) == 1
+    if cyclic:
+        # the Chinese remainder theorem: from (x mod p, y mod p + 2) to a number mod K
+        left, right = (p + 2) * pow(p + 2, -1, p), p * pow(p, -1, p + 2)
+        solved = sorted((x * left + y * right) % k for x, y in pairs)
+        yield DifferenceSet(f"twin primes {p}·{p + 2}", (k,), tuple((i,) for i in solved))
+    else:
+        yield DifferenceSet(f"twin prime powers {p}·{p + 2}", first.moduli + second.moduli, tuple(pairs))
+
+
+def bent(k: int) -> Iterator[DifferenceSet]:
+    """K = 4^r: the bit strings with x1x2 + x3x4 + … odd: m = 2^{2r−1} − 2^{r−1} (Mann, Menon)."""
+    r = (k.bit_length() - 1) // 2
+    if r >= 1 and 4**r == k:
+        moduli = (2,) * (2 * r)
+        ones = [x for x in _group(moduli) if np.dot(x[::2], x[1::2]) % 2]
+        yield DifferenceSet(f"bent function on {2 * r} bits", moduli, tuple(ones))
+
+
+CONSTRUCTIONS: tuple[Callable[[int], Iterable[DifferenceSet]], ...] = (
+    singer,
+    paley,
+    quartic,
+    octic,
+    twin_primes,
+    bent,
+)
+
+
+def single(k: int) -> DifferenceSet:
+    """One element: the design of the step mechanism, in the cyclic group."""
+    return DifferenceSet("step", (k,), ((0,),))
+
+
+def difference_sets(k: int, cyclic: bool = False) -> list[DifferenceSet]:
+    """The single element, every set that a construction gives for K, and all their complements.
+
+    >>> [design.parameters for design in difference_sets(13)]
+    [(13, 1, 0), (13, 4, 1), (13, 4, 1), (13, 12, 11), (13, 9, 6), (13, 9, 6)]
+    """
+    found = [single(k), *(design for construct in CONSTRUCTIONS for design in construct(k))]
+    found = [design for design in found if 0 < len(design.elements) < k]
+    both = [*found, *(design.complement() for design in found)]
+    return [design for design in both if len(design.moduli) == 1 or not cyclic]
+
+
+def _powers(q: int, exponent: int, zero: bool, name: str) -> DifferenceSet:
+    field = Field.of(q)
+    elements = sorted(field.powers(exponent) | ({field.zero} if zero else set()))
+    return DifferenceSet(name, field.moduli, tuple(elements))
+
+
+# ---------------------------------------------------------------- mechanisms
+
+
+def two_level(blocks: Array, epsilon: float) -> Array:
+    """The matrix with entries ∝ E where ``blocks`` is 1, ∝ 1 elsewhere; its row sums must be equal."""
+    levels = 1 + math.expm1(validate.epsilon(epsilon)) * blocks
+    result: Array = levels / levels.sum(axis=1, keepdims=True)
+    return result
+
+
+def step_mechanism(k: int, epsilon: float) -> Mechanism:
+    """The step mechanism of papers/002, (23): another name of generalised randomised response.
+
+    >>> step_mechanism(3, 1.0).matrix[0].round(4)
+    array([0.5761, 0.2119, 0.2119])
+    """
+    return randomized_response(k, epsilon)
+
+
+def subset_selection(k: int, epsilon: float, size: int) -> Mechanism:
+    """All C(K, m) subsets as outputs, those that contain x being E times as likely (Ye & Barg 2018).
+
+    >>> subset_selection(4, 1.0, 2).shape
+    (4, 6)
+    """
+    subsets = list(combinations(range(k), size))
+    blocks = np.zeros((k, len(subsets)))
+    for y, subset in enumerate(subsets):
+        blocks[list(subset), y] = 1
+    return Mechanism(two_level(blocks, epsilon), outputs=subsets)

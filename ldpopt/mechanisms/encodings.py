@@ -1,0 +1,311 @@
+"""Mechanisms that report a set: unary encoding, local hashing, subset selection, Hadamard response.
+
+Each is described by its sets, never by a matrix with 2^k columns. A report stands for the set S of
+values that it supports; its likelihood has only two levels, ``high`` for x ∈ S and ``low`` otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import hadamard
+from scipy.special import comb
+from scipy.stats import binom
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms.subsets import subsets
+
+Reports = NDArray[Any]
+LARGEST_DENSE = 16
+
+
+class Support(ABC):
+    """A mechanism whose reports support sets of values, with an unbiased frequency estimate.
+
+    A value is supported with probability ``own`` if it is the user's and ``other`` if it is not.
+    """
+
+    k: int
+    own: float
+    other: float
+
+    @abstractmethod
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """One row per report: which values it supports."""
+
+    def estimate(self, reports: Reports) -> Array:
+        """The unbiased frequencies (share of reports supporting x − other) / (own − other)."""
+        if self.own == self.other:
+            raise InvalidInputError("reports that do not depend on the data allow no estimate")
+        share = self.supports(reports).mean(axis=0)
+        result: Array = (share - self.other) / (self.own - self.other)
+        return result
+
+    def variance(self, p: ArrayLike, n: int) -> Array:
+        """The variance of each estimated frequency from n users drawn from p."""
+        if self.own == self.other:
+            raise InvalidInputError("reports that do not depend on the data allow no estimate")
+        share = self.other + (self.own - self.other) * _distribution(p, self.k)
+        result: Array = (
+            share * (1 - share) / (validate.whole_number("n", n, 1) * (self.own - self.other) ** 2)
+        )
+        return result
+
+
+class SetMechanism(Support):
+    """A mechanism that treats all sets of one size alike.
+
+    ``sizes[m]`` is the probability of size m under the reference measure, uniform within each size;
+    relative to it a report S has likelihood ``high`` for x ∈ S and ``low`` otherwise.
+    """
+
+    low: float
+    high: float
+
+    @property
+    @abstractmethod
+    def sizes(self) -> Array:
+        """The reference probabilities of the set sizes 0 … k."""
+
+    @abstractmethod
+    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+        """One report for every input index in x."""
+
+    @property
+    def inputs(self) -> tuple[int, ...]:
+        """The input labels 0 … k − 1."""
+        return tuple(range(self.k))
+
+    def epsilon(self) -> float:
+        """The LDP level log(high / low)."""
+        ratio = math.inf if self.low == 0 else self.high / self.low
+        return abs(math.log(ratio))
+
+    def dense(self) -> Mechanism:
+        """The matrix over all 2^k sets (reports of equal sets merged), for small k only."""
+        if self.k > LARGEST_DENSE:
+            raise InvalidInputError(
+                f"a matrix with 2^{self.k} columns is too large; the limit is k = {LARGEST_DENSE}"
+            )
+        sets = subsets(self.k)
+        size = sets.sum(axis=1).astype(int)
+        weight = (self.sizes / comb(self.k, np.arange(self.k + 1)))[size]
+        matrix = ((self.low + (self.high - self.low) * sets) * weight[:, None]).T
+        outputs = [tuple(int(x) for x in np.flatnonzero(row)) for row in sets]
+        used = matrix.any(axis=0)
+        kept = [label for label, keep in zip(outputs, used, strict=True) if keep]
+        return Mechanism(matrix[:, used] / matrix.sum(axis=1, keepdims=True), outputs=kept)
+
+    @property
+    def matrix(self) -> Array:
+        """The matrix of :meth:`dense`."""
+        return self.dense().matrix
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {self.k} values, epsilon {self.epsilon():.6g}>"
+
+
+class UnaryEncoding(SetMechanism):
+    """Report each value independently: the own with probability κ, others with λ (papers/000, (10.8)).
+
+    >>> UnaryEncoding.oue(100, 1.0).kappa
+    0.5
+    """
+
+    def __init__(self, k: int, kappa: float, lam: float) -> None:
+        self.k = validate.whole_number("k", k, 2)
+        for name, value in (("kappa", kappa), ("lam", lam)):
+            if not (isinstance(value, (int, float)) and 0 <= value <= 1):
+                raise InvalidInputError(f"{name} must be a probability, not {value!r}")
+        if not 0 < lam < 1:
+            raise InvalidInputError(f"lam must lie strictly between 0 and 1, not {lam!r}")
+        if kappa < lam:
+            raise InvalidInputError(f"kappa must be at least lam, but {kappa!r} < {lam!r}")
+        self.kappa, self.lam = float(kappa), float(lam)
+        self.own, self.other = self.kappa, self.lam
+        self.high, self.low = self.kappa / self.lam, (1 - self.kappa) / (1 - self.lam)
+
+    @classmethod
+    def rappor(cls, k: int, epsilon: float) -> Self:
+        """Basic RAPPOR: κ = 1 − λ (papers/000, Table 10.1)."""
+        root = math.exp(validate.epsilon(epsilon) / 2)
+        return cls(k, root / (root + 1), 1 / (root + 1))
+
+    @classmethod
+    def oue(cls, k: int, epsilon: float) -> Self:
+        """Optimised unary encoding: κ = 1/2."""
+        return cls(k, 0.5, 1 / (math.exp(validate.epsilon(epsilon)) + 1))
+
+    @classmethod
+    def blh(cls, k: int, epsilon: float) -> Self:
+        """Binary local hashing in the form of unary encoding: λ = 1/2."""
+        E = math.exp(validate.epsilon(epsilon))
+        return cls(k, E / (E + 1), 0.5)
+
+    @property
+    def sizes(self) -> Array:
+        """Binomial(k, λ)."""
+        return np.asarray(binom.pmf(np.arange(self.k + 1), self.k, self.lam))
+
+    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+        """A row of k booleans per user."""
+        own = _indices(x, self.k)
+        chance = np.full((len(own), self.k), self.lam)
+        chance[np.arange(len(own)), own] = self.kappa
+        return rng.random(chance.shape) < chance
+
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """The reports themselves."""
+        return np.asarray(reports, dtype=bool)
+
+
+class LocalHashing(SetMechanism):
+    """Hash the value into g buckets by a random function, then randomised response on the buckets.
+
+    papers/000, Example 7.4, the functions uniform over all g^k. A report is (seed of the function,
+    bucket); it supports the values that fall into the bucket.
+
+    >>> round(LocalHashing(1000, 4, 1.0).epsilon(), 12)
+    1.0
+    """
+
+    def __init__(self, k: int, g: int, epsilon: float) -> None:
+        self.k, self.g = validate.whole_number("k", k, 2), validate.whole_number("g", g, 2)
+        E = math.exp(validate.epsilon(epsilon))
+        self.own, self.other = E / (E + g - 1), 1 / g
+        self.high, self.low = g * E / (E + g - 1), g / (E + g - 1)
+
+    @property
+    def sizes(self) -> Array:
+        """Binomial(k, 1/g): how many values share a bucket."""
+        return np.asarray(binom.pmf(np.arange(self.k + 1), self.k, 1 / self.g))
+
+    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+        """An array of (seed, bucket) rows."""
+        own = _indices(x, self.k)
+        seed = rng.integers(2**63, size=len(own), dtype=np.uint64)
+        bucket = self._hash(seed, own.astype(np.uint64))
+        keep = rng.random(len(own)) < self.own
+        step = rng.integers(1, self.g, size=len(own), dtype=np.uint64)
+        told = np.where(keep, bucket, (bucket + step) % np.uint64(self.g))
+        return np.column_stack([seed, told])
+
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """The values whose hash is the reported bucket."""
+        pairs = np.asarray(reports, dtype=np.uint64)
+        values = np.arange(self.k, dtype=np.uint64)
+        hit: NDArray[np.bool_] = self._hash(pairs[:, :1], values) == pairs[:, 1:]
+        return hit
+
+    def _hash(self, seed: Reports, x: Reports) -> Reports:
+        """A pseudo-random function of seed and value: SplitMix64's finaliser (Steele et al. 2014)."""
+        z = seed + (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        result: Reports = (z ^ (z >> np.uint64(31))) % np.uint64(self.g)
+        return result
+
+
+class SubsetSelection(SetMechanism):
+    """Report a random set of m values; those that contain the own value are e^ε times as likely.
+
+    >>> SubsetSelection(3, 1, 1.0).dense().matrix.round(3)  # randomised response
+    array([[0.212, 0.212, 0.576],
+           [0.212, 0.576, 0.212],
+           [0.576, 0.212, 0.212]])
+    """
+
+    def __init__(self, k: int, m: int, epsilon: float) -> None:
+        self.k, self.m = validate.whole_number("k", k, 2), validate.whole_number("m", m, 1)
+        if self.m >= self.k:
+            raise InvalidInputError(f"m must be less than k = {k}, not {m}")
+        E = math.exp(validate.epsilon(epsilon))
+        scale = self.m * E + self.k - self.m
+        self.own = self.m * E / scale
+        self.other = self.m * ((self.m - 1) * E + self.k - self.m) / ((self.k - 1) * scale)
+        self.high, self.low = self.k * E / scale, self.k / scale
+
+    @classmethod
+    def best(cls, k: int, epsilon: float) -> Self:
+        """The size with the smallest variance of the estimate, near k/(e^ε + 1)."""
+        uniform = np.full(k, 1 / k)
+        choices = [cls(k, m, epsilon) for m in range(1, k)]
+        return min(choices, key=lambda choice: float(choice.variance(uniform, 1).sum()))
+
+    @property
+    def sizes(self) -> Array:
+        """All mass at m."""
+        result = np.zeros(self.k + 1)
+        result[self.m] = 1
+        return result
+
+    def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
+        """A row of m sorted values per user."""
+        own = _indices(x, self.k)
+        key = rng.random((len(own), self.k))
+        inside = rng.random(len(own)) < self.own
+        key[np.arange(len(own)), own] = np.where(inside, -1.0, 2.0)
+        chosen = np.argpartition(key, self.m - 1, axis=1)[:, : self.m]
+        return np.sort(chosen, axis=1)
+
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """The reported values."""
+        rows = np.asarray(reports)
+        result = np.zeros((len(rows), self.k), dtype=bool)
+        np.put_along_axis(result, rows, True, axis=1)
+        return result
+
+
+class HadamardResponse(Mechanism, Support):
+    """Report an index y of a K × K Hadamard matrix, K > k a power of two (Acharya, Sun & Zhang 2019).
+
+    Output y supports x where H[x + 1, y] = 1, which is so for half of the outputs of every x and, for
+    any two values, for a quarter.
+
+    >>> HadamardResponse(5, 1.0).shape
+    (5, 8)
+    """
+
+    _supported: NDArray[np.bool_]
+    _level: float
+
+    def __init__(self, k: int, epsilon: float) -> None:
+        k = validate.whole_number("k", k, 2)
+        E = math.exp(validate.epsilon(epsilon))
+        K = 2 ** math.ceil(math.log2(k + 1))
+        sign = hadamard(K)[1 : k + 1]
+        super().__init__(np.where(sign > 0, 2 * E, 2.0) / (K * (E + 1)))
+        self.__dict__.update(k=k, own=E / (E + 1), other=0.5, _supported=sign > 0, _level=float(epsilon))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (HadamardResponse, (self.k, self._level))
+
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """The values x with H[x + 1, y] = 1."""
+        result: NDArray[np.bool_] = self._supported[:, np.asarray(reports)].T
+        return result
+
+
+def _distribution(p: ArrayLike, k: int) -> Array:
+    result = validate.distribution("p", p)
+    if len(result) != k:
+        raise InvalidInputError(f"p has {len(result)} entries, the mechanism {k} inputs")
+    return result
+
+
+def _indices(x: ArrayLike, k: int) -> NDArray[np.int64]:
+    values = np.atleast_1d(np.asarray(x))
+    if values.size and not np.issubdtype(values.dtype, np.integer):
+        raise InvalidInputError(f"sample: inputs are indices, not {values.dtype}")
+    values = values.astype(np.int64)
+    if values.size and not (0 <= values.min() and values.max() < k):
+        bad = values[(values < 0) | (values >= k)].flat[0]
+        raise InvalidInputError(f"sample: input index {bad} is not in 0..{k - 1}")
+    return values

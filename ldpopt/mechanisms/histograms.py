@@ -1,0 +1,297 @@
+"""Mechanisms on data sets: histograms of τ records over d categories (papers/003, Section V).
+
+The space has C(τ+d−1, d−1) histograms, so nothing here lists it, except ``mechanism()`` on small ones.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+
+Histogram = NDArray[np.int64]
+
+MOST_LISTED = 20_000
+
+
+def log_count(tau: int, d: int) -> float:
+    """log C(τ+d−1, d−1), the number of histograms.
+
+    >>> round(math.exp(log_count(4, 3)))
+    15
+    """
+    return math.lgamma(tau + d) - math.lgamma(d) - math.lgamma(tau + 1)
+
+
+def histograms(tau: int, d: int) -> Histogram:
+    """Every histogram of τ records over d categories, one per row, small spaces only.
+
+    >>> histograms(2, 2).tolist()
+    [[0, 2], [1, 1], [2, 0]]
+    """
+    if log_count(tau, d) > math.log(MOST_LISTED):
+        raise InvalidInputError(f"there are e^{log_count(tau, d):.0f} histograms: too many to list")
+    bars = np.array(list(combinations(range(tau + d - 1), d - 1))).reshape(-1, d - 1)
+    edges = np.hstack([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), tau + d - 1)])
+    return np.diff(edges, axis=1) - 1
+
+
+def distances(first: ArrayLike, second: ArrayLike) -> Array:
+    """The total variation distances between the rows of two lists of histograms."""
+    a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
+    gaps = np.abs(a[:, None, :] - b[None, :, :]).sum(axis=2)
+    result: Array = gaps / 2 / a[0].sum()
+    return result
+
+
+def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
+    """A uniformly drawn histogram: d − 1 bars among τ + d − 1 places, in O(τ + d).
+
+    >>> int(random_histogram(48842, 22381, np.random.default_rng(0)).sum())
+    48842
+    """
+    bars = np.sort(rng.choice(tau + d - 1, d - 1, replace=False, shuffle=False))
+    edges = np.concatenate([[-1], bars, [tau + d - 1]])
+    return np.diff(edges) - 1
+
+
+@dataclass(frozen=True)
+class HistogramMechanism(ABC):
+    """Releases a histogram for a histogram; the secret is the number of records in category 0."""
+
+    tau: int
+    d: int
+
+    def __post_init__(self) -> None:
+        validate.whole_number("tau", self.tau, 1)
+        validate.whole_number("d", self.d, 2)
+
+    @abstractmethod
+    def sml(self) -> float:
+        """Statistic maximal leakage, in nats."""
+
+    @abstractmethod
+    def distortion(self) -> float:
+        """The largest expected total variation distance between data and release (Lemma 1)."""
+
+    @abstractmethod
+    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+        """Release one data set."""
+
+    @abstractmethod
+    def _row(self, histogram: Histogram, space: Histogram) -> Array:
+        """The distribution of the release over a listed space."""
+
+    def mechanism(self) -> Mechanism:
+        """The matrix over all histograms, for small spaces."""
+        space = histograms(self.tau, self.d)
+        labels = [tuple(row) for row in space.tolist()]
+        return Mechanism([self._row(row, space) for row in space], labels, labels)
+
+    def _checked(self, histogram: ArrayLike) -> Histogram:
+        counts = np.asarray(histogram)
+        whole = counts.shape == (self.d,) and np.issubdtype(counts.dtype, np.integer)
+        if not whole or counts.min() < 0 or counts.sum() != self.tau:
+            raise InvalidInputError(
+                f"a histogram must have {self.d} whole counts >= 0 that sum to {self.tau}"
+            )
+        return counts.astype(np.int64)
+
+
+@dataclass(frozen=True)
+class HistogramRandomizedResponse(HistogramMechanism):
+    """The data itself with e^ε times the probability of any other histogram (papers/003, V-B).
+
+    Args:
+        tau: the number of records.
+        d: the number of categories.
+        epsilon: the level; of the order of log C(τ+d−1, d−1) before it does anything.
+        secret_values: how many values the secret can take; its kind does not matter (Theorem 4).
+
+    >>> response = HistogramRandomizedResponse(4, 3, 2.5)
+    >>> round(math.exp(response.sml()), 12), round(response.distortion(), 12)
+    (2.708392482013, 0.381934586331)
+    """
+
+    epsilon: float
+    secret_values: int | None = None
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "epsilon", validate.positive_number("epsilon", self.epsilon))
+        values = self.tau + 1 if self.secret_values is None else self.secret_values
+        object.__setattr__(self, "secret_values", validate.whole_number("secret_values", values, 1))
+
+    @property
+    def log_r(self) -> float:
+        """log r, r = (e^ε − 1)/C(τ+d−1, d−1), without overflow."""
+        return self.epsilon + math.log(-math.expm1(-self.epsilon)) - log_count(self.tau, self.d)
+
+    def sml(self) -> float:
+        """log (1 + s r)/(1 + r) (papers/003, Theorem 4)."""
+        s = self.secret_values
+        assert s is not None
+        return float(np.logaddexp(0.0, math.log(s) + self.log_r) - np.logaddexp(0.0, self.log_r))
+
+    def distortion(self) -> float:
+        """(d − 1)/(d (1 + r)) (papers/003, Theorem 4)."""
+        return (self.d - 1) / self.d * math.exp(-np.logaddexp(0.0, self.log_r))
+
+    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+        """The data with probability r/(1+r), else a uniform histogram."""
+        data = self._checked(histogram)
+        keep = math.exp(self.log_r - np.logaddexp(0.0, self.log_r))
+        return data if rng.random() < keep else random_histogram(self.tau, self.d, rng)
+
+    def _row(self, histogram: Histogram, space: Histogram) -> Array:
+        same = (space == histogram).all(axis=1)
+        weights = np.where(same, math.exp(self.epsilon), 1.0)
+        result: Array = weights / weights.sum()
+        return result
+
+    @classmethod
+    def for_leakage(cls, tau: int, d: int, sml: float) -> HistogramRandomizedResponse:
+        """The response whose SML is the given one, below log(τ + 1).
+
+        >>> round(HistogramRandomizedResponse.for_leakage(48842, 22381, 3.0).sml(), 9)
+        3.0
+        """
+        target = validate.positive_number("sml", sml)
+        if target >= math.log(tau + 1):
+            raise InvalidInputError(
+                f"sml must be below log(tau + 1) = {math.log(tau + 1):.6g}, not {sml}"
+            )
+        log_r = math.log(math.expm1(target)) - math.log(tau + 1 - math.exp(target))
+        log_product = log_r + log_count(tau, d)  # log(e^ε − 1)
+        return cls(tau, d, float(np.logaddexp(0.0, log_product)))
+
+
+@dataclass(frozen=True)
+class HistogramQuantization(HistogramMechanism):
+    """A uniform histogram among those with the middle secret of the data's bin (papers/003, V-B).
+
+    The values 0 … τ of the secret are cut into bins of ``interval``; the bin of 0-based number k
+    releases the value kI + ⌊I/2⌋, or τ if the last bin is so short that this exceeds it (errata).
+
+    >>> [HistogramQuantization(6, 3, interval).bins for interval in range(1, 8)]
+    [7, 4, 3, 2, 2, 2, 1]
+    >>> round(HistogramQuantization(6, 3, 1).distortion(), 12)
+    0.5
+    """
+
+    interval: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validate.whole_number("interval", self.interval, 1)
+        if self.interval > self.tau + 1:
+            raise InvalidInputError(
+                f"interval must be at most tau + 1 = {self.tau + 1}, not {self.interval}"
+            )
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are: ⌈(τ+1)/I⌉."""
+        return -(-(self.tau + 1) // self.interval)
+
+    def released_value(self, value: int) -> int:
+        """The secret of the release for a secret of the data."""
+        return min(value // self.interval * self.interval + self.interval // 2, self.tau)
+
+    def sml(self) -> float:
+        """log ⌈s/I⌉ (papers/003, Theorem 4)."""
+        return math.log(self.bins)
+
+    def distortion(self) -> float:
+        """1 − (τ − ⌊I/2⌋)/(τ(d−1)) (papers/003, Theorem 4, corrected: the print is right for d = 2)."""
+        return 1 - (self.tau - self.interval // 2) / (self.tau * (self.d - 1))
+
+    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+        """The released secret in category 0, a uniform histogram of the rest elsewhere."""
+        value = self.released_value(int(self._checked(histogram)[0]))
+        rest = random_histogram(self.tau - value, self.d - 1, rng)
+        return np.concatenate([[value], rest])
+
+    def _row(self, histogram: Histogram, space: Histogram) -> Array:
+        allowed = space[:, 0] == self.released_value(int(histogram[0]))
+        result: Array = allowed / allowed.sum()
+        return result
+
+
+@dataclass(frozen=True)
+class HistogramMaxL(HistogramMechanism):
+    """The nearest of a few histograms, one drawn from each bin of the secret: MaxL (Wu et al.).
+
+    papers/003, VI-A, with Θ' of one member per bin of ``interval`` values. All members are kept: with
+    the worst-case cost, the stopping rule of the paper ends at once, as one more member seldom
+    lowers the largest distance (so it does *not* release the original when Θ' = Θ; errata).
+    """
+
+    interval: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        HistogramQuantization(self.tau, self.d, self.interval)
+
+    @cached_property
+    def members(self) -> Histogram:
+        """The histograms that can be released."""
+        rng = np.random.default_rng(self.seed)
+        result = []
+        for low in range(0, self.tau + 1, self.interval):
+            value = _random_value(low, min(low + self.interval, self.tau + 1), self.tau, self.d, rng)
+            rest = random_histogram(self.tau - value, self.d - 1, rng)
+            result.append(np.concatenate([[value], rest]))
+        return np.array(result)
+
+    def sml(self) -> float:
+        """log of the number of members: each is the release of itself, and their secrets differ."""
+        return math.log(len(self.members))
+
+    def distortion(self) -> float:
+        """The largest distance to the nearest member, over all listed histograms."""
+        return float(distances(histograms(self.tau, self.d), self.members).min(axis=1).max())
+
+    def distortion_bounds(self) -> tuple[float, float]:
+        """Below: all records in one category. Above: the best single member, at its rarest category.
+
+        TV(θ, a) = 1 − Σ_i min(θ_i, a_i), so a data set in category i alone is at 1 − a_i, and no data
+        set is farther from a than 1 − min_i a_i.
+        """
+        shares = self.members / self.tau
+        return 1 - float(shares.max(axis=0).min()), 1 - float(shares.min(axis=1).max())
+
+    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+        """The nearest member, the first of equals."""
+        data = self._checked(histogram)
+        nearest = np.abs(self.members - data).sum(axis=1).argmin()
+        result: Histogram = self.members[nearest]
+        return result
+
+    def _row(self, histogram: Histogram, space: Histogram) -> Array:
+        released = self.release(histogram, np.random.default_rng(0))
+        result: Array = (space == released).all(axis=1).astype(np.float64)
+        return result
+
+
+def _random_value(low: int, high: int, tau: int, d: int, rng: np.random.Generator) -> int:
+    """The secret of a uniform histogram among those with low ≤ secret < high."""
+    values = np.arange(low, high)
+    if d == 2:
+        return int(rng.choice(values))
+    rest = tau - values
+    weights = gammaln(rest + d - 1) - gammaln(rest + 1)  # log C(rest + d − 2, d − 2), up to a constant
+    chances = np.exp(weights - weights.max())
+    return int(rng.choice(values, p=chances / chances.sum()))

@@ -1,0 +1,40 @@
+"""One question per file. To add one: write the file, add its line to the table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldpopt.core.problem import Problem
+from ldpopt.core.registry import Registry
+
+PROBLEMS: Registry[type[Problem]] = Registry(
+    "problem",
+    "ldpopt.problems",
+    {
+        "staircase": "ldpopt.problems.staircase:Staircase",
+        "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
+        "circulant-fidelity": "ldpopt.problems.circulant_fidelity:CirculantFidelity",
+        "square-fidelity": "ldpopt.problems.square_fidelity:SquareFidelity",
+        "broad-fidelity": "ldpopt.problems.broad_fidelity:BroadFidelity",
+        "fidelity": "ldpopt.problems.fidelity:Fidelity",
+        "minimax-fidelity": "ldpopt.problems.minimax_fidelity:MinimaxFidelity",
+        "statistic-leakage": "ldpopt.problems.statistic_leakage:StatisticLeakage",
+        "leakage-design": "ldpopt.problems.leakage_design:LeakageDesign",
+        "asymptotic-utility": "ldpopt.problems.asymptotic_utility:AsymptoticUtility",
+        "privacy-utility-frontier": "ldpopt.problems.privacy_utility_frontier:PrivacyUtilityFrontier",
+        "polyopt": "ldpopt.problems.polyopt:PolyOpt",
+        "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
+        "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
+        "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",
+        "composition-bound": "ldpopt.problems.composition_bound:CompositionBound",
+        "feature-release": "ldpopt.problems.feature_release:FeatureRelease",
+    },
+)
+
+
+def __getattr__(name: str) -> Any:
+    return PROBLEMS.attribute(__name__, name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *PROBLEMS.classes()]

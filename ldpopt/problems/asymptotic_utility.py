@@ -1,0 +1,93 @@
+"""The ε-LDP mechanism from which very many reports tell most about the unknown distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import asymptotic as designchecker
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.problem import Example
+from ldpopt.core.validate import Array
+from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.theory.bayes.problem import MOST_UNEQUAL, DesignProblem
+
+
+@dataclass(frozen=True, eq=False)
+class AsymptoticUtility(DesignProblem):
+    """Maximise U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2k − 2) over ε-LDP mechanisms on k values.
+
+    papers/000, Definition 6.5; the "future work" of its Section 11. A D-optimal design problem: see
+    :class:`ldpopt.theory.bayes.problem.DesignProblem`.
+
+    Args:
+        alpha: the parameter of the Dirichlet prior; 1/2 everywhere is Jeffreys' prior.
+        epsilon: the level, in nats.
+        min_average_privacy: a floor on S_μ of (4.1), at least 0 and less than 1; by default none.
+
+    >>> AsymptoticUtility(alpha=[0.5, 0.5, 0.5], epsilon=1).prior.size
+    3
+    """
+
+    kind: ClassVar[str] = "asymptotic-utility"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
+    alpha: Any
+    epsilon: float
+    min_average_privacy: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", design_alpha(self.alpha))
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        if self.min_average_privacy is not None:
+            object.__setattr__(self, "min_average_privacy", privacy_floor(self.min_average_privacy))
+
+    @property
+    def floor(self) -> float | None:
+        """The least average privacy."""
+        return self.min_average_privacy
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Jeffreys' prior on ``size`` values at two levels."""
+        for level in (1.0, 2.0):
+            yield f"k={size} epsilon={level:g}", cls([0.5] * size, level)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Randomised response where it is optimal (its utility has a closed form)."""
+        yield Example(cls([0.5, 0.5, 0.5], 2.0), RESPONSE_3_2, 1e-8)
+        yield Example(cls([1.0, 1.0], 1.0), RESPONSE_2_1, 1e-8)
+
+
+RESPONSE_3_2 = -0.832840006592843
+RESPONSE_2_1 = -1.459590385461081
+"""U^as of randomised response, (10.5): Jeffreys, k = 3, ε = 2; uniform, k = 2, ε = 1."""
+
+
+def design_alpha(alpha: Any) -> Array:
+    """A Dirichlet parameter for which the program can be listed."""
+    checked = Dirichlet(alpha)
+    if not checked.exchangeable and checked.size > MOST_UNEQUAL:
+        raise InvalidInputError(
+            f"alpha has {checked.size} different entries: beyond {MOST_UNEQUAL} all must be equal"
+        )
+    low, high = designchecker.LEAST_ALPHA, designchecker.MOST_ALPHA
+    if checked.alpha.min() < low or checked.alpha.max() > high:
+        raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
+    if checked.size > designchecker.MOST_VALUES:
+        raise InvalidInputError(
+            f"alpha has {checked.size} entries, but at most {designchecker.MOST_VALUES} can be certified"
+        )
+    return checked.alpha
+
+
+def privacy_floor(value: Any) -> float:
+    """A floor on the average privacy."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
+        raise InvalidInputError(f"min_average_privacy must lie in [0, 1), not {value!r}")
+    return float(value)

@@ -1,0 +1,41 @@
+"""The circulant mechanism through which distributions are learnt best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldpopt.core.problem import Example
+from ldpopt.theory.fidelity.problem import PhiProblem
+
+
+@dataclass(frozen=True)
+class CirculantFidelity(PhiProblem):
+    """Minimise φ(W) over circulant ε-LDP mechanisms.
+
+    papers/002, Theorem 9 says that the step mechanism is the answer; that is false for small ε (its
+    proof takes the maximum of a quasi-concave function at the ends of the interval). Circulants of
+    cyclic difference sets attain the bound φ* where their block size is the best one.
+
+    Args:
+        k: the number of inputs (and outputs).
+        epsilon: the level, in nats.
+
+    >>> from ldpopt import solve
+    >>> result = solve(CirculantFidelity(k=7, epsilon=0.5))
+    >>> result.status.value, round(result.value, 6)
+    ('optimal', 571.530243)
+    """
+
+    kind: ClassVar[str] = "circulant-fidelity"
+    family: ClassVar[str] = "circulant"
+    bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 30)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 30, 60)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Difference sets at levels where they are optimal; the step mechanism where that is."""
+        yield Example(cls(7, 0.5), 571.530243354543)
+        yield Example(cls(13, 0.8), 854.523338506134)
+        yield Example(cls(4, 1.0), 34.224891557110)

@@ -1,0 +1,134 @@
+"""How large can the exposure of a joint distribution be, if only its marginals are known?"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import exposure as exposurechecker
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.problem import Example, Problem
+from ldpopt.core.validate import Array
+from ldpopt.forms.joint_program import JointProgram
+from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
+from ldpopt.theory.anonymity.composition import Choice, rule_bound
+
+METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
+
+
+@dataclass(frozen=True, eq=False)
+class CompositionBound(Problem):
+    """The least upper bound on the joint exposure Q(t) that follows from the marginals (papers/004).
+
+    * "theorem-2", "theorem-3": what these theorems prove with the best thresholds, j* and c (minimise).
+    * "worst-joint": the joint distribution of the largest exposure, and a proof that no other has
+      more (maximise). A cell of mass exactly t counts: the strict exposure of Definition 1 comes
+      arbitrarily close at all but special thresholds, and never exceeds it.
+    * "best": the least upper bound that any of these, or their tighter variants, prove (minimise);
+      its ``bound`` is the exposure of the worst joint found, so nobody can prove less than that.
+
+    Args:
+        marginals: the distribution of every feature; values of probability 0 are left out.
+        threshold: t, in (0, 1].
+        method: one of the above.
+
+    >>> CompositionBound([[0.6, 0.3, 0.1], [0.9, 0.1]], 0.01, "theorem-3").sense
+    'minimise'
+    """
+
+    kind: ClassVar[str] = "composition-bound"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    marginals: Any
+    threshold: float
+    method: str = "best"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.marginals, (list, tuple)) or not len(self.marginals):
+            raise InvalidInputError("marginals must be a list of distributions, at least one")
+        marginals = tuple(
+            _positive(validate.distribution(f"marginals[{j}]", p)) for j, p in enumerate(self.marginals)
+        )
+        threshold = validate.positive_number("threshold", self.threshold)
+        if threshold > 1:
+            raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
+        method = validate.choice("method", self.method, METHODS)
+        object.__setattr__(self, "marginals", marginals)
+        object.__setattr__(self, "threshold", threshold)
+        object.__setattr__(self, "method", method)
+        object.__setattr__(self, "sense", "maximise" if method == "worst-joint" else "minimise")
+
+    def forms(self) -> Iterable[Form]:
+        """The form of the method."""
+        # float marginals miss 1 by different rounding errors; a joint needs them to agree
+        marginals = tuple(p / math.fsum(p) for p in self.marginals)
+        if self.method == "worst-joint":
+            return [JointProgram(marginals, self.threshold)]
+        if self.method == "best":
+            return [BestBound(marginals, self.threshold)]
+        return [ThresholdSearch(self.marginals, self.threshold, self.method)]
+
+    def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
+        """Thresholds, a joint distribution (its cells of positive mass), or the best proof."""
+        if self.method == "best":
+            assert solution.proof is not None
+            if "joint" in solution.proof:
+                solution.proof["joint"] = self._joint(solution.proof["joint"])
+            answer: dict[str, Any] = solution.point
+            return answer
+        if self.method == "worst-joint":
+            return self._joint(solution.point)
+        choice: Choice = solution.point
+        return {"thresholds": list(choice.thresholds), "pivot": choice.pivot}
+
+    def _joint(self, x: Array) -> dict[str, Any]:
+        cells = JointProgram(self.marginals, self.threshold).cells
+        carrying = np.flatnonzero(x > 0)
+        return {"cells": cells[carrying].tolist(), "masses": x[carrying].tolist()}
+
+    def value(self, answer: dict[str, Any]) -> float:
+        """The exposure of the joint, or what the thresholds or the proof tree prove."""
+        if self.method == "worst-joint":
+            return math.fsum(x for x in answer["masses"] if x <= self.threshold)
+        if self.method == "best" and answer["rule"] == "dual":
+            question = exposurechecker.read_marginals(self.to_params())
+            return exposurechecker.tree_bound(question, answer)
+        rule = answer["rule"] if self.method == "best" else self.method
+        form = ThresholdSearch(self.marginals, self.threshold, rule)
+        return rule_bound(form, answer["thresholds"], answer["pivot"])
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """``size`` features of three values each, by every method."""
+        marginals = rng.dirichlet(np.ones(3), size=size).tolist()
+        for method in METHODS:
+            yield f"features={size} {method}", cls(marginals, 0.01, method)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Two and three marginals, every method."""
+        two, three = [[0.6, 0.3, 0.1], [0.9, 0.1]], [[0.6, 0.3, 0.1], [0.5, 0.5], [0.7, 0.2, 0.05, 0.05]]
+        known = {
+            "theorem-2": (0.133333333333, 0.266666666667, 0.309838667697),
+            "theorem-3": (0.211111111111, 0.385185185185, 0.2),
+            "worst-joint": (0.02, 0.15, 0.017),
+        }
+        for method, (first, second, third) in known.items():
+            yield Example(cls(two, 0.01, method), first)
+            yield Example(cls(two, 0.05, method), second)
+            if method != "worst-joint":
+                yield Example(cls(three, 0.001, method), third)
+        yield Example(cls(two, 0.01, "best"), 0.02)
+        yield Example(cls([[0.7, 0.2, 0.1]], 0.15, "best"), 0.1)
+
+
+def _positive(p: Array) -> Array:
+    positive = p[p > 0]
+    positive.setflags(write=False)
+    return positive

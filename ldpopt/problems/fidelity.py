@@ -1,0 +1,91 @@
+"""The mechanism through which a distribution near a known one is learnt best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem
+from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity.channel import full_support
+from ldpopt.theory.fidelity.moments import MomentObjective
+from ldpopt.theory.fidelity.problem import repaired
+
+
+@dataclass(frozen=True, eq=False)
+class Fidelity(Problem):
+    """Minimise α(W, p), the factor by which privacy asks for more reports, at a given p.
+
+    The feasibility problem of papers/002, (8). For "f-divergence" and "mse" and any number of outputs it
+    is a convex program over staircase columns (an optimal design) with a proof of optimality; with as
+    many outputs as inputs, and for "tv", the bound is (46) with φ* in place of Lemma 11.
+
+    Args:
+        p: the distribution, all entries positive.
+        epsilon: the level, in nats.
+        loss: "f-divergence", "mse" or "tv".
+        family: "broad" (any number of outputs) or "square" (as many as inputs).
+    """
+
+    kind: ClassVar[str] = "fidelity"
+    sense: ClassVar = "minimise"
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6, 7)
+    p: Any
+    epsilon: float
+    loss: str = "f-divergence"
+    family: str = "broad"
+
+    def __post_init__(self) -> None:
+        p = validate.distribution("p", self.p)
+        if len(p) < 2:
+            raise InvalidInputError("at least two inputs are needed: with one there is no secret")
+        object.__setattr__(self, "p", full_support("p", p, len(p)))
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        validate.choice("loss", self.loss, fidelity.LOSSES)
+        validate.choice("family", self.family, ("broad", "square"))
+
+    def forms(self) -> Iterable[Form]:
+        """α over the family, and over square mechanisms: each of them is a broad one, too."""
+        source = fidelitychecker.read_source(self.p.tolist())
+        bound = certify.value_below(fidelitychecker.alpha_bound_below(source, self.epsilon, self.loss))
+        objective = MomentObjective(self.p / self.p.sum(), self.loss)
+        families = dict.fromkeys([self.family, "square"])
+        return [MatrixProgram(objective, self.epsilon, family, bound) for family in families]
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism in exact arithmetic."""
+        assert isinstance(form, MatrixProgram)
+        return Mechanism(repaired(solution.point, self.epsilon, form.family))
+
+    def value(self, answer: Mechanism) -> float:
+        """α of the mechanism at p."""
+        return fidelity.alpha(answer, self.p, self.loss)
+
+    def claim(self, answer: Mechanism) -> float:
+        """α by the checker's exact arithmetic, rounded up."""
+        above = fidelitychecker.alpha_above(answer.matrix.tolist(), self.p.tolist(), self.loss)
+        return certify.value_above(above)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(2) distribution on ``size`` inputs, both losses with a proof, two levels."""
+        p = rng.dirichlet(np.full(size, 2.0))
+        for loss, level in product(("f-divergence", "mse"), (0.5, 2.0)):
+            yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """At the uniform distribution α is (φ* − 1)/(K − 1)."""
+        yield Example(cls([0.25] * 4, 1.0, "mse"), (34.224891557110 - 1) / 3)
+        yield Example(cls([0.25] * 4, 1.0, "f-divergence"), (34.224891557110 - 1) / 3)

@@ -1,0 +1,106 @@
+"""The least distorting mechanism on histograms that leaks at most so much about a secret statistic."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import frame as checker
+from ldpopt.checker import leakage as leakagechecker
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem
+from ldpopt.forms.leakage_program import LeakageProgram
+from ldpopt.mechanisms import histograms
+
+
+@dataclass(frozen=True, eq=False)
+class LeakageDesign(Problem):
+    """Minimise the worst-case expected total variation distortion subject to SML ≤ budget.
+
+    papers/003 compares three mechanisms on histograms of τ records over d categories (Section V) and
+    leaves open how far they are from the best. e^SML is a maximum of linear functions of the
+    mechanism, so the best one is the solution of a linear program with many cuts.
+
+    Args:
+        tau: the number of records.
+        d: the number of categories; there are C(τ+d−1, d−1) histograms.
+        budget: the largest statistic maximal leakage, in nats.
+        secrets: the secret of each histogram, in lexicographic order; by default its first count.
+
+    >>> LeakageDesign(tau=3, d=3, budget=0.5).form.costs.shape
+    (10, 10)
+    """
+
+    kind: ClassVar[str] = "leakage-design"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
+    sense: ClassVar = "minimise"
+    tau: int
+    d: int
+    budget: float
+    secrets: Any = None
+
+    def __post_init__(self) -> None:
+        size = len(self.space)
+        budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
+        object.__setattr__(self, "budget", budget)
+        if self.secrets is not None:
+            secrets = tuple(self.secrets)
+            if len(secrets) != size:
+                raise InvalidInputError(f"secrets has {len(secrets)} labels for {size} histograms")
+            object.__setattr__(self, "secrets", secrets)
+
+    @property
+    def space(self) -> histograms.Histogram:
+        """Every histogram, in lexicographic order."""
+        histograms.HistogramQuantization(self.tau, self.d, 1)
+        return histograms.histograms(self.tau, self.d)
+
+    @property
+    def form(self) -> LeakageProgram:
+        """Costs are total variation distances, groups are the secrets."""
+        secrets = self.space[:, 0].tolist() if self.secrets is None else self.secrets
+        numbers: dict[Any, int] = {}
+        groups = np.array([numbers.setdefault(secret, len(numbers)) for secret in secrets])
+        counts = np.rint(2 * self.tau * histograms.distances(self.space, self.space)).astype(np.int64)
+        return LeakageProgram(counts, 2 * self.tau, groups, self.budget)
+
+    def forms(self) -> Iterable[Form]:
+        """One form."""
+        return [self.form]
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism between histograms."""
+        labels = [tuple(row) for row in self.space.tolist()]
+        return Mechanism(solution.point, labels, labels)
+
+    def value(self, answer: Mechanism) -> float:
+        """max_θ Σ_θ' W[θ, θ'] TV(θ, θ') (papers/003, Lemma 1)."""
+        return float((answer.matrix * histograms.distances(self.space, self.space)).sum(axis=1).max())
+
+    def claim(self, answer: Mechanism) -> float:
+        """The distortion in exact arithmetic, rounded up."""
+        plain = checker.statement(self.kind, self.to_params())
+        question = leakagechecker.read_leakage_statement(plain)
+        return certify.value_above(leakagechecker.worst_cost(answer.matrix.tolist(), question))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """``size`` records over three categories at a random budget."""
+        budget = round(float(rng.uniform(0.1, math.log(size + 1))), 3)
+        yield f"tau={size} d=3 budget={budget:g}", cls(size, 3, budget)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Without leakage, a constant release; with log(τ+1), the data; else from the LP."""
+        yield Example(cls(2, 2, 0.0), 0.5)
+        yield Example(cls(2, 2, math.log(2)), 1 / 6)
+        yield Example(cls(3, 3, math.log(3)), 4 / 33)
+        yield Example(cls(2, 3, math.log(3)), 0.0)

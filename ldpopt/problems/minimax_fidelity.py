@@ -1,0 +1,85 @@
+"""The mechanism through which the hardest of many distributions is learnt best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem
+from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity.moments import WorstObjective
+from ldpopt.theory.fidelity.problem import inputs, repaired
+
+
+@dataclass(frozen=True)
+class MinimaxFidelity(Problem):
+    """Minimise the supremum of α(W, p) over all p with entries ≥ p0, W with k outputs.
+
+    The minimax problem of papers/002, (9) and (35), with the lower bounds (48), (50) and (54) and φ* in
+    place of Lemma 11. For "mse" a symmetric design that attains φ* attains the bound. For "tv" the value
+    is the upper bound (43) on the supremum.
+
+    Args:
+        k: the number of inputs and outputs.
+        epsilon: the level, in nats.
+        p0: the least probability of an input, at most 1/k.
+        loss: "f-divergence", "mse" or "tv".
+    """
+
+    kind: ClassVar[str] = "minimax-fidelity"
+    sense: ClassVar = "minimise"
+    bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 21)
+    k: int
+    epsilon: float
+    p0: float
+    loss: str = "mse"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", inputs(self.k))
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        object.__setattr__(self, "p0", validate.positive_number("p0", self.p0))
+        if self.p0 > 1 / self.k:
+            raise InvalidInputError(f"p0 must be at most 1/k = 1/{self.k}, not {self.p0:g}")
+        validate.choice("loss", self.loss, fidelity.LOSSES)
+
+    def forms(self) -> Iterable[Form]:
+        """One form: the supremum over square mechanisms."""
+        least = fidelitychecker.minimax_bound_below(self.k, self.epsilon, self.loss, self.p0)
+        objective = WorstObjective(np.full(self.k, 1 / self.k), self.loss, self.p0)
+        return [MatrixProgram(objective, self.epsilon, "square", certify.value_below(least))]
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism in exact arithmetic."""
+        return Mechanism(repaired(solution.point, self.epsilon, "square"))
+
+    def value(self, answer: Mechanism) -> float:
+        """The supremum of α (for "tv" its bound)."""
+        return fidelity.worst_alpha(answer, self.p0, self.loss).bound
+
+    def claim(self, answer: Mechanism) -> float:
+        """The supremum with the checker's 60 digits, rounded up."""
+        above = fidelitychecker.worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
+        return certify.value_above(above)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """All losses on ``size`` inputs, for a drawn least probability."""
+        p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
+        for loss in fidelity.LOSSES:
+            yield f"k={size} {loss} p0={p0:g}", cls(size, 1.0, p0, loss)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """The seven-point plane attains the bound (50) with φ*."""
+        optimum = 1 + (571.530243354543 / 7 - 1) / (0.05 * 6 * (2 - 7 * 0.05))
+        yield Example(cls(7, 0.5, 0.05, "mse"), optimum)

@@ -1,0 +1,214 @@
+"""The best mechanism that hides s against every distribution of a polytope around a confidence set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.checker import robust as robustchecker
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example
+from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
+from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.theory.columns.problem import ColumnProblem
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
+from ldpopt.theory.robust.facet_cone import FacetCone
+from ldpopt.theory.robust.information import RobustInformation
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+CALIBRATION_STEPS = 16
+
+
+@dataclass(frozen=True, eq=False)
+class PolyOpt(ColumnProblem):
+    """Maximise I(X; Y) over mechanisms whose columns lie in the cone Γ of papers/001, (44).
+
+    By Theorem 11 every such mechanism is (ε, F)-RLDP for the χ² confidence set F. Γ is described in
+    :mod:`ldpopt.theory.robust.block_cone`; (44) is printed with the rows s1 = s2, which Definition 1
+    does not need.
+
+    Args:
+        epsilon: the level, in nats.
+        p_hat: the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of the confidence set.
+        counts: the contingency table [s][u].
+        pairs: "distinct" (s1 ≠ s2 only) or "all" ((44) to the letter).
+        objective: "empirical" maximises I under p̂ (Q¹ of Theorem 12); "robust" maximises the bound L of
+            Theorem 12 on min_{P∈F} I_P (its Q²): the value is a guarantee for every P ∈ F.
+        calibrate: raise the level of the cone until the exact level over F meets ε.
+        facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
+        width: merge the rarest public values so that this many are left, for very wide tables.
+
+    >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+    >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.dimension
+    9
+    """
+
+    kind: ClassVar[str] = "polyopt"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    epsilon: float
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float = 0.05
+    counts: Any = None
+    pairs: str = "distinct"
+    objective: str = "empirical"
+    calibrate: bool = False
+    facets: int = 0
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        validate.choice("pairs", self.pairs, PAIRS)
+        validate.choice("objective", self.objective, ("empirical", "robust"))
+        if not isinstance(self.calibrate, bool):
+            raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
+        if isinstance(self.facets, bool) or not isinstance(self.facets, int) or self.facets < 0:
+            raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
+        if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
+            raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set:
+        """The confidence set F."""
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @cached_property
+    def merged(self) -> tuple[Chi2Set, NDArray[np.int64]]:
+        """The confidence set of the merged table, and the new value of each u."""
+        return self.uncertainty.merged(self.width or self.uncertainty.shape[1])
+
+    @property
+    def cone(self) -> Cone:
+        """Γ at the level ε."""
+        return self.cone_at(self.epsilon)
+
+    def cone_at(self, epsilon: float) -> Cone:
+        """Γ at another level."""
+        F = self.merged[0]
+        if self.facets:
+            return FacetCone(F, epsilon, self.pairs, self.facets)
+        return BlockCone(F.lower_conditionals(), epsilon, self.pairs)
+
+    @property
+    def sublinear(self) -> Sublinear:
+        """The (least) mutual information that a column adds."""
+        if self.objective == "robust":
+            return RobustInformation(self.merged[0].ball)
+        return MutualInformation(self.merged[0].p_hat.ravel())
+
+    def value(self, answer: Mechanism) -> float:
+        """I(X; Y) under p̂, or its guaranteed least value."""
+        F = self.uncertainty
+        robust = self.objective == "robust"
+        utility = RobustInformation(F.ball) if robust else MutualInformation(F.p_hat.ravel())
+        return float(utility(answer.matrix).sum())
+
+    @property
+    def inputs(self) -> Iterable[tuple[int, int]]:
+        """The joint inputs (s, u)."""
+        a1, a2 = self.uncertainty.shape
+        return product(range(a1), range(a2))
+
+    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
+        """One run, or, to calibrate, a bisection over the level of the cone."""
+        solution = run(form)
+        if solution.point is None:
+            return form, solution
+        if self.calibrate:
+            form, solution = self._calibrated(form, solution, run)
+        ceiling = self._ceiling(run)
+        if self.calibrate or self.facets or self.objective == "robust":
+            return form, replace(solution, bound=ceiling["ceiling"], proof=ceiling)
+        return form, replace(solution, proof={**(solution.proof or {}), **ceiling})
+
+    def _ceiling(self, run: Callable[[Form], FormSolution]) -> dict[str, Any]:
+        """No mechanism private against F is worth more than max I(S; Y) + H(U | S), with its proof.
+
+        I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
+        """
+        secret = self.uncertainty.p_hat.sum(axis=1)
+        best = run(ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret)))
+        if best.proof is None:
+            raise SolverError("the program of the secret alone was not solved in time")
+        plain = self.statement()
+        assert plain is not None
+        question = robustchecker.read_robust_statement(plain)
+        dual = best.proof["dual"]
+        total = sum(map(Fraction, dual), Fraction(robustchecker.conditional_entropy_above(question)))
+        return {"ceiling": certify.value_above(total), "secret_dual": dual}
+
+    def _calibrated(
+        self, form: Form, solution: FormSolution, run: Callable[[Form], FormSolution]
+    ) -> tuple[Form, FormSolution]:
+        low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
+        for _ in range(CALIBRATION_STEPS):
+            if (solution.stats or {}).get("interrupted"):
+                break
+            middle = (low + high) / 2
+            trial = ColumnProgram(self.cone_at(middle), self.sublinear)
+            found = run(trial)
+            if found.point is None:
+                break
+            if (found.stats or {}).get("interrupted"):
+                solution = replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
+            elif rldp_level(found.point.matrix, self.merged[0]).level <= self.epsilon:
+                low, form, solution = middle, trial, found
+            else:
+                high = middle
+        return form, solution
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism with columns θ_v v, repaired to be robustly private in exact arithmetic."""
+        F, groups = self.merged
+        rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
+        spread = rows.reshape(*F.shape, -1)[:, groups]
+        return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """The exact level over F, with a member of F that attains it."""
+        return audited(answer, self.uncertainty)
+
+    def claim(self, answer: Mechanism) -> float:
+        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        plain = self.statement()
+        assert plain is not None
+        question = robustchecker.read_robust_statement(plain)
+        rows = answer.matrix.tolist()
+        if self.objective == "robust":
+            return certify.value_below(robustchecker.robust_information(rows, question))
+        return certify.value_below(robustchecker.empirical_information(rows, question))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, both pair rules."""
+        p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
+        for pairs in PAIRS:
+            yield f"{size}x2 epsilon=1 pairs={pairs}", cls(1.0, p_hat, 1000, pairs=pairs)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Known optima of a 3 × 3 table; the last is that of all distributions, as F grows."""
+        table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+        yield Example(cls(1.0, table, 1000), 0.908081315593)
+        yield Example(cls(1.0, table, 1000, pairs="all"), 0.801185563490)
+        yield Example(cls(2.0, table, 1000), 1.141053319382)
+        yield Example(cls(4.0, table, 1000, pairs="all"), 1.720364712025)

@@ -1,0 +1,35 @@
+"""The mechanism with as many outputs as inputs through which distributions are learnt best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import ClassVar
+
+from ldpopt.core.problem import Example
+from ldpopt.theory.fidelity.problem import PhiProblem
+
+
+@dataclass(frozen=True)
+class SquareFidelity(PhiProblem):
+    """Minimise φ(W) over ε-LDP mechanisms with k outputs.
+
+    papers/002, Section 7.1 conjectures that the step mechanism is the answer; that is false for small ε.
+    Symmetric designs attain the bound φ* where their block size is the best one; elsewhere the best
+    mechanisms known have entries strictly between the two levels.
+
+    Args:
+        k: the number of inputs and outputs.
+        epsilon: the level, in nats.
+    """
+
+    kind: ClassVar[str] = "square-fidelity"
+    family: ClassVar[str] = "square"
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7, 11)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """The Fano plane, and the step mechanism where it is optimal."""
+        yield Example(cls(7, 0.5), 571.530243354543)
+        yield Example(cls(3, 1.0), 16.080264454524)

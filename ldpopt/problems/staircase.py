@@ -1,0 +1,131 @@
+"""The best ε-LDP mechanism for a known prior or for telling two hypotheses apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.problem import Example
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import Sublinear
+from ldpopt.theory.columns.cones import SecretCone, staircase_cone
+from ldpopt.theory.columns.problem import ColumnProblem
+from ldpopt.theory.columns.utilities import DIVERGENCES, Divergence, MutualInformation
+
+
+@dataclass(frozen=True, eq=False)
+class Staircase(ColumnProblem):
+    """Maximise a sublinear utility over all ε-LDP mechanisms on k inputs.
+
+    Some optimum has columns with entries in {1, e^ε} only (up to scale) and at most k of them: an LP
+    over the 2^k rays of the staircase cone (Kairouz, Oh & Viswanath, papers/001 [2], Theorems 2, 4).
+
+    Args:
+        epsilon: the level, in nats.
+        prior: the distribution of the input, for mutual information.
+        hypotheses: two distributions [p0, p1], for a divergence of the released p0 from p1.
+        utility: "mutual-information" (with ``prior``), "kl", "total-variation" or "chi-squared" (with
+            ``hypotheses``), or any sublinear function of Python that maps a k × m matrix to the m
+            values of its columns (with neither, and then ``size`` says k).
+        size: the number of inputs k, for a utility of one's own.
+
+    >>> Staircase(epsilon=1, prior=[0.7, 0.3]).size
+    2
+    """
+
+    kind: ClassVar[str] = "staircase"
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8, 10, 12)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16, 32)
+    epsilon: float
+    prior: Any = None
+    hypotheses: Any = None
+    utility: str | Callable[[Array], Array] | None = None
+    size: int | None = None
+
+    def __post_init__(self) -> None:
+        given = {"epsilon": validate.epsilon(self.epsilon)}
+        given |= self._own() if callable(self.utility) else self._named()
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+
+    def _own(self) -> dict[str, Any]:
+        if self.prior is not None or self.hypotheses is not None:
+            raise InvalidInputError("a utility of one's own needs neither prior nor hypotheses")
+        if not isinstance(self.size, int) or self.size < 2:
+            raise InvalidInputError(f"size must be a whole number >= 2, not {self.size!r}")
+        return {}
+
+    def _named(self) -> dict[str, Any]:
+        if (self.prior is None) == (self.hypotheses is None):
+            raise InvalidInputError("staircase needs either 'prior' or 'hypotheses', not both")
+        if self.prior is not None:
+            utility = validate.choice(
+                "utility", self.utility or "mutual-information", ("mutual-information",)
+            )
+            rows = validate.distribution("prior", self.prior)
+            given = {"prior": rows, "utility": utility}
+        else:
+            utility = validate.choice("utility", self.utility, tuple(DIVERGENCES))
+            rows = validate.array("hypotheses", self.hypotheses, 2)
+            if len(rows) != 2:
+                raise InvalidInputError(f"hypotheses must be two distributions, not {len(rows)}")
+            for i, row in enumerate(rows):
+                validate.distribution(f"hypotheses[{i}]", row)
+            given = {"hypotheses": rows, "utility": utility}
+        k = rows.shape[-1]
+        if k < 2:
+            raise InvalidInputError("at least two inputs are needed: with one there is no secret")
+        if self.size not in (None, k):
+            raise InvalidInputError(f"size is {self.size}, but there are {k} inputs")
+        return given | {"size": k}
+
+    @property
+    def cone(self) -> SecretCone:
+        """The staircase cone: every ratio of two entries of a column is at most e^ε."""
+        assert self.size is not None
+        return staircase_cone(self.size, self.epsilon)
+
+    @property
+    def sublinear(self) -> Sublinear:
+        """The utility of a column."""
+        if callable(self.utility):
+            return self.utility
+        if self.prior is not None:
+            return MutualInformation(self.prior)
+        assert self.utility is not None
+        return Divergence(self.hypotheses[0], self.hypotheses[1], self.utility)
+
+    def statement(self) -> dict[str, Any] | None:
+        """None for a utility of one's own: the checker cannot run Python code."""
+        return None if callable(self.utility) else super().statement()
+
+    def to_params(self) -> dict[str, Any]:
+        """The parameters; ``size`` follows from the others."""
+        params = super().to_params()
+        del params["size"]
+        return params
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) prior on ``size`` inputs at four levels."""
+        prior = rng.dirichlet(np.full(size, 0.5))
+        for level in (0.5, 1.0, 2.0, 4.0):
+            yield f"k={size} epsilon={level:g}", cls(level, prior=prior)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Known optima; the first three from the LP, the last from a closed form."""
+        prior, pair = [0.4, 0.3, 0.2, 0.1], [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]
+        yield Example(cls(0.5, prior=prior), 0.030571552775)
+        yield Example(cls(1.0, prior=prior), 0.121973473181)
+        yield Example(cls(2.0, prior=prior), 0.429363219342)
+        yield Example(cls(1.0, hypotheses=pair, utility="kl"), 0.073481135587)
+        yield Example(cls(1.0, hypotheses=pair, utility="total-variation"), 0.184846862904)
+        yield Example(cls(1.0, hypotheses=pair, utility="chi-squared"), 0.158310260520)
+        yield Example(cls(1.0, prior=[1.0, 0.0, 0.0]), 0.0)
+        yield Example(cls(1.0, prior=[0.5, 0.5, 0.0]), 0.110944071672)

@@ -1,0 +1,106 @@
+"""The best parameters when a random set of secrets is reported, each with a value of u."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from scipy.special import entr
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms import catalogue as mechanisms
+from ldpopt.problems.grr_conditional import GRRConditional
+from ldpopt.theory.robust.block_cone import subset_sums
+
+MOST_SECRETS = 12
+
+
+@dataclass(frozen=True, eq=False)
+class UEConditional(GRRConditional):
+    """Maximise I(X; Y) over ε₂, κ, λ for UE-CR (papers/001, Protocol 3).
+
+    Theorem 19, with δ_s of Theorem 17: the protocol is (max(ε₁ + ε₂, 2 ε₂), F)-RLDP where e^ε₁ is the
+    ratio of the odds of κ and λ. Less λ at the same κ is always better (bit by bit, the other can be
+    computed from it), so λ is as small as ε₁ = ε − ε₂ allows: two variables are left. The utility (96)
+    of Theorem 20 is exact for P = p̂ (only).
+
+    >>> UEConditional(1.0, [[0.3, 0.2], [0.1, 0.4]], 1000).box
+    (array([0., 0.]), array([0.5, 1. ]))
+    """
+
+    kind: ClassVar[str] = "ue-conditional"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.uncertainty.shape[0] > MOST_SECRETS:
+            raise InvalidInputError(
+                f"the table has {self.uncertainty.shape[0]} secrets: the utility of unary encoding "
+                f"is a sum over all their subsets, and at most {MOST_SECRETS} are allowed"
+            )
+
+    @property
+    def box(self) -> tuple[Array, Array]:
+        """ε₂ ∈ [0, ε/2] and κ ∈ [0, 1]."""
+        return np.zeros(2), np.array([self.epsilon / 2, 1.0])
+
+    def utilities(self, least: Array, most: Array) -> Array:
+        """(96), with κ and ε₂ at their largest, and λ at its smallest."""
+        first = self.epsilon - least[:, 0]
+        lam = self.smallest(least[:, 1], first)
+        kappa = most[:, 1]
+        own = self.encoding_information(kappa, np.minimum(lam, kappa))
+        return own + kappa * self.block_utilities(most[:, 0])
+
+    @staticmethod
+    def smallest(kappa: Array, first: Array) -> Array:
+        """The smallest λ: odds of κ = e^ε₁ · odds of λ."""
+        result: Array = kappa / (kappa + (1 - kappa) * np.exp(first))
+        return result
+
+    @cached_property
+    def _subsets(self) -> tuple[Array, Array]:
+        """P(s ∈ Z) and |Z| for all sets Z of secrets."""
+        secrets = self.uncertainty.secrets
+        return subset_sums(secrets), subset_sums(np.ones(len(secrets)))
+
+    def encoding_information(self, kappa: Array, lam: Array) -> Array:
+        """I(S; UE(S)): the entropy of the reported set less that of its independent bits."""
+        mass, count = self._subsets
+        k = len(self.uncertainty.secrets)
+        ones, x, y = count[None, :], kappa[:, None], lam[:, None]
+        inside = x * y ** np.maximum(ones - 1, 0) * (1 - y) ** (k - ones)
+        outside = (1 - x) * y**ones * (1 - y) ** np.maximum(k - 1 - ones, 0)
+        out = mass * inside + (1 - mass) * outside
+        noise = entr(kappa) + entr(1 - kappa) + (k - 1) * (entr(lam) + entr(1 - lam))
+        result: Array = entr(np.maximum(out, 0.0)).sum(axis=1) - noise
+        return result
+
+    def protocol(self, point: Array) -> mechanisms.UEConditional:
+        """The protocol as a sampler."""
+        kappa = np.array([point[1]])
+        lam = float(self.smallest(kappa, np.array([self.epsilon - point[0]]))[0])
+        blocks = self.block_mechanisms(point[0])
+        p_hat = self.uncertainty.p_hat
+        return mechanisms.ue_conditional_reporting(p_hat, float(kappa[0]), lam, blocks)
+
+    def mechanism(self, point: Array) -> Mechanism:
+        """UE-CR with the given ε₂ and κ; outputs that never occur are left out."""
+        full = self.protocol(point).mechanism()
+        used = np.flatnonzero(full.matrix.any(axis=0))
+        outputs = [full.outputs[i] for i in used]
+        return Mechanism(full.matrix[:, used], full.inputs, outputs)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Known optima of a 3 × 3 table; every secret is reported, and the budget goes to u."""
+        table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+        yield Example(cls(0.5, table, 1000), 0.164444363189, 1e-8)
+        yield Example(cls(1.0, table, 1000), 0.337101347144, 1e-8)

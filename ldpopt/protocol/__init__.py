@@ -1,0 +1,1 @@
+"""The two-round protocol by which users release features without a trusted party."""

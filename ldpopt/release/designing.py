@@ -1,0 +1,315 @@
+"""From a table to a mechanism for it: count, solve, audit, certify.
+
+>>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0)
+>>> made.method, made.result.status.value, round(made.result.value, 4)
+('polyopt', 'optimal', 0.6294)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import entr
+
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.core.files import write_whole
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.solver import Progress
+from ldpopt.core.validate import Array
+from ldpopt.engine.result import Result, Verification, read_document, verify
+from ldpopt.engine.solving import solve
+from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.tables.domain import Domain
+from ldpopt.tables.files import open_table
+from ldpopt.tables.survey import survey
+from ldpopt.theory.bayes.metrics import mutual_information
+from ldpopt.theory.fidelity.measures import alpha
+from ldpopt.theory.robust.level import Level, rldp_level
+
+GAP, SECONDS = 1e-6, 30.0
+"""The relative gap to prove, and the time limit of one solve."""
+INTERRUPTED = "interrupted"
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A mechanism for a table: the certified result, and what its inputs mean.
+
+    Its file is a result file with one more section, so that ``ldpopt verify`` decides its claims.
+
+    Attributes:
+        result: the answer with its certificate.
+        domain: the columns and values that the mechanism's rows stand for.
+        question: the counts of the table and what s is hidden against.
+        method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
+    """
+
+    result: Result
+    domain: Domain
+    question: Question
+    method: str
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
+        assert self.result.mechanism is not None
+        return self.result.mechanism
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the solve, with what was proven so far."""
+        return bool(self.result.stats.get("interrupted"))
+
+    @cached_property
+    def verification(self) -> Verification:
+        """What the independent checker says of the result's claims."""
+        return verify(self.result)
+
+    @cached_property
+    def level(self) -> Level:
+        """The exact level at which the secret is hidden, with its witness."""
+        return rldp_level(self.mechanism, self.question.uncertainty)
+
+    @cached_property
+    def level_given_public(self) -> float:
+        """The level against someone who knows u: max over u, y, s, s' of log W[s,u,y]/W[s',u,y].
+
+        Robust LDP for a set of distributions does not limit it; for all distributions it does.
+        """
+        return level_given_public(self.mechanism.matrix, self.domain.shape)
+
+    @property
+    def rank(self) -> int:
+        """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
+        return int(np.linalg.matrix_rank(self.mechanism.matrix))
+
+    @cached_property
+    def information(self) -> float:
+        """I(X; Y) under the observed distribution, in nats; the certified value where there is one."""
+        if METHODS[self.method].informs and self.result.value is not None:
+            return self.result.value
+        return float(mutual_information(self.mechanism, self.question.p_hat.ravel()))
+
+    @property
+    def bound(self) -> float | None:
+        """The proven bound on the information of such mechanisms; None if nothing is proven about it."""
+        return self.result.bound if METHODS[self.method].informs else None
+
+    @cached_property
+    def sample_factor(self) -> float:
+        """α: how many times as many rows give the frequencies as precisely as the raw data do.
+
+        papers/002, (20b), the squared error, at the observed distribution (half a row added to each
+        cell, as α needs full support); infinite if the reports do not determine them.
+        """
+        if self.rank < self.mechanism.shape[0]:
+            return math.inf
+        counts = self.question.counts.ravel() + 0.5
+        return alpha(self.mechanism, counts / counts.sum(), "mse")
+
+    @property
+    def entropy(self) -> float:
+        """H(X): the utility of releasing the data as they are, in nats."""
+        return float(entr(self.question.p_hat).sum())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this mechanism for this table from every other: twelve hexadecimal digits."""
+        content = {"matrix": self.mechanism.matrix.tolist(), "domain": self.domain.to_json()}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """The result file's content with the section ``design``."""
+        question = self.question
+        section = {
+            "method": self.method,
+            "epsilon": question.epsilon,
+            "robust": question.robust,
+            "alpha": question.alpha,
+            "width": question.width,
+            "counts": question.counts.tolist(),
+            "domain": self.domain.to_json(),
+        }
+        return {**self.result.to_json(), "design": section}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as JSON, whole or not at all."""
+        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
+    """The LDP level of the secret for an observer who knows the public value.
+
+    >>> level_given_public(np.array([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]]), (2, 2))
+    inf
+    """
+    given = matrix.reshape(*shape, -1).transpose(1, 0, 2)
+    return max(Mechanism(rows).epsilon() for rows in given)
+
+
+def load_design(path: str | os.PathLike[str]) -> Design:
+    """Read a file of ``ldpopt design``; nothing in it is trusted before ``verify`` says so."""
+    document = read_document(path)
+    if "design" not in document:
+        raise UnreadableFileError(
+            f"{os.fspath(path)} does not say for which table it is: it was not written by ldpopt design"
+        )
+    section, result = document["design"], Result.from_json(document)
+    try:
+        names = ("counts", "epsilon", "robust", "alpha", "width")
+        question = Question(**{name: section[name] for name in names})
+        domain = Domain.from_json(section["domain"])
+        method = section["method"]
+    except (KeyError, TypeError) as error:
+        raise UnreadableFileError(f"{os.fspath(path)} is no design: {error!r}") from None
+    made = Design(result, domain, question, method)
+    if not _agrees(made):
+        raise UnreadableFileError(
+            f"{os.fspath(path)}: the table that it describes is not that of its proof"
+        )
+    return made
+
+
+def _agrees(made: Design) -> bool:
+    """Whether the certified question is that of the table: the domain, the counts, ε and the set."""
+    question, proven = made.question, made.result.problem
+    if made.result.mechanism is None or made.domain.shape != question.counts.shape:
+        return False
+    if (
+        not isinstance(made.method, str)
+        or made.method not in METHODS
+        or METHODS[made.method].refusal(question) is not None
+    ):
+        return False
+    asked = METHODS[made.method].problem(question)
+    return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
+
+
+def design(
+    table: Any,
+    secret: str | Sequence[str],
+    public: str | Sequence[str] = (),
+    *,
+    epsilon: float,
+    robust: str = "chi2",
+    alpha: float = 0.05,
+    method: str = "auto",
+    bins: Mapping[str, int | Sequence[float]] | None = None,
+    text: Iterable[str] = (),
+    width: int | None = None,
+    gap: float = GAP,
+    time_limit: float = SECONDS,
+    progress: Progress | None = None,
+) -> Design:
+    """Design a mechanism that hides the secret columns of a table and releases the public ones.
+
+    Without public columns, all of the data are secret: plain ε-LDP.
+
+    Args:
+        table: a CSV or Parquet file, a pandas or polars frame, columns by name, or an embedded table
+            such as "adult:sex-race".
+        secret: the column or columns to hide.
+        public: the column or columns to release as well as that allows.
+        epsilon: the level, in nats.
+        robust: hide it against "chi2" (every distribution that a χ² test at ``alpha`` does not reject),
+            "all" distributions, or take the observed one for "known".
+        alpha: the significance level.
+        method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies.
+        bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
+        text: columns whose cells are words even if some look like numbers or like "NA".
+        width: how many public values polyopt tells apart.
+        gap: the relative gap to prove.
+        time_limit: seconds per solve.
+        progress: called with (value, bound) during long work.
+
+    The counts of the table are part of the file that :meth:`Design.save` writes, and edges of bins that
+    were not given are values of it: design on data that may be known, such as an earlier sample.
+    """
+    domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
+    question = Question(counts, epsilon, robust, alpha, width)
+    name = chosen(question, method)
+    return _solved(domain, question, name, gap, time_limit, progress)
+
+
+def compare(
+    made: Design,
+    *,
+    gap: float = GAP,
+    time_limit: float = SECONDS,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, Design | str]:
+    """A design by every method for the same question, or the reason why there is none.
+
+    Ctrl-C keeps what is found; the reason of the other methods is then :data:`INTERRUPTED`.
+    """
+    found: dict[str, Design | str] = {}
+    stopped = made.interrupted
+    reasons = applicable(made.question)
+    for name, reason in reasons.items():
+        if progress is not None:
+            progress(len(found), len(reasons))
+        if reason is not None:
+            found[name] = reason
+        elif name == made.method:
+            found[name] = made
+        elif stopped:
+            found[name] = INTERRUPTED
+        else:
+            found[name] = other = _attempt(made, name, gap, time_limit)
+            stopped = other.interrupted if isinstance(other, Design) else other == INTERRUPTED
+    return found
+
+
+def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design | str:
+    try:
+        return _solved(made.domain, made.question, name, gap, time_limit, None)
+    except LdpoptError as error:
+        return str(error).split("\n", maxsplit=1)[0]
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+def best(found: Mapping[str, Design | str]) -> Design:
+    """The most useful of the designs."""
+    return max(
+        (made for made in found.values() if isinstance(made, Design)),
+        key=lambda made: made.information,
+    )
+
+
+def _solved(
+    domain: Domain,
+    question: Question,
+    name: str,
+    gap: float,
+    time_limit: float,
+    progress: Progress | None,
+) -> Design:
+    method = METHODS[name]
+    answer = solve(
+        method.problem(question), method.solver, gap=gap, time_limit=time_limit, progress=progress
+    )
+    if answer.mechanism is None:
+        raise InvalidInputError(
+            f"{name} found no mechanism in {time_limit:g} s; allow more time, or merge public values "
+            "(--width 4)"
+        )
+    return Design(answer, domain, question, name)
+
+
+def _names(columns: str | Sequence[str]) -> list[str]:
+    names = (
+        list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
+    )
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"the name of a column is text, not {name!r}")
+    return names

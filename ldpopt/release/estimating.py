@@ -1,0 +1,310 @@
+"""What the released reports say about the data: frequencies with their uncertainty.
+
+Every frequency is a linear function c·P of the distribution P of the inputs (s, u): a cell, a value of
+the secret or of a public column. Reports with distribution PW determine c·P iff c = W a for some a; then
+c·P = PW·a is estimated by the mean of a over the reports. Otherwise they leave a range.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.stats import beta, norm
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+from ldpopt.release.designing import Design
+from ldpopt.release.releasing import released_reports
+from ldpopt.tables.domain import Domain
+from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
+from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.theory.fidelity import estimators
+
+MOST_DRAWN = 60
+"""A group of more frequencies is left out of the plot."""
+
+
+@dataclass(frozen=True)
+class Frequency:
+    """One estimated frequency.
+
+    Attributes:
+        group: "secret", "public" or "joint".
+        label: the value in words.
+        ml: the maximum-likelihood estimate; where ``determined`` is false, one of many.
+        low, high: the confidence interval; all intervals together hold with the stated level.
+        mmse: the distribution whose output law is nearest to the reports.
+        bayes: the posterior mean under the prior.
+        credible_low, credible_high: the equal-tailed credible interval of this frequency by itself.
+        determined: whether the reports determine it; if not, the interval is what they leave open.
+    """
+
+    group: str
+    label: str
+    ml: float
+    low: float
+    high: float
+    mmse: float
+    bayes: float
+    credible_low: float
+    credible_high: float
+    determined: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Frequencies:
+    """The frequencies that a released file tells about.
+
+    Attributes:
+        rows: one per value of the secret, of the public columns, and of each pair of them.
+        n: the number of reports.
+        level: the confidence level.
+        names: the groups with the names of their columns.
+        posterior: the prior of the Bayesian estimate and how the posterior was computed, in words.
+    """
+
+    rows: tuple[Frequency, ...]
+    n: int
+    level: float
+    names: dict[str, str]
+    posterior: str
+
+    def group(self, name: str) -> tuple[Frequency, ...]:
+        """The rows of one group."""
+        return tuple(row for row in self.rows if row.group == name)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "n": self.n,
+            "level": self.level,
+            "names": self.names,
+            "posterior": self.posterior,
+            "frequencies": [asdict(row) for row in self.rows],
+        }
+
+    def plot(self, path: str | os.PathLike[str]) -> Path:
+        """Draw the estimates with their intervals, a panel per group, as a PNG or SVG."""
+        from matplotlib.figure import Figure
+
+        shown = [name for name in self.names if len(self.group(name)) <= MOST_DRAWN]
+        sizes = [len(self.group(name)) for name in shown]
+        figure = Figure(figsize=(8, 1.6 + 0.34 * (sum(sizes) + 2 * len(sizes))), layout="constrained")
+        panels = figure.subplots(len(shown), 1, squeeze=False, height_ratios=[s + 1.5 for s in sizes])
+        for name, axes in zip(shown, panels[:, 0], strict=True):
+            _draw(axes, self.group(name))
+            axes.set_title(f"{name}: {self.names[name]}", loc="left")
+        panels[-1, 0].set_xlabel("frequency")
+        handles, names = panels[0, 0].get_legend_handles_labels()
+        figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
+        figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
+        figure.savefig(path, dpi=140)
+        return Path(path)
+
+
+def estimate(released: Any, made: Design, *, level: float = 0.95, seed: int = 0) -> Frequencies:
+    """Frequencies from a released file.
+
+    Args:
+        released: what :func:`ldpopt.release.releasing.privatize` wrote; a file of another mechanism is
+            refused.
+        made: the design of the mechanism that released it.
+        level: the confidence level, of all confidence intervals together and of each credible interval.
+        seed: of the sampled posterior.
+
+    >>> import tempfile
+    >>> from ldpopt.release.designing import design
+    >>> from ldpopt.release.releasing import privatize
+    >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     rows = privatize("adult:sex-race", made, f"{folder}/released.csv", seed=0)
+    ...     found = estimate(f"{folder}/released.csv", made)
+    >>> female = found.group("secret")[0]
+    >>> female.low < 10771 / 32561 < female.high
+    True
+    """
+    outputs = made.mechanism.shape[1]
+    counts = sum(np.bincount(batch, minlength=outputs) for batch in released_reports(released, made))
+    return frequencies(np.asarray(counts), made, level=level, seed=seed)
+
+
+def frequencies(
+    counts: NDArray[np.int64], made: Design, *, level: float = 0.95, seed: int = 0
+) -> Frequencies:
+    """Frequencies from how often each report was made."""
+    if not 0 < level < 1:
+        raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
+    W = made.mechanism.matrix
+    asked = list(_functionals(made.domain))
+    C = np.array([functional.weights for functional in asked])
+    intervals = confidence_intervals(W, counts, C, level)
+    ml, mmse = (C @ found(W, counts) for found in (estimators.maximum_likelihood, estimators.mmse))
+    believed = posterior(made.mechanism, Dirichlet.uniform(len(W)), counts, seed=seed)
+    bayes, marginals = C @ believed.mean(), [believed.functional(weights) for weights in C]
+    rows = tuple(
+        Frequency(
+            functional.group,
+            functional.label,
+            float(ml[i]),
+            float(intervals.low[i]),
+            float(intervals.high[i]),
+            float(mmse[i]),
+            float(bayes[i]),
+            *marginals[i].interval(level),
+            bool(intervals.determined[i]),
+        )
+        for i, functional in enumerate(asked)
+    )
+    words = f"uniform prior, {believed.method}"
+    if not isinstance(believed, SampledPosterior):
+        words += f"; the intervals from {DRAWS} draws"
+    return Frequencies(rows, int(counts.sum()), level, _group_names(made.domain), words)
+
+
+class Functional(NamedTuple):
+    """A frequency c·P with its name."""
+
+    group: str
+    label: str
+    weights: Array
+
+
+def _group_names(domain: Domain) -> dict[str, str]:
+    secret = domain.secret.name
+    if domain.public is None:
+        return {"secret": secret}
+    public = domain.public.name
+    return {"secret": secret, "public": public, "joint": f"{secret}, {public}"}
+
+
+def _functionals(domain: Domain) -> Iterator[Functional]:
+    a1, a2 = domain.shape
+    cells = np.eye(a1 * a2).reshape(a1, a2, -1)
+    for s, label in enumerate(domain.secret.labels):
+        yield Functional("secret", label, cells[s].sum(axis=0))
+    if domain.public is not None:
+        for u, label in enumerate(domain.public.labels):
+            yield Functional("public", label, cells[:, u].sum(axis=0))
+        for cell, label in zip(np.eye(a1 * a2), domain.labels, strict=True):
+            yield Functional("joint", label, cell)
+
+
+# ------------------------------------------------------------ intervals
+
+
+class Intervals(NamedTuple):
+    """An interval per functional, and whether the reports determine it."""
+
+    low: Array
+    high: Array
+    determined: NDArray[np.bool_]
+
+
+def confidence_intervals(
+    W: Array, counts: NDArray[np.int64], functionals: Array, level: float
+) -> Intervals:
+    """Intervals that hold all at once with the given confidence, cut to [0, 1].
+
+    Determined functionals: normal intervals around the mean of the a of least variance with W a = c,
+    with the largest variance that a box of Clopper–Pearson intervals allows; the plain variance of few
+    or of rare reports is too small too often. Others: the range of c·P over all P whose output law lies
+    in such a box. Each kind has half of 1 − level if both occur, shared by Bonferroni's rule. The ranges
+    hold for every number of reports; the normal intervals rest on an approximation.
+
+    >>> W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
+    >>> found = confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)
+    >>> found.determined.tolist(), found.low.round(2).tolist(), found.high.round(2).tolist()
+    ([True, False, False], [0.43, 0.0, 0.0], [0.57, 0.58, 0.58])
+    """
+    n = int(counts.sum())
+    if n == 0:
+        raise InvalidInputError("there are no reports to estimate from")
+    law = (counts + np.float64(0.5)) / (n + 0.5 * len(counts))
+    weights = _unbiased(W, functionals, law)
+    determined = np.abs(weights @ W.T - functionals).max(axis=1) < 1e-9
+    alpha = (1 - level) / (1 if determined.all() or not determined.any() else 2)
+    low, high = np.zeros(len(functionals)), np.ones(len(functionals))
+    if determined.any():
+        a = weights[determined]
+        centre = a @ (counts / n)
+        variance = _largest_means((a - centre[:, None]) ** 2, _box(counts, alpha))
+        half = norm.isf(alpha / 2 / len(a)) * np.sqrt(variance / n)
+        low[determined], high[determined] = centre - half, centre + half
+    for i in np.flatnonzero(~determined):
+        low[i], high[i] = _range(W, functionals[i], _box(counts, alpha))
+    return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), determined)
+
+
+def _unbiased(W: Array, functionals: Array, law: Array) -> Array:
+    """For each functional c the a with W a = c of least variance under the law of the reports.
+
+    Where there is none, the a that comes nearest to it.
+    """
+    root = np.sqrt(law)
+    result: Array = functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
+    return result
+
+
+def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
+    """Clopper–Pearson intervals for the probability of every report, all at once."""
+    n, tail = int(counts.sum()), alpha / 2 / len(counts)
+    low = np.where(counts > 0, beta.ppf(tail, counts, n - counts + 1), 0.0)
+    high = np.where(counts < n, beta.isf(tail, counts + 1, n - counts), 1.0)
+    return low, high
+
+
+def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:
+    """For each row of values its largest mean under a law in the box: large values filled first."""
+    low, high = box
+    order = np.argsort(-values, axis=1)
+    room = (high - low)[order]
+    left = 1 - low.sum() - np.cumsum(room, axis=1) + room
+    law = low[order] + np.clip(left, 0.0, room)
+    result: Array = (np.take_along_axis(values, order, axis=1) * law).sum(axis=1)
+    return result
+
+
+def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float, float]:
+    """The least and the largest c·P over the distributions P whose output law lies in the box."""
+    laws, limits = np.vstack([W.T, -W.T]), np.concatenate([box[1], -box[0]])
+    ends = []
+    for sign in (1.0, -1.0):
+        found = linprog(sign * functional, laws, limits, A_eq=np.ones((1, len(W))), b_eq=[1.0])
+        if found.fun is None:
+            raise InvalidInputError(
+                "no data explain these reports at this level: another mechanism made them, or chance, "
+                "if the level is low"
+            )
+        ends.append(sign * float(found.fun))
+    return ends[0], ends[1]
+
+
+def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:
+    y = np.arange(len(rows))
+    ml, low, high = (np.array([getattr(row, name) for row in rows]) for name in ("ml", "low", "high"))
+    axes.hlines(y, low, high, color="C0", linewidth=2, label="confidence interval")
+    axes.plot(ml, y, "o", color="C0", label="maximum likelihood")
+    axes.plot([row.mmse for row in rows], y, "x", color="C3", label="least squares (MMSE)")
+    axes.hlines(
+        y + 0.28,
+        [row.credible_low for row in rows],
+        [row.credible_high for row in rows],
+        color="C1",
+        linewidth=2,
+        linestyle="--",
+        label="credible interval",
+    )
+    axes.plot(
+        [row.bayes for row in rows], y + 0.28, "s", color="C1", markersize=5, label="posterior mean"
+    )
+    names = [row.label if row.determined else f"{row.label} (range only)" for row in rows]
+    axes.set_yticks(y, names)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.grid(axis="x", alpha=0.3)

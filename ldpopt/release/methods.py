@@ -1,0 +1,210 @@
+"""The ways to design a mechanism for a table: a question and the solver that answers it, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.problem import Problem
+from ldpopt.core.validate import Array
+from ldpopt.problems.broad_fidelity import BroadFidelity
+from ldpopt.problems.grr_conditional import GRRConditional
+from ldpopt.problems.independent_reporting import IndependentReporting
+from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.secret_staircase import SecretStaircase
+from ldpopt.problems.staircase import Staircase
+from ldpopt.problems.ue_conditional import UEConditional
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Uncertainty
+
+ROBUSTNESS = ("chi2", "all", "known")
+KNOWN_SAMPLES = 1e12
+"""A distribution counts as known as if it had been observed this often: to a part in a million."""
+MOST_PUBLIC, MOST_INPUTS = 10, 30
+"""PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
+MOST_LEARNT = 12
+"""Inputs whose subsets are listed."""
+MOST_REPORTS = 4096
+"""Different reports of UE conditional reporting; it has a product of one factor per secret."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """What a table is to be protected against.
+
+    Args:
+        counts: how often each (s, u) occurs, a matrix [s][u]; one column if there is nothing but s.
+        epsilon: the level, in nats.
+        robust: the distributions against which s is hidden: "chi2", those that a χ² test at ``alpha``
+            does not reject; "all"; or "known", the observed one alone.
+        alpha: the significance level.
+        width: how many public values PolyOpt tells apart; chosen by the size if not given.
+    """
+
+    counts: Any
+    epsilon: float
+    robust: str = "chi2"
+    alpha: float = 0.05
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        validate.choice("robust", self.robust, ROBUSTNESS)
+        if self.width is not None:
+            validate.whole_number("width", self.width, 2)
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        counts = validate.array("counts", self.counts, 2)
+        whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
+        if not (whole.all() and counts.any()):
+            raise InvalidInputError("counts must be whole numbers up to 2^53, and not all of them 0")
+        object.__setattr__(self, "counts", counts.astype(np.int64))
+
+    @cached_property
+    def p_hat(self) -> Array:
+        """The observed distribution [s][u]."""
+        result: Array = self.counts / self.counts.sum()
+        return result
+
+    @property
+    def joint(self) -> bool:
+        """Whether there is anything public."""
+        return bool(self.counts.shape[1] > 1)
+
+    @cached_property
+    def uncertainty(self) -> Uncertainty:
+        """The set of distributions against which s is hidden."""
+        if self.robust == "all" or not self.joint:
+            return AllDistributions(*self.counts.shape)
+        n = KNOWN_SAMPLES if self.robust == "known" else float(self.counts.sum())
+        return Chi2Set(self.p_hat, n, self.alpha)
+
+    def confidence(self) -> dict[str, Any]:
+        """The parameters of a problem over the confidence set."""
+        if self.robust == "known":
+            return {"p_hat": self.p_hat.tolist(), "n": KNOWN_SAMPLES, "alpha": self.alpha}
+        return {"counts": self.counts.tolist(), "alpha": self.alpha}
+
+    def merged_width(self) -> int | None:
+        """How many public values PolyOpt tells apart; None for all."""
+        a1, a2 = self.counts.shape
+        most = self.width or max(2, min(MOST_PUBLIC, MOST_INPUTS // a1))
+        return most if most < a2 else None
+
+
+class Method(NamedTuple):
+    """A way to design a mechanism."""
+
+    summary: str
+    problem: Callable[[Question], Problem]
+    refusal: Callable[[Question], str | None]
+    solver: str = "auto"
+    informs: bool = True
+    """Whether it maximises I(X; Y): then the value and the bound of its result are in nats."""
+
+
+def _polyopt(question: Question, calibrate: bool = False) -> Problem:
+    width = question.merged_width()
+    return PolyOpt(question.epsilon, **question.confidence(), width=width, calibrate=calibrate)
+
+
+def _staircase(question: Question) -> Problem:
+    if not question.joint:
+        return _everything(question)
+    return SecretStaircase(question.p_hat, question.epsilon)
+
+
+def _everything(question: Question) -> Problem:
+    return Staircase(question.epsilon, prior=question.p_hat.ravel())
+
+
+def _too_many_subsets(question: Question) -> str | None:
+    k = question.counts.size
+    if k > MOST_LEARNT:
+        return f"would report one of too many subsets of {k} values, more than {MOST_LEARNT}"
+    return None
+
+
+def _never(question: Question) -> str | None:
+    return None
+
+
+def _without_public(question: Question) -> str | None:
+    return None if question.joint else "there is no public column"
+
+
+def _without_set(question: Question) -> str | None:
+    if question.joint and question.robust == "all":
+        return "is made for a confidence set; --robust all asks for every distribution"
+    return _without_public(question)
+
+
+def _too_many_reports(question: Question) -> str | None:
+    a1, a2 = question.counts.shape
+    if math.log(1 + a2) * a1 > math.log(MOST_REPORTS):
+        return f"would have {1 + a2}^{a1} different reports, more than {MOST_REPORTS}"
+    return _without_set(question)
+
+
+METHODS: dict[str, Method] = {
+    "polyopt": Method("the best over the polytopes around the confidence set", _polyopt, _without_set),
+    "calibrated": Method(
+        "polyopt, its level raised until the exact level meets ε",
+        lambda question: _polyopt(question, calibrate=True),
+        _without_set,
+    ),
+    "staircase": Method("the best for every distribution of the data", _staircase, _never),
+    "srr": Method("secret randomised response", _staircase, _without_public, "randomized-response"),
+    "ir": Method(
+        "independent reporting of secret and public",
+        lambda question: IndependentReporting(question.epsilon, **question.confidence()),
+        _without_set,
+    ),
+    "cr": Method(
+        "conditional reporting after randomised response",
+        lambda question: GRRConditional(question.epsilon, **question.confidence()),
+        _without_set,
+    ),
+    "ue": Method(
+        "conditional reporting after unary encoding",
+        lambda question: UEConditional(question.epsilon, **question.confidence()),
+        _too_many_reports,
+    ),
+    "ldp": Method("the best that hides all columns, public ones too", _everything, _without_public),
+    "learn": Method(
+        "subset selection: of all that hide all columns, the frequencies are learnt best from it",
+        lambda question: BroadFidelity(question.counts.size, question.epsilon),
+        _too_many_subsets,
+        informs=False,
+    ),
+    "grr": Method("randomised response on all columns", _everything, _never, "randomized-response"),
+}
+"""Every method by its name, the most useful first."""
+
+
+def applicable(question: Question) -> dict[str, str | None]:
+    """Every method with the reason why it does not apply, or None.
+
+    >>> [name for name, reason in applicable(Question([[3], [4]], 1.0)).items() if reason is None]
+    ['staircase', 'learn', 'grr']
+    """
+    return {name: method.refusal(question) for name, method in METHODS.items()}
+
+
+def chosen(question: Question, name: str) -> str:
+    """The name of the method that is meant; "auto" is the first that applies.
+
+    >>> chosen(Question([[3], [4]], 1.0), "auto")
+    'staircase'
+    """
+    reasons = applicable(question)
+    if name == "auto":
+        return next(method for method, reason in reasons.items() if reason is None)
+    validate.choice("method", name, ("auto", *METHODS))
+    if reasons[name] is not None:
+        raise InvalidInputError(f"the method {name!r} does not apply: {reasons[name]}")
+    return name

@@ -1,0 +1,39 @@
+"""What a design promises, for whom, and what it does not, in words."""
+
+from __future__ import annotations
+
+import math
+
+from ldpopt.release.designing import Design
+
+
+def promise(made: Design) -> str:
+    """What ε means for this table, in words."""
+    epsilon = made.question.epsilon
+    return (
+        f"ε = {epsilon:g}: no report is more than {math.exp(epsilon):.3g} times as likely for one value "
+        f"of {made.domain.secret.name} as for another"
+    )
+
+
+def against(made: Design) -> str:
+    """The distributions for which the promise holds, in words."""
+    question = made.question
+    if question.joint and question.robust == "known":
+        return "if the data have the distribution of the table"
+    if question.joint and question.robust == "chi2":
+        return f"for all distributions that a χ² test at {question.alpha:.2g} does not reject"
+    return "whatever the distribution of the data"
+
+
+def caveat(made: Design) -> str:
+    """What the promise does not cover: observers who know the public value of a person."""
+    level, epsilon = made.level_given_public, made.question.epsilon
+    if made.domain.public is None or level <= epsilon * (1 + 1e-9):
+        return ""
+    secret, public = made.domain.secret.name, made.domain.public.name
+    factor = "without limit" if level == math.inf else f"by a factor of {math.exp(level):.3g}"
+    return (
+        f"whoever knows the {public} of a person can tell two values of {secret} apart {factor}; "
+        "--robust all hides it from them, too"
+    )

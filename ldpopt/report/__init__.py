@@ -1,0 +1,1 @@
+"""The HTML page on a design or a result."""

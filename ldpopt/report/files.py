@@ -1,0 +1,91 @@
+"""Read the files that a report is about; nothing in them is trusted before the checker says so."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ldpopt.core.errors import LdpoptError, UnreadableFileError
+from ldpopt.core.status import Status
+from ldpopt.engine.result import Result, Verification, load, read_document, verify
+from ldpopt.release.designing import Design, load_design
+
+NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)
+"""The ends of a solve that claim nothing."""
+
+
+class Loaded(NamedTuple):
+    """A result file that was read and checked; ``complaint`` says why its answer cannot be shown."""
+
+    path: str
+    digest: str
+    content: Design | Result
+    verification: Verification
+    complaint: str = ""
+
+    @property
+    def result(self) -> Result:
+        """The result, of a design too."""
+        return self.content.result if isinstance(self.content, Design) else self.content
+
+    @property
+    def epsilon(self) -> float | None:
+        """The level of the question, where it has one."""
+        return getattr(self.result.problem, "epsilon", None)
+
+
+def read(path: str | os.PathLike[str]) -> Loaded:
+    """Read a result or design file and let the checker decide its claims."""
+    name = os.fspath(path)
+    document = read_document(name)
+    try:
+        digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+        loaded = _read(name, document, digest)
+        _check_types(loaded)
+    except (LdpoptError, ValueError) as error:
+        said = str(error)
+        raise UnreadableFileError(said if name in said else f"{name}: {said}") from None
+    except (TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise UnreadableFileError(f"{name} is malformed: {error!r}") from None
+    return loaded
+
+
+def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
+    try:
+        content = load_design(name) if "design" in document else load(name)
+    except LdpoptError as error:
+        verification = verify(name)
+        if verification:
+            raise
+        rest = Result.from_json({**document, "mechanism": None, "answer": None})
+        return Loaded(name, digest, rest, verification, str(error))
+    result = content.result if isinstance(content, Design) else content
+    silent = result.status in NOTHING_FOUND and result.answer is None
+    silent = silent or result.problem.statement() is None
+    return Loaded(name, digest, content, Verification(()) if silent else verify(name))
+
+
+def _check_types(loaded: Loaded) -> None:
+    """Refuse a file whose descriptive fields, which no checker reads, are not what they should be."""
+    result = loaded.result
+    numbers = {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
+    for name, value in numbers.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
+            raise UnreadableFileError(f"{name} is {value!r:.40}, which is no number")
+        math.isfinite(value or 0)  # a whole number beyond all floats overflows here
+    if result.seconds is None or not isinstance(result.solver, str):
+        raise UnreadableFileError("the solver or its time is missing")
+    proof, audit = result.certificate.proof or {}, result.certificate.audit
+    for name, section in (("environment", result.environment), ("audit", audit), ("proof", proof)):
+        if not isinstance(section, dict):
+            raise UnreadableFileError(f"{name} is {section!r:.40}, which is no JSON object")
+    if isinstance(loaded.content, Design):
+        domain = loaded.content.domain
+        attributes = [domain.secret, *([domain.public] if domain.public else [])]
+        words = [word for part in attributes for word in (part.name, *part.labels)]
+        edges = [edge for part in attributes for column in part.columns for edge in column.edges]
+        if not all(isinstance(word, str) for word in words) or not all(map(math.isfinite, edges)):
+            raise UnreadableFileError("the names or bins of its table are malformed")

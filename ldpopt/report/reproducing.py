@@ -1,0 +1,89 @@
+"""The command lines that lead to a result again."""
+
+from __future__ import annotations
+
+import shlex
+from typing import NamedTuple
+
+import numpy as np
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.engine.result import Result
+from ldpopt.release.designing import Design
+from ldpopt.tables import datasets
+from ldpopt.tables.domain import Column
+from ldpopt.tables.files import open_table
+
+
+class Command(NamedTuple):
+    """A command line and what it does."""
+
+    purpose: str
+    line: str
+
+
+def design_commands(made: Design, file: str) -> list[Command]:
+    """From the table to this page, for a design in the given file."""
+    table = embedded_table(made) or "TABLE.csv"
+    question, domain = made.question, made.domain
+    options = ["--secret", ",".join(column.name for column in domain.secret.columns)]
+    if domain.public is not None:
+        options += ["--public", ",".join(column.name for column in domain.public.columns)]
+    options += ["--epsilon", repr(question.epsilon)]
+    options += ["--known"] if question.robust == "known" else ["--robust", question.robust]
+    options += ["--alpha", repr(question.alpha), "--method", made.method]
+    options += [] if question.width is None else ["--width", str(question.width)]
+    options += _reading_options(
+        [*domain.secret.columns, *(domain.public.columns if domain.public else ())]
+    )
+    return [
+        _command("Design it", "design", table, *options, "-o", file),
+        _command("Check the proof", "verify", file),
+        _command("Audit the mechanism", "audit", file),
+        _command("Release a table", "privatize", table, "--mechanism", file, "-o", "released.csv"),
+        _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
+        _command("Write this page", "report", file, "-o", "report.html"),
+    ]
+
+
+def _reading_options(columns: list[Column]) -> list[str]:
+    """How the columns are binned, and which are words."""
+    options = []
+    for column in columns:
+        if column.edges:
+            edges = ",".join(f"{edge:.17g}" for edge in column.edges)
+            options += ["--bins", f"{column.name}={edges}{',' if len(column.edges) == 1 else ''}"]
+    words = [column.name for column in columns if column.text]
+    return [*options, "--text", ",".join(words)] if words else options
+
+
+def result_commands(result: Result, file: str) -> list[Command]:
+    """From the question to this page, for a plain result in the given file."""
+    again = ["--solver", result.solver, "--gap", repr(result.certificate.gap), "--out", "again.json"]
+    return [
+        _command("Solve it again (the file states its own question)", "solve", file, *again),
+        _command("Check the proof", "verify", file),
+        _command("Write this page", "report", file, "-o", "report.html"),
+    ]
+
+
+def _command(purpose: str, *words: str) -> Command:
+    return Command(purpose, shlex.join(["ldpopt", *words]))
+
+
+def embedded_table(made: Design) -> str | None:
+    """The name of the embedded table that the design was made from; None if it was another.
+
+    >>> from ldpopt.release.designing import design
+    >>> embedded_table(design("adult:sex-race", "sex", "race", epsilon=1, method="srr"))
+    'adult:sex-race'
+    """
+    for name in (*(f"adult:{pair}" for pair in datasets.tables()), "adult"):
+        table = open_table(name)
+        if set(made.domain.columns) <= set(table.columns):
+            try:
+                if np.array_equal(made.domain.count(table), made.question.counts):
+                    return name
+            except InvalidInputError:
+                continue  # it holds values that the design does not know
+    return None

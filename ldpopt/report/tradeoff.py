@@ -1,0 +1,232 @@
+"""The trade-off between privacy and utility around a result: the same question at other levels.
+
+The work is bounded by a time: cheap methods first, and what was left out is said with its reason.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import fmean
+from typing import NamedTuple
+
+from ldpopt.core.errors import LdpoptError
+from ldpopt.core.problem import Problem
+from ldpopt.core.validate import EPSILON_RANGE
+from ldpopt.engine.result import Result
+from ldpopt.engine.solving import solve
+from ldpopt.problems.polyopt import CALIBRATION_STEPS
+from ldpopt.release.designing import Design
+from ldpopt.release.methods import METHODS, applicable
+
+FACTORS = (1 / 4, 1 / 2, 3 / 4, 1.0, 3 / 2, 2.0, 4.0)
+"""The levels of a curve, as multiples of the result's own."""
+GAP, SECONDS = 1e-4, 4.0
+"""The relative gap to prove at a point of a curve, and the time limit of one solve."""
+
+
+class Point(NamedTuple):
+    """A level with the value that was reached there, and what is proven to be out of reach."""
+
+    epsilon: float
+    value: float
+    bound: float | None
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points of one method, by rising level."""
+
+    name: str
+    summary: str
+    points: tuple[Point, ...]
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """A curve for every method, the result's own point, and what was not computed and why."""
+
+    series: tuple[Series, ...]
+    own: Point
+    own_name: str
+    omitted: tuple[str, ...]
+    seconds: float
+
+    @property
+    def levels(self) -> list[float]:
+        """Every level at which there is a point."""
+        return sorted({point.epsilon for series in self.series for point in series.points})
+
+
+class _Task(NamedTuple):
+    """A way to answer a question: the problem at a level, the solver for it, what an answer is worth."""
+
+    summary: str
+    problem: Callable[[float], Problem]
+    solver: str
+    worth: Callable[[Result], Worth]
+
+
+class Worth(NamedTuple):
+    """A value with the bound that is proven on it."""
+
+    value: float | None
+    bound: float | None
+
+
+def _own_worth(result: Result) -> Worth:
+    return Worth(result.value, result.bound)
+
+
+Progress = Callable[[int, int], None]
+
+
+def of_design(made: Design, seconds: float, progress: Progress | None = None) -> TradeOff:
+    """The value of every applicable method at levels around a design's own."""
+    reasons = applicable(made.question)
+    tasks = {
+        name: _Task(method.summary, _at_level(made, name), method.solver, _information(made, name))
+        for name, method in METHODS.items()
+        if reasons[name] is None
+    }
+    work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
+    refused = tuple(
+        f"{name} does not apply: {reason}." for name, reason in reasons.items() if reason is not None
+    )
+    return work.done(refused)
+
+
+def of_result(result: Result, seconds: float, progress: Progress | None = None) -> TradeOff:
+    """The same problem, solved again at levels around its own; see :func:`has_level`."""
+    problem = result.problem
+    task = _Task(
+        f"solved by {result.solver}",
+        lambda epsilon: dataclasses.replace(problem, epsilon=epsilon),  # type: ignore[type-var]
+        result.solver,
+        _own_worth,
+    )
+    epsilon: float = problem.epsilon  # type: ignore[attr-defined]
+    return _Work(result, epsilon, problem.kind, {problem.kind: task}, seconds, progress).done(())
+
+
+def has_level(result: Result) -> bool:
+    """Whether the problem has a level ε that can be varied, and the result a value at it.
+
+    >>> from ldpopt import solve
+    >>> from ldpopt.problems import Staircase
+    >>> has_level(solve(Staircase(epsilon=1, prior=[0.5, 0.5])))
+    True
+    """
+    return getattr(result.problem, "epsilon", None) is not None and result.value is not None
+
+
+def _information(made: Design, name: str) -> Callable[[Result], Worth]:
+    """What a method's answer tells about the data of a design, in nats."""
+
+    def worth(result: Result) -> Worth:
+        if result.mechanism is None:
+            return Worth(None, None)
+        other = dataclasses.replace(made, result=result, method=name)
+        return Worth(other.information, other.bound)
+
+    return worth
+
+
+def _at_level(made: Design, name: str) -> Callable[[float], Problem]:
+    return lambda epsilon: METHODS[name].problem(dataclasses.replace(made.question, epsilon=epsilon))
+
+
+class _Work:
+    """The solves of one curve within a time."""
+
+    def __init__(
+        self,
+        result: Result,
+        epsilon: float,
+        own_name: str,
+        tasks: dict[str, _Task],
+        seconds: float,
+        progress: Progress | None,
+    ) -> None:
+        value, bound = tasks[own_name].worth(result)
+        assert value is not None
+        self.own, self.own_name = Point(epsilon, value, bound), own_name
+        self.tasks, self.seconds, self.progress = tasks, seconds, progress
+        levels = [epsilon * factor for factor in FACTORS]
+        self.levels = [level for level in levels if EPSILON_RANGE[0] <= level <= EPSILON_RANGE[1]]
+        self.start = time.perf_counter()
+        own_seconds = result.seconds if own_name == "calibrated" else min(result.seconds, SECONDS)
+        self.took = {name: [own_seconds] if name == own_name else [] for name in tasks}
+        self.points: dict[str, list[Point]] = {name: [] for name in tasks}
+        self.omitted: list[str] = []
+
+    def done(self, refused: tuple[str, ...]) -> TradeOff:
+        """All points that the time allows: every method at the result's level, then the others."""
+        self.points[self.own_name].append(self.own)
+        for name in reversed(self.tasks):  # the most useful, which come first, take longest
+            if name not in (self.own_name, "calibrated"):
+                self._follow(name, [self.own.epsilon])
+        for name in sorted(self.tasks, key=self._expected):
+            if name in (self.own_name, "calibrated") or self.points[name]:
+                self._follow(name, list(self._missing(name)))
+        series = (
+            Series(name, task.summary, tuple(sorted(self.points[name])))
+            for name, task in self.tasks.items()
+            if self.points[name]
+        )
+        spent = time.perf_counter() - self.start
+        return TradeOff(tuple(series), self.own, self.own_name, (*refused, *self.omitted), spent)
+
+    def _missing(self, name: str) -> Iterator[float]:
+        """The levels that a method lacks, those near the result's own first."""
+        there = {point.epsilon for point in self.points[name]}
+        near = sorted(self.levels, key=lambda level: abs(math.log(level / self.own.epsilon)))
+        return (level for level in near if level not in there)
+
+    def _follow(self, name: str, levels: list[float]) -> None:
+        """Solve at one level after the other while the time lasts."""
+        for i, epsilon in enumerate(levels):
+            left = self.seconds - (time.perf_counter() - self.start)
+            if self._expected(name) >= left:
+                at = ", ".join(f"{level:.4g}" for level in sorted(levels[i:]))
+                self.omitted.append(f"{name} at ε = {at}: {self._reason(name)}.")
+                return
+            try:
+                self._solve(name, epsilon)
+            except LdpoptError as error:
+                sentence = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+                self.omitted.append(f"{name} at ε = {epsilon:.4g}: {sentence}.")
+            if self.progress is not None:
+                finished = sum(map(len, self.points.values()))
+                self.progress(finished, len(self.tasks) * len(self.levels))
+
+    def _solve(self, name: str, epsilon: float) -> None:
+        task, start = self.tasks[name], time.perf_counter()
+        try:
+            found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=SECONDS)
+        finally:
+            self.took[name].append(time.perf_counter() - start)
+        value, bound = task.worth(found)
+        if value is None:
+            self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {SECONDS:g} s.")
+        else:
+            self.points[name].append(Point(epsilon, value, bound))
+
+    def _expected(self, name: str) -> float:
+        """The seconds of the next solve; calibration solves polyopt once a step and twice more."""
+        if name == "calibrated" and not self.took[name]:
+            return (CALIBRATION_STEPS + 2) * (self._expected("polyopt") or SECONDS)
+        return fmean(self.took[name]) if self.took[name] else 0.0
+
+    def _reason(self, name: str) -> str:
+        expected, allowed = self._expected(name), f"the {self.seconds:.3g} s that this curve may take"
+        if expected == 0.0:
+            return f"{allowed} were used up"
+        return f"one more solve, of about {_seconds(expected)}, would exceed {allowed}"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 10 else f"{value:.2g} s"

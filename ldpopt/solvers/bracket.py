@@ -1,0 +1,115 @@
+"""Branch and bound on a box: cut where the upper bound exceeds the best value found."""
+
+from __future__ import annotations
+
+import time
+from itertools import product
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
+from ldpopt.forms.scalar_search import ScalarSearch
+
+BATCH = 256
+
+
+class Bracket(Solver):
+    """A global search with a proven bound: nothing is left unexplored that could be better."""
+
+    name: ClassVar[str] = "bracket"
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Scalar searches."""
+        return True if isinstance(form, ScalarSearch) else f"solves scalar searches, not a {form.name}"
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """Halve the boxes of largest upper bound until the gap is proven or the cost is spent."""
+        assert isinstance(form, ScalarSearch)
+        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
+        tree = Tree(form)
+        while tree.bound - tree.value > gap / 2 * abs(tree.value) and tree.spent < form.cost:
+            tree.halve()
+            if progress is not None:
+                progress(tree.value, tree.bound)
+            if time.monotonic() > deadline:
+                break
+        tree.polish()
+        return FormSolution(
+            status=Status.GAP,
+            point=tree.point,
+            value=tree.value,
+            bound=tree.bound * (1 + 1e-12) if tree.bound > 0 else tree.bound,
+            proof={"evaluations": tree.spent},
+            stats={"nodes": tree.spent, "boxes": len(tree.uppers)},
+        )
+
+
+class Tree:
+    """The boxes that may still hold something better, and the best point so far."""
+
+    def __init__(self, form: ScalarSearch) -> None:
+        self.form = form
+        self.lows, self.highs = form.low[None, :], form.high[None, :]
+        self.uppers = form.upper(self.lows, self.highs)
+        corners = np.array([form.low, form.high, (form.low + form.high) / 2])
+        values = form.objective(corners)
+        self.point: Array = corners[values.argmax()]
+        self.value = float(values.max())
+        self.spent = len(corners)
+
+    @property
+    def bound(self) -> float:
+        """No point of the box is better than this."""
+        return max(self.value, float(self.uppers.max(initial=-np.inf)))
+
+    def polish(self) -> None:
+        """Look closer around the best point, ever finer."""
+        step = (self.form.high - self.form.low) / 64
+        moves = np.array(list(product((-1.0, 0.0, 1.0), repeat=len(step))))
+        for _ in range(60):
+            near = np.clip(self.point + moves * step, self.form.low, self.form.high)
+            values = self.form.objective(near)
+            self.spent += len(near)
+            if values.max() > self.value:
+                self.value, self.point = float(values.max()), near[values.argmax()]
+            else:
+                step = step / 2
+            if self.spent > 2 * self.form.cost:
+                break
+
+    def halve(self) -> None:
+        """Halve the most promising boxes at their relatively widest side."""
+        order = np.argsort(-self.uppers, kind="stable")
+        chosen, rest = order[:BATCH], order[BATCH:]
+        low, high = self.lows[chosen], self.highs[chosen]
+        middle = (low + high) / 2
+        values = self.form.objective(middle)
+        self.spent += 3 * len(chosen)
+        if values.max() > self.value:
+            self.value, self.point = float(values.max()), middle[values.argmax()]
+        span = np.where(self.form.high > self.form.low, self.form.high - self.form.low, 1.0)
+        side = ((high - low) / span).argmax(axis=1)
+        rows = np.arange(len(chosen))
+        left_high, right_low = high.copy(), low.copy()
+        left_high[rows, side] = right_low[rows, side] = middle[rows, side]
+        lows, highs = np.vstack([low, right_low]), np.vstack([left_high, high])
+        uppers = np.minimum(self.form.upper(lows, highs), np.tile(self.uppers[chosen], 2))
+        self.lows = np.vstack([self.lows[rest], lows])
+        self.highs = np.vstack([self.highs[rest], highs])
+        self.uppers = np.append(self.uppers[rest], uppers)
+        open_boxes = self.uppers > self.value
+        self.lows, self.highs = self.lows[open_boxes], self.highs[open_boxes]
+        self.uppers = self.uppers[open_boxes]

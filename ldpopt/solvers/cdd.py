@@ -1,0 +1,77 @@
+"""Find the rays from the inequalities of the cone by cddlib, then one linear program.
+
+The independent cross-check: nothing here relies on the known description of the rays.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ldpopt.core.errors import SolverError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import ColumnProgram, Cone
+from ldpopt.theory.columns.linear_program import solve_listed
+
+MOST_INPUTS = 12
+MOST_EPSILON = 4.0
+
+
+class Cdd(Solver):
+    """Vertex enumeration by the double description method, in floating point."""
+
+    name: ClassVar[str] = "cdd"
+    requires: ClassVar[tuple[str, ...]] = ("cdd",)
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Column programs of few inputs: the double description method is exponential."""
+        if not isinstance(form, ColumnProgram):
+            return f"solves column programs, not a {form.name}"
+        if form.cone.dimension > MOST_INPUTS:
+            return f"vertex enumeration of {form.cone.dimension} > {MOST_INPUTS} inputs takes too long"
+        if form.cone.epsilon > MOST_EPSILON:
+            return f"cddlib's floats lose vertices for epsilon > {MOST_EPSILON:g}"
+        return True
+
+    def suits(self, form: Form) -> Literal[True] | str:
+        """Never the first choice."""
+        return "a cross-check, slower than the explicit list"
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """Enumerate the rays, evaluate, solve."""
+        assert isinstance(form, ColumnProgram)
+        rays = enumerate_rays(form.cone)
+        return solve_listed(rays, form.utility(rays), gap=gap, time_limit=time_limit)
+
+
+def enumerate_rays(cone: Cone) -> Array:
+    """The extreme rays of {T : A T ≥ 0}, scaled to mean entry 1.
+
+    cddlib enumerates the vertices of the slice Σ_x T_x = 1, which is a polytope as T ≥ 0.
+    """
+    import cdd
+
+    A = cone.inequalities()
+    A /= np.abs(A).max(axis=1, keepdims=True)  # unscaled, cddlib's floats lose vertices earlier
+    slice_row = np.hstack([[-1.0], np.ones(cone.dimension)])
+    rows = np.vstack([slice_row, np.hstack([np.zeros((len(A), 1)), A])]).tolist()
+    matrix = cdd.matrix_from_array(rows, rep_type=cdd.RepType.INEQUALITY)
+    matrix.lin_set = {0}
+    generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
+    if generators.ndim != 2 or not (generators[:, 0] == 1).all():
+        raise SolverError("cddlib found no polytope: its floating-point run broke down")
+    vertices = np.maximum(generators[:, 1:].T, 0.0)
+    result: Array = vertices / vertices.mean(axis=0)
+    return result

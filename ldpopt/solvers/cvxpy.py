@@ -1,0 +1,93 @@
+"""Hand the whole convex program to cvxpy and its interior-point solver Clarabel."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ldpopt.core.errors import SolverError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.validate import Array
+from ldpopt.forms.convex_program import ConvexProgram
+from ldpopt.theory.bayes import convex
+
+TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+LARGEST = 300_000
+"""Points × atoms × matrix entries up to which the compiled cone program stays small."""
+
+
+class Cvxpy(Solver):
+    """Each log det becomes a semidefinite and some exponential cones: simple, for small programs."""
+
+    name: ClassVar[str] = "cvxpy"
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Small convex programs."""
+        if not isinstance(form, ConvexProgram):
+            return f"solves convex programs, not a {form.name}"
+        if form.blocks.size > LARGEST:
+            return f"the cone program would have {form.blocks.size} coefficients, more than {LARGEST}"
+        return True
+
+    def suits(self, form: Form) -> Literal[True] | str:
+        """Never the first choice."""
+        return "slower and less accurate than frank-wolfe"
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """Model, solve, certify."""
+        import cvxpy as cp
+
+        assert isinstance(form, ConvexProgram)
+        _, atoms, size, _ = form.blocks.shape
+        share = cp.Variable(atoms, nonneg=True)  # of the total mass: keeps large columns in scale
+        theta = cp.multiply(1 / form.constraints.mean(axis=0), share)
+        terms = []
+        for w, blocks in zip(form.weights, _conditioned(form), strict=True):
+            matrix = cp.reshape(blocks.reshape(atoms, -1).T @ theta, (size, size), order="C")
+            terms.append(w * cp.log_det((matrix + matrix.T) / 2))
+        limits = [form.constraints @ theta == 1]
+        if np.isfinite(form.budget):
+            limits.append(form.costs @ theta <= form.budget)
+        question = cp.Problem(cp.Maximize(cp.sum(cp.hstack(terms))), limits)
+        try:
+            with warnings.catch_warnings():
+                # "may be inaccurate": how accurate it is, the certificate says
+                warnings.simplefilter("ignore", UserWarning)
+                question.solve(solver=cp.CLARABEL, time_limit=time_limit or 1e6, **TOLERANCES)
+        except cp.SolverError as error:
+            raise SolverError(f"cvxpy: {error}") from None
+        if theta.value is None:
+            raise SolverError(f"cvxpy ended with status {question.status}")
+        used = _inside(form, np.asarray(theta.value))
+        iterations = float(question.solver_stats.num_iters or 0)
+        return convex.solution(form, used, gap=gap, stats={"iterations": iterations})
+
+
+def _conditioned(form: ConvexProgram) -> Array:
+    """The blocks in coordinates where the matrices at the start are 1: log det only shifts."""
+    root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
+    result: Array = root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
+    return result
+
+
+def _inside(form: ConvexProgram, theta: Array) -> Array:
+    """The nearest feasible point: no negligible atoms, and a budget that is met."""
+    used = convex.cleaned(form, np.maximum(theta, 0.0))
+    spent = float(form.costs @ used)
+    if spent > form.budget:
+        room = form.budget - float(form.costs @ form.start)
+        share = (spent - form.budget) / (spent - form.budget + room)
+        used = (1 - share) * used + share * form.start
+    return used

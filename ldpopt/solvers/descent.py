@@ -1,0 +1,200 @@
+"""Multi-start descent over the polytope of ε-LDP mechanisms, with analytic gradients."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, minimize
+
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
+from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
+from ldpopt.theory.fidelity.measures import block_size
+from ldpopt.theory.fidelity.moments import MomentObjective, WorstObjective
+from ldpopt.theory.fidelity.optimal_design import LINEAR_LOSSES, MOST_INPUTS, optimal_design
+
+MOST_CIRCULANT = 200
+MOST_SQUARE = 12
+"""Larger matrices are improved as circulants only: k² variables are too many for many starts."""
+
+
+class Descent(Solver):
+    """Local minima from many starts: known designs, random two-level mechanisms; the best is kept.
+
+    Circulants are minimised over their first row in a box (L-BFGS-B), square mechanisms over all
+    entries under the linear constraints of ε-LDP (SLSQP). For a supremum over distributions, which is
+    not smooth, the circulants of least φ are compared.
+    """
+
+    name: ClassVar[str] = "descent"
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Circulant and square families."""
+        if not isinstance(form, MatrixProgram):
+            return f"solves matrix programs, not a {form.name}"
+        if form.family == "broad":
+            return "the number of outputs must be that of the inputs"
+        if form.k > MOST_CIRCULANT:
+            return f"{form.k} > {MOST_CIRCULANT} inputs are too many"
+        return True
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        starts: int = 24,
+        **options: Any,
+    ) -> FormSolution:
+        """Descend from every start until the bound is met, the starts or the time are used up."""
+        assert isinstance(form, MatrixProgram)
+        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+        rng = np.random.default_rng(seed)
+        best, value, tried = None, math.inf, 0
+        for found in minima(form, rng, starts):
+            tried += 1
+            reached = form.objective(found)
+            if reached < value:
+                best, value = found, reached
+                if progress is not None:
+                    progress(value, form.bound)
+            if value <= form.bound * (1 + gap / 4) or time.monotonic() > deadline:
+                break
+        bound, proof = proven_bound(form)
+        return FormSolution(Status.GAP, best, value, bound, proof, {"starts": float(tried)})
+
+
+def proven_bound(form: MatrixProgram) -> tuple[float, dict[str, Any] | None]:
+    """The form's own bound, or the better one that the best mechanism with free outputs proves."""
+    objective = form.objective
+    linear = isinstance(objective, MomentObjective) and objective.loss in LINEAR_LOSSES
+    if linear and form.k <= MOST_INPUTS:
+        design = optimal_design(objective.prior, objective.loss, form.epsilon)
+        return design.better(form.bound)
+    return form.bound, None
+
+
+def minima(form: MatrixProgram, rng: np.random.Generator, starts: int) -> Iterator[Array]:
+    """Mechanisms worth comparing: the designs, then local minima from them and from random starts."""
+    designs = difference_sets(form.k, cyclic=form.family == "circulant")
+    two_levels = [two_level(design.blocks(), form.epsilon) for design in designs]
+    yield from two_levels
+    objective = form.objective
+    if isinstance(objective, WorstObjective) or objective.loss == "phi":
+        for _ in range(starts):
+            row = descend_circulant(_random_row(form, rng), form.epsilon)
+            yield np.array([np.roll(row, x) for x in range(form.k)])
+    if isinstance(objective, MomentObjective) and form.family == "square" and form.k <= MOST_SQUARE:
+        for matrix in two_levels:
+            yield descend_square(matrix, objective, form.epsilon)
+        for _ in range(max(2, starts * 36 // max(36, form.k**2))):
+            yield descend_square(_random_square(form, rng), objective, form.epsilon)
+
+
+def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
+    """A random row, nearly two-level with about the best block size."""
+    size = np.clip(block_size(form.k, form.epsilon) + rng.integers(-1, 2), 1, form.k - 1)
+    height = 0.1 * rng.random(form.k)
+    height[rng.choice(form.k, size, replace=False)] += 0.9
+    result: Array = 1 + math.expm1(form.epsilon) * height
+    return result
+
+
+def descend_circulant(row: Array, epsilon: float) -> Array:
+    """A local minimum over circulants: φ = 1 + û₀² Σ_{j≥1} |û_j|⁻² for u ∈ [1, E]^K with spectrum û."""
+
+    def slope(u: Array) -> tuple[float, Array]:
+        spectrum = np.fft.fft(u)
+        power = np.abs(spectrum[1:]) ** 2 + 1e-40
+        total, tail = u.sum(), (1 / power).sum()
+        weights = np.append(0.0, spectrum[1:].conj() / power**2)
+        gradient = 2 * total * tail - 2 * total**2 * np.fft.fft(weights).real
+        return float(1 + total**2 * tail), gradient
+
+    # the descent is run on log φ, whose scale does not depend on ε
+    def log_slope(u: Array) -> tuple[float, Array]:
+        value, gradient = slope(u)
+        return math.log(value), gradient / value
+
+    E = math.exp(epsilon)
+    found = minimize(
+        log_slope,
+        row,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=Bounds(1, E),
+        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 500},
+    )
+    u = np.clip(found.x, 1, E)
+    result: Array = u / u.sum()
+    return result
+
+
+def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
+    """A random two-level matrix, blended with the step mechanism until its rows sum to 1."""
+    k = form.k
+    blocks = np.array([rng.permutation(k) for _ in range(k)]) < block_size(k, form.epsilon)
+    mixed = 1 + math.expm1(form.epsilon) * (0.7 * blocks + 0.3 * np.eye(k))
+    result: Array = mixed / mixed.sum(axis=1, keepdims=True)
+    return result
+
+
+def descend_square(matrix: Array, objective: MomentObjective, epsilon: float) -> Array:
+    """A local minimum over square mechanisms.
+
+    Variables: the entries W and the least entry l_y of every column, with l_y ≤ W[x, y] ≤ E l_y and rows
+    that sum to 1.
+    """
+    k, E = len(matrix), math.exp(epsilon)
+    rows, levels = _constraints(k, E)
+
+    def log_slope(v: Array) -> tuple[float, Array]:
+        value, gradient = objective.slope(v[: k * k].reshape(k, k))
+        if not (math.isfinite(value) and value > 0):
+            return 1e3, np.zeros_like(v)
+        return math.log(value), np.append(gradient.ravel() / value, np.zeros(k))
+
+    low = matrix.min(axis=0)
+    found = minimize(
+        log_slope,
+        np.append(np.minimum(matrix, E * low).ravel(), low),
+        jac=True,
+        method="SLSQP",
+        bounds=Bounds(1e-9, 1),
+        constraints=[LinearConstraint(rows, 1, 1), LinearConstraint(levels, 0, np.inf)],
+        options={"maxiter": 300, "ftol": 1e-14},
+    )
+    return private(found.x[: k * k].reshape(k, k), epsilon)
+
+
+def _constraints(k: int, E: float) -> tuple[Array, Array]:
+    rows = np.zeros((k, k * k + k))
+    for x in range(k):
+        rows[x, x * k : (x + 1) * k] = 1
+    entries = np.eye(k * k, k * k + k)
+    least = np.zeros((k * k, k * k + k))
+    least[:, k * k :] = np.tile(np.eye(k), (k, 1))
+    return rows, np.vstack([entries - least, E * least - entries])
+
+
+def private(matrix: Array, epsilon: float) -> Array:
+    """The mechanism mixed with the uniform one just enough to be ε-LDP in floating point."""
+    W: Array = np.maximum(matrix, 0)
+    W = W / W.sum(axis=1, keepdims=True)
+    k = W.shape[1]
+    excess = (W.max(axis=0) - math.exp(epsilon) * W.min(axis=0)).max()
+    if excess <= 0:
+        return W
+    touch = excess / (excess + math.expm1(epsilon) / k)
+    result: Array = (1 - touch) * W + touch / k
+    return result

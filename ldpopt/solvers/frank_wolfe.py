@@ -1,0 +1,147 @@
+"""Fully corrective Frank–Wolfe: linear steps over all atoms find the few that matter."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.status import relative_gap
+from ldpopt.core.validate import Array
+from ldpopt.forms.convex_program import ConvexProgram
+from ldpopt.theory.bayes import convex
+
+MOST_STEPS = 200
+Indices = NDArray[np.intp]
+
+
+class FrankWolfe(Solver):
+    """Column generation for concave programs.
+
+    Each round maximises the linearised objective over all atoms (a linear program whose duals prove a
+    bound), adds the atoms of its vertex, and re-optimises over the atoms found so far by Newton's method
+    with a barrier.
+    """
+
+    name: ClassVar[str] = "frank-wolfe"
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Every convex program."""
+        if not isinstance(form, ConvexProgram):
+            return f"solves convex programs, not a {form.name}"
+        return True
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """Alternate linear steps and corrections until the proven gap is small."""
+        assert isinstance(form, ConvexProgram)
+        start = time.perf_counter()
+        theta = correct(form, form.start)
+        best, best_gap, steps = theta, np.inf, 0
+        for steps in range(1, MOST_STEPS + 1):
+            step = convex.linear_step(form, convex.gradient(form, theta))
+            reached, limit = convex.value(form, theta), convex.bound(form, theta, step)
+            measured = relative_gap(reached, max(limit, reached))
+            assert measured is not None
+            if measured < best_gap:
+                best, best_gap = theta, measured
+            if progress is not None:
+                progress(reached, limit)
+            late = time_limit is not None and time.perf_counter() - start > time_limit
+            if measured <= gap / 4 or late or (measured > 0.999 * best_gap and steps > 20):
+                break
+            theta = correct(form, 0.9 * theta + 0.1 * np.maximum(step.vertex, 0.0))
+        used = convex.cleaned(form, best)
+        stats = {"steps": float(steps), "atoms": float(np.count_nonzero(used))}
+        return convex.solution(form, used, gap=gap, stats=stats)
+
+
+def correct(form: ConvexProgram, theta: Array) -> Array:
+    """Maximise over the atoms in use: Newton steps on the objective plus μ Σ log θ, μ falling."""
+    active = np.flatnonzero(theta > 0)
+    part = _Restricted(form, active)
+    x = part.with_slack(theta[active])
+    mu = 1e-3
+    while mu > 1e-14:
+        x = part.centre(x, mu)
+        mu /= 8
+    result = np.zeros_like(theta)
+    result[active] = x[: len(active)]
+    return result
+
+
+class _Restricted:
+    """The program over some atoms, with the budget as an equation through a slack variable."""
+
+    def __init__(self, form: ConvexProgram, active: Indices) -> None:
+        self.weights = form.scale * form.weights
+        self.blocks = form.blocks[:, active]
+        self.rows, self.right = form.constraints[:, active], np.ones(len(form.constraints))
+        self.bounded = bool(np.isfinite(form.budget))
+        if self.bounded:
+            empty = np.zeros_like(self.blocks[:, :1])
+            self.blocks = np.concatenate([self.blocks, empty], axis=1)
+            self.rows = np.block(
+                [[self.rows, np.zeros((len(self.rows), 1))], [form.costs[None, active], np.ones((1, 1))]]
+            )
+            self.right = np.append(self.right, form.budget)
+
+    def with_slack(self, theta: Array) -> Array:
+        if not self.bounded:
+            return theta
+        room = self.right[-1] - self.rows[-1, :-1] @ theta
+        return np.append(theta, max(float(room), 1e-12))
+
+    def centre(self, x: Array, mu: float) -> Array:
+        """Newton's method at a fixed μ, in the relative variables dx / x."""
+        for _ in range(25):
+            inverse = np.linalg.inv(np.tensordot(self.blocks, x, axes=(1, 0)))
+            product = np.einsum("ixz,ijzy->ijxy", inverse, self.blocks, optimize=True)
+            slope = self.weights @ np.einsum("ijxx->ij", product) * x + mu
+            flat = np.moveaxis(product, 1, 0).reshape(len(x), -1)
+            turned = (self.weights[:, None, None, None] * product).swapaxes(2, 3)
+            bend = (np.moveaxis(turned, 1, 0).reshape(len(x), -1) @ flat.T) * np.outer(x, x)
+            bend[np.diag_indices(len(x))] += mu
+            move = self._newton(bend, slope, x)
+            decrement = float(move @ bend @ move)
+            x = self._search(x, move, mu)
+            if decrement < 1e-3 * mu:
+                break
+        return x
+
+    def _newton(self, bend: Array, slope: Array, x: Array) -> Array:
+        C = self.rows * x
+        r = len(C)
+        system = np.block([[-bend, C.T], [C, np.zeros((r, r))]])
+        right = np.concatenate([-slope, self.right - self.rows @ x])
+        result: Array = np.linalg.lstsq(system, right, rcond=1e-15)[0][: len(x)]
+        return result
+
+    def _search(self, x: Array, move: Array, mu: float) -> Array:
+        """Shorten the step until it stays inside and does not lose."""
+        length = min(1.0, 0.9 / max(float(-move.min()), 1e-30))
+        before = self._merit(x, mu)
+        for _ in range(30):
+            after = x * (1 + length * move)
+            if self._merit(after, mu) >= before - 1e-15 * abs(before):
+                return after
+            length /= 2
+        return x
+
+    def _merit(self, x: Array, mu: float) -> float:
+        sign, log_det = np.linalg.slogdet(np.tensordot(self.blocks, x, axes=(1, 0)))
+        if (sign <= 0).any():
+            return -np.inf
+        return float(self.weights @ log_det) + mu * float(np.log(x).sum())

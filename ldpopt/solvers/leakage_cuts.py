@@ -1,0 +1,210 @@
+"""Design under a leakage budget: a linear program inside, cuts from outside, until they meet."""
+
+from __future__ import annotations
+
+import math
+import time
+from fractions import Fraction
+from typing import Any, ClassVar, Literal
+
+import highspy
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array, kron
+
+from ldpopt.checker import leakage as leakagechecker
+from ldpopt.core import certify
+from ldpopt.core.errors import SolverError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
+from ldpopt.forms.leakage_program import LeakageProgram
+from ldpopt.forms.selection_program import SelectionProgram
+from ldpopt.theory.leakage import selection
+
+MOST_VARIABLES = 40_000
+STARTS = 16
+STEPS = (0.02, 0.2)
+"""How far from the inner mechanism towards the outer one the cuts are sought: near it they are deep."""
+
+
+class LeakageCuts(Solver):
+    """The inner LP asks for prices that prove the budget, the outer one for finitely many cuts.
+
+    Inside: W, v, u with Σ_y v_y + Σ_g u_g ≤ e^b and u_g ≥ Σ_y (W[θ,y] − v_y)⁺. Its mechanism is within
+    the budget. Outside: cuts Σ_y W[θ_g(y), y] ≤ e^b found by local search over selections. Its value is
+    a lower bound for every mechanism, with the duals as proof.
+    """
+
+    name: ClassVar[str] = "leakage-cuts"
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Leakage programs of bearable size."""
+        if not isinstance(form, LeakageProgram):
+            return f"solves leakage programs, not a {form.name}"
+        if form.counts.size > MOST_VARIABLES:
+            return f"the mechanism has {form.counts.size} entries, more than {MOST_VARIABLES}"
+        return True
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """Solve inside, then cut from outside until the bound meets it."""
+        assert isinstance(form, LeakageProgram)
+        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+        inner, prices = inner_program(form)
+        matrix, prices = certify.repair_leakage(inner, prices, form.groups, form.budget)
+        value = float((matrix * form.costs).sum(axis=1).max())
+        outer = OuterLP(form)
+        rng = np.random.default_rng(seed)
+        rounds = 0
+        while time.monotonic() < deadline:
+            candidate, bound = outer.solve()
+            rounds += 1
+            if progress is not None:
+                progress(value, bound)
+            if bound >= value * (1 - gap / 4) or not outer.cut(inner, candidate, rng):
+                break
+        proof = outer.proof()
+        return FormSolution(
+            status=Status.GAP,
+            point=matrix,
+            value=value,
+            bound=certify.cost_below(_exactly(form), proof),
+            proof={"privacy": selection.leaf(prices), **proof},
+            stats={"rounds": rounds, "cuts": len(outer.cuts)},
+        )
+
+
+def _exactly(form: LeakageProgram) -> leakagechecker.LeakageStatement:
+    costs = [[Fraction(c, form.scale) for c in row] for row in form.counts.tolist()]
+    groups = [np.flatnonzero(form.groups == g).tolist() for g in range(int(form.groups.max()) + 1)]
+    return leakagechecker.LeakageStatement(costs, groups, form.budget)
+
+
+def inner_program(form: LeakageProgram) -> tuple[Array, Array]:
+    """The best mechanism whose leakage prices alone prove to be within the budget, and these prices.
+
+    Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost.
+    """
+    m, n = form.costs.shape
+    count = int(form.groups.max()) + 1
+    size = m * n
+    own = csr_array(coo_array((np.ones(m), (np.arange(m), form.groups)), shape=(m, count)))
+    sums = kron(eye_array(m), np.ones((1, n)))
+    each = kron(np.ones((m, 1)), eye_array(n))
+    one = np.ones
+    blocks: Any = [
+        [block_diag(form.costs[:, None, :]), None, None, None, -one((m, 1))],
+        [None, sums, None, -own, None],
+        [eye_array(size), -eye_array(size), -each, None, None],
+        [None, None, csr_array(one((1, n))), csr_array(one((1, count))), None],
+    ]
+    upper: Any = block_array(blocks, format="csr")
+    limits = np.concatenate([np.zeros(m + m + size), [math.exp(form.budget)]])
+    total: Any = block_array([[sums, csr_array((m, size + n + count + 1))]], format="csr")
+    cost = np.zeros(upper.shape[1])
+    cost[-1] = 1
+    arguments: Any = {
+        "A_ub": upper,
+        "b_ub": limits,
+        "A_eq": total,
+        "b_eq": np.ones(m),
+        "options": _TIGHT,
+    }
+    found = linprog(cost, method="highs-ds", **arguments)
+    if found.x is None:
+        raise SolverError(f"HiGHS ended with: {found.message}")
+    return found.x[:size].reshape(m, n), np.maximum(found.x[2 * size : 2 * size + n], 0.0)
+
+
+_TIGHT: dict[str, float] = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+
+
+class OuterLP:
+    """Minimise max_θ Σ_y c W over stochastic W that satisfy the cuts found so far."""
+
+    def __init__(self, form: LeakageProgram) -> None:
+        self.form = form
+        self.cuts: list[tuple[selection.Selection, selection.Selection]] = []
+        self._seen: set[bytes] = set()
+        self._limit = math.exp(form.budget)
+        m, n = form.costs.shape
+        self._model = highspy.Highs()
+        self._model.setOptionValue("output_flag", False)
+        self._model.setOptionValue("threads", 1)
+        for option, setting in _TIGHT.items():
+            self._model.setOptionValue(option, setting)
+        infinity, none = highspy.kHighsInf, np.zeros(0, np.int32)
+        size = m * n + 1
+        cost = np.zeros(size)
+        cost[-1] = 1
+        starts, free = np.zeros(size, np.int32), np.full(size, infinity)
+        self._model.addCols(size, cost, np.zeros(size), free, 0, starts, none, np.zeros(0))
+        for x in range(m):
+            places = np.arange(x * n, (x + 1) * n, dtype=np.int32)
+            with_cost = np.append(places, m * n).astype(np.int32)
+            self._model.addRow(-infinity, 0.0, n + 1, with_cost, np.append(form.costs[x], -1.0))
+        for x in range(m):
+            places = np.arange(x * n, (x + 1) * n, dtype=np.int32)
+            self._model.addRow(1.0, 1.0, n, places, np.ones(n))
+
+    def solve(self) -> tuple[Array, float]:
+        """The cheapest mechanism within the cuts, and its cost."""
+        self._model.run()
+        status = self._model.getModelStatus()
+        if status != highspy.HighsModelStatus.kOptimal:
+            raise SolverError(f"HiGHS ended with {self._model.modelStatusToString(status)}")
+        self._solution = self._model.getSolution()
+        point = np.array(self._solution.col_value)
+        return np.maximum(point[:-1], 0.0).reshape(self.form.costs.shape), float(point[-1])
+
+    def cut(self, inner: Array, outer: Array, rng: np.random.Generator) -> bool:
+        """Add cuts that the outer mechanism violates; False if the search finds none."""
+        found = False
+        for step in (*STEPS, 1.0):
+            if step == 1.0 and found:
+                break
+            between = step * outer + (1 - step) * inner
+            program = SelectionProgram(csr_array(between), self.form.groups)
+            parts = selection.members(program)
+            for _ in range(STARTS):
+                start = np.array([rng.choice(part) for part in parts])
+                chosen = selection.improve(program, start)
+                takers = between[chosen].argmax(axis=0)
+                found |= self._add(chosen, takers, outer)
+        return found
+
+    def _add(self, chosen: selection.Selection, takers: selection.Selection, outer: Array) -> bool:
+        n = self.form.costs.shape[1]
+        rows = chosen[takers]
+        key = rows.tobytes()
+        if key in self._seen or outer[rows, np.arange(n)].sum() <= self._limit + 1e-9:
+            return False
+        self._seen.add(key)
+        self.cuts.append((chosen, takers))
+        places = (rows * n + np.arange(n)).astype(np.int32)
+        self._model.addRow(-highspy.kHighsInf, self._limit, n, places, np.ones(n))
+        return True
+
+    def proof(self) -> dict[str, Any]:
+        """The prior and the weights of the cuts: the duals of the last solve."""
+        m = len(self.form.costs)
+        duals = np.array(self._solution.row_dual)
+        prior = np.maximum(-duals[:m], 0.0)
+        prior *= (1 - 1e-15) / max(prior.sum(), 1.0)
+        weights = np.maximum(-duals[2 * m :], 0.0)
+        cuts = [
+            {"weight": float(w), "selection": chosen.tolist(), "outputs": takers.tolist()}
+            for w, (chosen, takers) in zip(weights, self.cuts[: len(weights)], strict=True)
+            if w > 0
+        ]
+        return {"prior": prior.tolist(), "cuts": cuts}

@@ -1,0 +1,56 @@
+"""Secret randomised response: no optimum, but a mechanism with a name to compare with."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.status import Status
+from ldpopt.forms.column_program import ColumnProgram, Columns
+from ldpopt.theory.columns.cones import SecretCone
+
+
+class RandomizedResponse(Solver):
+    """Secret randomised response (papers/001, (18)); k-ary randomised response if all of x is secret.
+
+    Optimal for large ε only (papers/001, Theorem 7), so nothing is proven about others.
+    """
+
+    name: ClassVar[str] = "randomized-response"
+    automatic: ClassVar[bool] = False
+
+    def accepts(self, form: Form) -> Literal[True] | str:
+        """Column programs over the cone of a secret with as many public values for every secret."""
+        if not isinstance(form, ColumnProgram):
+            return f"solves column programs, not a {form.name}"
+        if not isinstance(form.cone, SecretCone):
+            return f"is private for every distribution, which a {type(form.cone).__name__} does not ask"
+        if len(set(Counter(form.cone.secrets).values())) > 1:
+            return "needs as many inputs for every secret"
+        return True
+
+    def run(
+        self,
+        form: Form,
+        *,
+        gap: float,
+        time_limit: float | None,
+        seed: int,
+        progress: Progress | None,
+        **options: Any,
+    ) -> FormSolution:
+        """Write it down."""
+        assert isinstance(form, ColumnProgram)
+        assert isinstance(form.cone, SecretCone)
+        E = math.exp(form.cone.epsilon)
+        secret = np.array([form.cone.secrets.index(s) for s in form.cone.secrets])
+        rows = np.where(secret[:, None] == secret, 1 / E, 1.0)
+        np.fill_diagonal(rows, E)
+        rows /= rows.sum(axis=1, keepdims=True)
+        columns = Columns(np.ones(len(secret)), rows)
+        return FormSolution(Status.FEASIBLE, columns, float(form.utility(rows).sum()))

@@ -1,0 +1,1 @@
+"""Tables of people: read them, find their domain, count them; the census that ships with ldpopt."""

@@ -1,0 +1,166 @@
+"""Contingency tables of real data: a secret attribute against a public one.
+
+The tables are counted from the training part of the Adult census data by `tools/count_adult.py`
+and travel with the package; `source()` names their origin and licence.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core.errors import UnknownNameError
+
+
+@dataclass(frozen=True, eq=False)
+class ContingencyTable:
+    """How many people have each pair of a secret and a public value.
+
+    `counts[s, u]` belongs to `secret_values[s]` and `public_values[u]`; the array is read-only.
+
+    Raises:
+        ValueError: if the counts are not non-negative integers, one per pair of values.
+    """
+
+    name: str
+    secret: str
+    public: str
+    secret_values: tuple[str, ...]
+    public_values: tuple[str, ...]
+    counts: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        counts = np.array(self.counts)
+        shape = (len(self.secret_values), len(self.public_values))
+        if counts.shape != shape:
+            raise ValueError(f"counts of {self.name} have shape {counts.shape} instead of {shape}.")
+        if counts.dtype.kind not in "iu" or counts.min() < 0:
+            raise ValueError(f"counts of {self.name} must be non-negative integers.")
+        counts = counts.astype(np.int64)
+        counts.flags.writeable = False
+        object.__setattr__(self, "counts", counts)
+
+    @property
+    def n(self) -> int:
+        """The number of people counted."""
+        return int(self.counts.sum())
+
+    def distribution(self) -> NDArray[np.float64]:
+        """Return the empirical joint distribution `p[s, u]`."""
+        return self.counts / self.n
+
+
+def tables() -> list[str]:
+    """List the names of the tables, secret attribute first.
+
+    >>> tables()[0]
+    'sex-race'
+    """
+    return list(_document()["tables"])
+
+
+@cache
+def table(name: str) -> ContingencyTable:
+    """Return a table by its name.
+
+    >>> table("sex-race").secret_values
+    ('Female', 'Male')
+    >>> table("sex-race").n
+    32561
+
+    Raises:
+        UnknownNameError: if no table has this name.
+    """
+    if name not in tables():
+        raise UnknownNameError("table", name, tables())
+    entry = _document()["tables"][name]
+    return ContingencyTable(
+        name=name,
+        secret=entry["secret"],
+        public=entry["public"],
+        secret_values=tuple(entry["secret_values"]),
+        public_values=tuple(entry["public_values"]),
+        counts=np.array(entry["counts"]),
+    )
+
+
+def source() -> str:
+    """Cite the data, with its licence and what was changed.
+
+    >>> source().startswith("Becker, B. & Kohavi, R. (1996). Adult")
+    True
+    """
+    entry = _document()
+    return (
+        f"{entry['citation']} {entry['source']} Licence: {entry['licence']}. Changes: {entry['changes']}"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """Features of the same people: how often each value occurs, and some of them jointly.
+
+    ``counts[name][i]`` belongs to ``values[name][i]``; ``joint`` has an axis per name in
+    ``joint_names``.
+    """
+
+    values: dict[str, tuple[str, ...]]
+    counts: dict[str, NDArray[np.int64]]
+    joint_names: tuple[str, ...]
+    joint: NDArray[np.int64]
+
+    def marginal(self, name: str) -> NDArray[np.float64]:
+        """Return the empirical distribution of a feature.
+
+        Raises:
+            UnknownNameError: if no feature has this name.
+        """
+        if name not in self.counts:
+            raise UnknownNameError("feature", name, self.counts)
+        counts = self.counts[name]
+        p: NDArray[np.float64] = counts / counts.sum()
+        return p
+
+    def joint_distribution(self, names: Sequence[str]) -> NDArray[np.float64]:
+        """Return the joint distribution of some of ``joint_names``, flattened."""
+        for name in names:
+            if name not in self.joint_names:
+                raise UnknownNameError("joint feature", name, self.joint_names)
+        others = tuple(i for i, name in enumerate(self.joint_names) if name not in names)
+        counts = self.joint.sum(axis=others)
+        flat: NDArray[np.float64] = (counts / counts.sum()).ravel()
+        return flat
+
+
+@cache
+def adult_features() -> Features:
+    """Count the features of the Adult training data, four of them jointly (papers/004, Figure 2).
+
+    >>> adult_features().joint_names
+    ('sex', 'income', 'race', 'workclass')
+    >>> int(adult_features().joint.sum())
+    32561
+    """
+    text = files("ldpopt.tables").joinpath("data", "adult_features.json").read_text(encoding="utf-8")
+    document = json.loads(text)
+    single, joint = document["features"], document["joint"]
+    names = tuple(joint["features"])
+    shape = tuple(len(single[name]["values"]) for name in names)
+    return Features(
+        values={name: tuple(entry["values"]) for name, entry in single.items()},
+        counts={name: np.array(entry["counts"]) for name, entry in single.items()},
+        joint_names=names,
+        joint=np.array(joint["counts"]).reshape(shape),
+    )
+
+
+@cache
+def _document() -> dict[str, Any]:
+    text = files("ldpopt.tables").joinpath("data", "adult.json").read_text(encoding="utf-8")
+    document: dict[str, Any] = json.loads(text)
+    return document

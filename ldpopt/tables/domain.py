@@ -1,0 +1,260 @@
+"""What the data can say: the secret and the public columns of a table, their values and bins.
+
+A row of the table is an input (s, u) of the mechanism: s the combination of its secret columns, u that
+of its public ones, among those that the design has seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.tables.files import Batch, TableReader
+
+Codes = NDArray[np.int64]
+
+MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
+"""Cells that mean "nothing is known", beside empty ones."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table.
+
+    Attributes:
+        name: its name.
+        values: what its cells can say, as text; or the names of the bins.
+        edges: where one bin ends and the next begins; without them the column is not binned.
+        text: every cell is a word, "NA" and "12" too.
+    """
+
+    name: str
+    values: tuple[str, ...]
+    edges: tuple[float, ...] = ()
+    text: bool = False
+
+    def codes(self, cells: Any, first_row: int) -> Codes:
+        """The number of the value of every cell; one that is not among them is named with its row."""
+        if self.edges:
+            return np.searchsorted(self.edges, numbers(self.name, cells, first_row), side="right")
+        words = text_cells(self.name, cells, first_row, self.text)
+        found = pc.index_in(words, value_set=pa.array(self.values))
+        if found.null_count:
+            bad = int(pc.index(pc.is_null(found), True).as_py())
+            raise InvalidInputError(
+                f"row {first_row + bad} of column {self.name!r} holds {quoted(words[bad].as_py())}, "
+                f"which the mechanism does not know; it knows {_few(self.values)}"
+            )
+        result: Codes = found.to_numpy(zero_copy_only=False).astype(np.int64)
+        return result
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One or more columns that are taken together, with the combinations that the mechanism knows."""
+
+    columns: tuple[Column, ...]
+    members: tuple[tuple[int, ...], ...]
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+    @property
+    def name(self) -> str:
+        """The names of the columns."""
+        return " × ".join(column.name for column in self.columns)
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The values in words, in the order of the mechanism's inputs."""
+        named = (zip(self.columns, member, strict=True) for member in self.members)
+        return tuple(", ".join(column.values[i] for column, i in pairs) for pairs in named)
+
+    @cached_property
+    def _numbers(self) -> NDArray[np.int64]:
+        """The member at each combination of codes; −1 where there is none."""
+        table = np.full([len(column.values) for column in self.columns], -1)
+        for i, member in enumerate(self.members):
+            table[member] = i
+        return table
+
+    def codes(self, batch: Batch, first_row: int) -> Codes:
+        """The number of the combination that every row holds."""
+        parts = [column.codes(batch.column(column.name), first_row) for column in self.columns]
+        found: Codes = self._numbers[tuple(parts)]
+        if (found < 0).any():
+            bad = int(np.argmax(found < 0))
+            cells = zip(self.columns, parts, strict=True)
+            words = ", ".join(
+                f"{column.name} = {quoted(column.values[codes[bad]])}" for column, codes in cells
+            )
+            raise InvalidInputError(
+                f"row {first_row + bad} holds {words}, a combination that the mechanism does not know"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The inputs of a mechanism: secret s and public u, or a secret alone."""
+
+    secret: Attribute
+    public: Attribute | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of secrets and of public values (1 without any)."""
+        return len(self.secret), 1 if self.public is None else len(self.public)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of all columns."""
+        return [column.name for column in self._columns()]
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The inputs (s, u) in words, in the order of the mechanism's rows."""
+        if self.public is None:
+            return self.secret.labels
+        return tuple(f"{s}, {u}" for s, u in product(self.secret.labels, self.public.labels))
+
+    def codes(self, batch: Batch, first_row: int) -> Codes:
+        """The input index s·a2 + u of every row; ``first_row`` is the number of its first, from 1."""
+        s = self.secret.codes(batch, first_row)
+        return s if self.public is None else s * len(self.public) + self.public.codes(batch, first_row)
+
+    def rows(self, table: TableReader) -> Iterator[Codes]:
+        """The input indices of a table's rows, a batch at a time; columns it lacks are named."""
+        for name in self.columns:
+            if name not in table.columns:
+                raise InvalidInputError(
+                    f"{table.name} has no column {name!r}: the mechanism is made for "
+                    f"{', '.join(self.columns)}"
+                )
+        for first_row, batch in numbered(table.batches(self.columns)):
+            yield self.codes(batch, first_row)
+
+    def count(self, table: TableReader) -> Codes:
+        """How often each (s, u) occurs in a table, as a matrix [s][u]."""
+        inputs = math.prod(self.shape)
+        total = sum(np.bincount(codes, minlength=inputs) for codes in self.rows(table))
+        return np.reshape(total, self.shape)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data."""
+        return {
+            "secret": asdict(self.secret),
+            "public": None if self.public is None else asdict(self.public),
+        }
+
+    @classmethod
+    def from_json(cls, data: Any) -> Self:
+        """The inverse of :meth:`to_json`."""
+        try:
+            public = data["public"]
+            return cls(_attribute(data["secret"]), None if public is None else _attribute(public))
+        except (KeyError, TypeError) as error:
+            raise UnreadableFileError(f"not the description of a table: {error!r}") from None
+
+    def _columns(self) -> Iterator[Column]:
+        yield from self.secret.columns
+        yield from () if self.public is None else self.public.columns
+
+
+def _attribute(data: Any) -> Attribute:
+    columns = tuple(
+        Column(c["name"], tuple(c["values"]), tuple(c["edges"]), c["text"]) for c in data["columns"]
+    )
+    members = tuple(tuple(member) for member in data["members"])
+    for column in columns:
+        if not all(isinstance(word, str) for word in (column.name, *column.values)):
+            raise TypeError(f"a name that is no text in column {column.name!r}")
+        if not all(isinstance(edge, int | float) for edge in column.edges):
+            raise TypeError(f"an edge that is no number in column {column.name!r}")
+    for member in members:
+        known = len(member) == len(columns) and all(
+            isinstance(i, int) and 0 <= i < len(c.values) for i, c in zip(member, columns, strict=True)
+        )
+        if not known:
+            raise TypeError(f"{member} is no combination of values")
+    return Attribute(columns, members)
+
+
+# ------------------------------------------------------------ cells
+
+
+def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
+    """The batches with the number of their first row, counted from 1 (a header does not count)."""
+    first = 1
+    for batch in batches:
+        yield first, batch
+        first += batch.num_rows
+
+
+def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
+    """The cells as text without the spaces around it; an empty one is named."""
+    try:
+        words = pc.utf8_trim_whitespace(cells.cast(pa.string()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InvalidInputError(
+            f"the column {name!r} holds cells of the type {cells.type!s:.60}, which are neither words "
+            "nor numbers: convert it, or leave it out"
+        ) from None
+    absent = pc.or_kleene(pc.is_null(words), pc.equal(words, ""))
+    if not text:
+        absent = pc.or_kleene(absent, pc.is_in(words, value_set=pa.array(MISSING)))
+    bad = int(pc.index(absent, True).as_py())
+    if bad >= 0:
+        said = f" ({words[bad]})" if words[bad].as_py() else ""
+        raise InvalidInputError(
+            f"row {first_row + bad} of column {name!r} is empty{said}: fill it, or leave the row out"
+        )
+    return words
+
+
+def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
+    """The cells as finite numbers; one that is none is named."""
+    words = text_cells(name, cells, first_row, text=False)
+    try:
+        result: NDArray[np.float64] = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        plain = words.to_pylist()
+        bad = next((i for i, word in enumerate(plain) if not is_number(word)), None)
+        if bad is not None:
+            raise InvalidInputError(
+                f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is no "
+                "number"
+            ) from None
+        result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
+    if not np.isfinite(result).all():
+        bad = int(np.argmin(np.isfinite(result)))
+        raise InvalidInputError(f"row {first_row + bad} of column {name!r} is {result[bad]}")
+    return result
+
+
+def is_number(word: str) -> bool:
+    """Whether a cell reads as a finite number."""
+    try:
+        return math.isfinite(float(word)) and "_" not in word
+    except ValueError:
+        return False
+
+
+def quoted(word: str) -> str:
+    """A cell as a message shows it: its beginning if it is long."""
+    return repr(word) if len(word) <= 60 else f"{word[:60]!r} …"
+
+
+def _few(values: Sequence[str]) -> str:
+    shown = ", ".join(map(quoted, values[:6]))
+    return shown if len(values) <= 6 else f"{shown} and {len(values) - 6} more"

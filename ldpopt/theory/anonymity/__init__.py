@@ -1,0 +1,1 @@
+"""Statistical anonymity: how many people a release of features exposes."""

@@ -1,0 +1,218 @@
+"""Rules that bound the exposure of a joint distribution by its marginals (papers/004, Section 6.2).
+
+Each rule holds for every choice of one threshold t_j per marginal; a :class:`ThresholdSearch` asks for
+the choice that proves the least. Q_j is the exposure of marginal j, N_j(t) the number of its values
+with p ≥ t, |V_j| that of all its values.
+
+* theorem-2: Q(t) ≤ Σ_j Q_j(t_j) + Σ_{j≠j*} t_j |V_j| where Π t_j ≥ t.
+* theorem-3: Q(t) ≤ Σ_j Q_j(t_j) + t / Π t_j.
+* theorem-2-tight: Lemma 11 used as it stands: Σ_v min(p, t_j(1−p)/(1−t_j)) instead of Q_j + t_j |V_j|.
+* theorem-3-tight: t Π N_j(t_j), the cells that the proof really counts, instead of t / Π t_j.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ldpopt.core.validate import Array
+from ldpopt.forms.threshold_search import ThresholdSearch
+
+RULES = ("theorem-2", "theorem-3", "theorem-2-tight", "theorem-3-tight")
+
+
+class Choice(NamedTuple):
+    """Thresholds and what the rule proves with them; the pivot is the j* of Theorem 2."""
+
+    thresholds: tuple[float, ...]
+    pivot: int | None
+    bound: float
+
+
+def rule_bound(form: ThresholdSearch, thresholds: Sequence[float], pivot: int | None = None) -> float:
+    """What the rule proves with these thresholds; never more than the trivial 1.
+
+    >>> marginals = np.array([0.6, 0.3, 0.1]), np.array([0.9, 0.1])
+    >>> round(rule_bound(ThresholdSearch(marginals, 0.01, "theorem-3"), [0.1, 0.9]), 12)
+    0.211111111111
+    """
+    below = [float(p[p < t].sum()) for p, t in zip(form.marginals, thresholds, strict=True)]
+    if form.rule.startswith("theorem-3"):
+        return min(1.0, sum(below) + form.threshold * math.prod(_spread(form, thresholds)))
+    slack = 1 + 1e-12
+    if math.prod(thresholds) * slack < form.threshold:
+        return 1.0
+    terms = [
+        q if j == pivot else _conditional(form, p, q, t)
+        for j, (p, q, t) in enumerate(zip(form.marginals, below, thresholds, strict=True))
+    ]
+    return min(1.0, sum(terms))
+
+
+def _spread(form: ThresholdSearch, thresholds: Sequence[float]) -> list[float]:
+    if form.rule == "theorem-3":
+        return [1 / t for t in thresholds]
+    return [float((p >= t).sum()) for p, t in zip(form.marginals, thresholds, strict=True)]
+
+
+def _conditional(form: ThresholdSearch, p: Array, below: float, t: float) -> float:
+    """How much mass a value of conditional probability below t can have."""
+    if form.rule == "theorem-2":
+        return below + t * len(p)
+    return float(np.minimum(p, t * (1 - p) / (1 - t)).sum()) if t < 1 else 1.0
+
+
+def break_points(p: Array) -> list[float]:
+    """Where the exposure is about to jump: the distinct probabilities, and 1.
+
+    >>> break_points(np.array([0.6, 0.2, 0.2]))
+    [0.2, 0.6, 1.0]
+    """
+    return [float(t) for t in np.unique(np.append(p, 1.0))]
+
+
+def best_choice(form: ThresholdSearch) -> Choice:
+    """The thresholds that prove the least: exact, but for theorem-2-tight (there a local search)."""
+    if form.rule.startswith("theorem-3"):
+        return _pareto_merge(form)
+    return _water_filling(form) if form.rule == "theorem-2" else _coordinate_search(form)
+
+
+# ---------------------------------------------------------------- Theorem 3
+
+
+def _pareto_merge(form: ThresholdSearch) -> Choice:
+    """Only break-points matter; of two partial choices keep those with less exposure or less spread."""
+    front: list[tuple[float, float, tuple[float, ...]]] = [(0.0, 1.0, ())]
+    for j, p in enumerate(form.marginals):
+        points = break_points(p)
+        below = [float(p[p < t].sum()) for t in points]
+        single = ThresholdSearch((form.marginals[j],), form.threshold, form.rule)
+        spread = [_spread(single, [t])[0] for t in points]
+        merged = sorted(
+            (q + b, s * r, (*chosen, t))
+            for q, s, chosen in front
+            for t, b, r in zip(points, below, spread, strict=True)
+            if q + b < 1
+        )
+        front, least = [], math.inf
+        for q, s, chosen in merged:
+            if s < least:
+                front.append((q, s, chosen))
+                least = s
+    choices = [(q + form.threshold * s, chosen) for q, s, chosen in front]
+    value, thresholds = min(choices, default=(1.0, (1.0,) * len(form.marginals)))
+    return Choice(thresholds, None, min(1.0, value))
+
+
+# ---------------------------------------------------------------- Theorem 2
+
+
+def water_fill(supports: Sequence[int], caps: Sequence[float], product: float) -> list[float] | None:
+    """The t_j ≤ cap_j with Π t_j = product that minimise Σ t_j |V_j|: t_j = min(λ/|V_j|, cap_j).
+
+    >>> water_fill([2, 3], [1, 1], 0.06)
+    [0.3, 0.2]
+    >>> water_fill([2, 3], [0.1, 1], 0.06)
+    [0.1, 0.6]
+    """
+    if math.prod(caps) * (1 + 1e-15) < product:
+        return None
+    thresholds = list(caps)
+    order = sorted(range(len(caps)), key=lambda j: caps[j] * supports[j])
+    rest = product
+    for i, j in enumerate(order):
+        free = order[i:]
+        level = (rest * math.prod(supports[f] for f in free)) ** (1 / len(free))
+        if level <= caps[j] * supports[j]:
+            for f in free:
+                thresholds[f] = round_off(level / supports[f])
+            return thresholds
+        rest /= caps[j]
+    return thresholds
+
+
+def round_off(x: float) -> float:
+    """Take the rounding of a root out of a number: 15 digits.
+
+    >>> round_off(0.30000000000000004)
+    0.3
+    """
+    return float(f"{x:.15g}")
+
+
+def _water_filling(form: ThresholdSearch) -> Choice:
+    best = Choice((1.0,) * len(form.marginals), 0, 1.0)
+    for pivot in range(len(form.marginals)):
+        best = _best_caps(form, pivot, best)
+    return best
+
+
+def _best_caps(form: ThresholdSearch, pivot: int, best: Choice) -> Choice:
+    """Branch and bound over the break-point below which each threshold stays.
+
+    The pivot costs no t_j |V_j|, so its threshold *is* its cap and comes first; the rest is
+    water-filled. A partial choice is bounded by giving the open features a free exposure and cap 1.
+    """
+    features = [pivot, *(j for j in range(len(form.marginals)) if j != pivot)]
+    supports = [len(form.marginals[j]) for j in features[1:]]
+    options = []
+    for j in features:
+        p = form.marginals[j]
+        options.append([(t, float(p[p < t].sum())) for t in break_points(p)])
+    pending: list[tuple[float, ...]] = [()]
+    while pending:
+        caps = pending.pop()
+        depth = len(caps)
+        exposed = sum(dict(options[i])[cap] for i, cap in enumerate(caps))
+        full = [*caps, *[1.0] * (len(features) - depth)]
+        filled = water_fill(supports, full[1:], form.threshold / full[0])
+        if filled is None:
+            continue
+        bound = exposed + sum(t * size for t, size in zip(filled, supports, strict=True))
+        if bound >= best.bound:
+            continue
+        if depth < len(features):
+            pending += [(*caps, cap) for cap, _ in reversed(options[depth])]
+            continue
+        placed = dict(zip(features, [caps[0], *filled], strict=True))
+        thresholds = tuple(placed[j] for j in range(len(features)))
+        best = Choice(thresholds, pivot, min(bound, rule_bound(form, thresholds, pivot)))
+    return best
+
+
+def _coordinate_search(form: ThresholdSearch) -> Choice:
+    """From the optimum of Theorem 2 and from equal shares: move one threshold against the pivot's."""
+    d = len(form.marginals)
+    printed = ThresholdSearch(form.marginals, form.threshold, "theorem-2")
+    equal = form.threshold ** (1 / d)
+    best = Choice((1.0,) * d, 0, 1.0)
+    for pivot in range(d):
+        for start in (
+            _best_caps(printed, pivot, Choice((equal,) * d, pivot, 2.0)).thresholds,
+            (equal,) * d,
+        ):
+            best = min(best, _descend(form, pivot, list(start)), key=lambda choice: choice.bound)
+    return best
+
+
+def _descend(form: ThresholdSearch, pivot: int, thresholds: list[float]) -> Choice:
+    value = rule_bound(form, thresholds, pivot)
+    improved = True
+    while improved:
+        improved = False
+        for j in (j for j in range(len(thresholds)) if j != pivot):
+            for point in break_points(form.marginals[pivot]):
+                others = math.prod(t for i, t in enumerate(thresholds) if i not in (j, pivot))
+                moved = form.threshold / (others * point)
+                if not 0 < moved <= 1:
+                    continue
+                trial = list(thresholds)
+                trial[j], trial[pivot] = moved, point
+                found = rule_bound(form, trial, pivot)
+                if found < value - 1e-15:
+                    value, thresholds, improved = found, trial, True
+    return Choice(tuple(thresholds), pivot, value)

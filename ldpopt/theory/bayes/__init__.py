@@ -1,0 +1,1 @@
+"""What reports tell about a population: priors, posteriors, information-theoretic metrics."""

@@ -1,0 +1,124 @@
+"""The utility of very many reports: (6.1) of papers/000, and the bounds of its Section 8."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from scipy.special import comb
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.estimate import ROUNDING, Estimate
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.theory.bayes.fisher import information, orbit_information
+from ldpopt.theory.bayes.priors import Dirichlet, Prior
+from ldpopt.theory.bayes.tallies import merged
+
+HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
+BLOCK = 4096
+LogDet = Callable[[Array], Array]
+
+
+def unobfuscated_utility(prior: Prior) -> float:
+    """C_μ = U^as of the identity, −½ log 2πe − Σ_x E log P_x / (2a − 2)."""
+    a = _continuous(prior).size
+    return -HALF_LOG_2PIE - float(prior.expected_log(np.eye(a)).sum()) / (2 * a - 2)
+
+
+def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed: int) -> Estimate:
+    """U^as of a faithful mechanism."""
+    prior = _continuous(prior)
+    a = prior.size
+    if isinstance(mechanism, SetMechanism):
+        expected = _expected(_set_log_det(mechanism), mechanism.epsilon(), prior, method, seed)
+    else:
+        W = merged(mechanism.matrix)
+        if W.shape[1] == a and method in ("auto", "closed-form"):
+            # det(Qᵀ D Q) = det(Q)² Π 1/(Qp)_y, (D.10)
+            log_det = 2 * float(np.linalg.slogdet(W)[1]) - float(prior.expected_log(W).sum())
+            expected = Estimate(log_det)
+        else:
+            expected = _expected(_dense_log_det(W), mechanism.epsilon(), prior, method, seed)
+    return expected.through(1 / (2 * a - 2), -HALF_LOG_2PIE)
+
+
+def utility_bound(epsilon: float, a: int) -> float:
+    """The largest U^as of any ε-LDP mechanism on a values, whatever the prior.
+
+    Theorem 8.1: −½ log 2πe + log(e^ε − 1); for a = 2 sharper: −½ log 2πe + log(2 sinh(ε/2)).
+    """
+    if epsilon == math.inf:
+        return math.inf
+    if a == 2:
+        return -HALF_LOG_2PIE + math.log(2 * math.sinh(epsilon / 2))
+    return -HALF_LOG_2PIE + math.log(math.expm1(epsilon))
+
+
+def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> float:
+    """The largest F_μ of any ε-LDP mechanism, never above 1.
+
+    With a prior (8.2) (and the sharper bound for a = 2); without, a^{−a/(a−1)} (e^ε − 1)² for every μ,
+    as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (the paper says there is none).
+    """
+    least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
+    identity = least if prior is None else unobfuscated_utility(prior)
+    return math.exp(min(0.0, 2 * (utility_bound(epsilon, a) - identity)))
+
+
+def _continuous(prior: Prior) -> Dirichlet:
+    if not isinstance(prior, Dirichlet):
+        raise InvalidInputError("the asymptotic utility needs a continuous prior: a Dirichlet")
+    return prior
+
+
+def _dense_log_det(W: Array) -> LogDet:
+    return lambda points: np.linalg.slogdet(information(points, W))[1]
+
+
+def _set_log_det(mechanism: SetMechanism) -> LogDet:
+    sizes = mechanism.sizes
+
+    def log_det(points: Array) -> Array:
+        blocks = orbit_information(points, mechanism.low, mechanism.high)
+        result: Array = np.linalg.slogdet(np.einsum("m,nmij->nij", sizes, blocks))[1]
+        return result
+
+    return log_det
+
+
+def _expected(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: int) -> Estimate:
+    """E f(P), by the sharpest rule that the dimension allows."""
+    a = prior.size
+    if method == "monte-carlo" or a > 6 or (a > 4 and epsilon == math.inf):
+        return _sampled(f, epsilon, prior, seed)
+    if a <= 4:
+        fine, coarse = {2: (6, 5), 3: (4, 3), 4: (3, 2)}[a]
+        rules = [prior.fine_nodes(fine), prior.fine_nodes(coarse)]
+    else:
+        degrees = {5: (21, 17), 6: (13, 11)}[a]
+        rules = [prior.nodes(degree) for degree in degrees]
+    best, other = (float(weights @ _blockwise(f, points)) for points, weights in rules)
+    return Estimate(best, abs(best - other) + ROUNDING, "quadrature")
+
+
+def _blockwise(f: LogDet, points: Array) -> Array:
+    # a point on the boundary to rounding would divide by zero
+    inside = np.maximum(points, 1e-290)
+    return np.concatenate([f(inside[i : i + BLOCK]) for i in range(0, len(inside), BLOCK)])
+
+
+def _sampled(f: LogDet, epsilon: float, prior: Dirichlet, seed: int) -> Estimate:
+    """Monte Carlo with Σ_x log(1 + β P_x), whose expectation is known, as control variate."""
+    k = prior.size
+    draws = 4000 if k <= 10 else max(64, 40_000 // (int(comb(k, 2)) + 1))
+    beta = math.expm1(min(epsilon, 20.0))
+    points = np.maximum(prior.sample(draws, np.random.default_rng(seed)), 1e-290)
+    values = _blockwise(f, points)
+    control = np.log1p(beta * points).sum(axis=1)
+    known = float(prior.expected_log(1 + beta * np.eye(k)).sum())
+    slope = np.cov(values, control)[0, 1] / control.var(ddof=1) if control.std() > 0 else 0.0
+    rest = values - slope * (control - known)
+    return Estimate(rest.mean(), rest.std(ddof=1) / math.sqrt(draws), "monte-carlo")

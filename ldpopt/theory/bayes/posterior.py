@@ -1,0 +1,498 @@
+"""What the aggregator believes about P after the reports (papers/000, Section 9).
+
+Under a Dirichlet prior the posterior is a mixture of Dirichlets Δ_{α+t} over the hidden tallies t,
+(9.4). The mixture is summed exactly where it is small, through polynomials for randomised response with
+more values (10.6), and P is sampled otherwise, at a cost that does not grow with the number of reports.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+from scipy.special import betainc, betaln, gammaln, logsumexp, xlogy
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.estimate import ROUNDING, Estimate
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.theory.bayes import posterior_sampler as posteriorsampler
+from ldpopt.theory.bayes.evidence import log_evidence
+from ldpopt.theory.bayes.priors import Dirichlet, Prior
+from ldpopt.theory.bayes.tallies import ONE, ResponseSeries, Scaled, Tallies, response_level
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ENUMERATION_WORK = 2e8
+"""The tallies are listed up to (n + 1)^(k − 1) · n k operations."""
+RESPONSE_WORK = 3e7
+"""The polynomials of randomised response are multiplied up to n² k operations."""
+DRAWS = 4000
+"""Draws for a linear functional of an exact posterior."""
+SHOWN = 12
+CELLS = 2_000_000
+
+
+class Marginal(ABC):
+    """The posterior of one number."""
+
+    @abstractmethod
+    def pdf(self, z: ArrayLike) -> Array:
+        """The density at z."""
+
+    @abstractmethod
+    def cdf(self, z: ArrayLike) -> Array:
+        """P(number ≤ z)."""
+
+    @abstractmethod
+    def mean(self) -> float:
+        """The expected number."""
+
+    @abstractmethod
+    def quantile(self, chance: float) -> float:
+        """The z with P(number ≤ z) = chance."""
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The equal-tailed interval that contains the number with probability ``level``."""
+        if not 0 < level < 1:
+            raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
+        tail = (1 - level) / 2
+        return self.quantile(tail), self.quantile(1 - tail)
+
+
+@dataclass(frozen=True, eq=False)
+class BetaMixture(Marginal):
+    """A mixture of beta distributions: the posterior of one frequency."""
+
+    a: Array
+    b: Array
+    weights: Array
+
+    def pdf(self, z: ArrayLike) -> Array:
+        """The density at z."""
+        constant = betaln(self.a, self.b)
+
+        def density(at: Array) -> Array:
+            terms = xlogy(self.a - 1, at) + xlogy(self.b - 1, 1 - at) - constant
+            result: Array = np.exp(terms) @ self.weights
+            return result
+
+        return self._by_parts(density, z)
+
+    def cdf(self, z: ArrayLike) -> Array:
+        """P(frequency ≤ z)."""
+        return self._by_parts(lambda at: betainc(self.a, self.b, at) @ self.weights, z)
+
+    def mean(self) -> float:
+        """The expected frequency."""
+        return float(self.weights @ (self.a / (self.a + self.b)))
+
+    def quantile(self, chance: float) -> float:
+        """The z with P(frequency ≤ z) = chance."""
+        return float(brentq(lambda z: float(self.cdf(z)) - chance, 0.0, 1.0, xtol=1e-12))
+
+    def _by_parts(self, f: Callable[[Array], Array], z: ArrayLike) -> Array:
+        """f of z as a column, in parts that fit into memory."""
+        column = np.asarray(z, dtype=np.float64).reshape(-1, 1)
+        parts = np.array_split(column, math.ceil(column.size * len(self.a) / CELLS))
+        return np.concatenate([f(part) for part in parts]).reshape(np.shape(z))
+
+
+@dataclass(frozen=True, eq=False)
+class Empirical(Marginal):
+    """A number between ``low`` and ``high`` of which draws are known, all equally likely.
+
+    >>> Empirical(np.array([0.25, 0.5, 0.75]), 0.0, 1.0).interval(0.5)
+    (0.375, 0.625)
+    """
+
+    draws: Array
+    low: float
+    high: float
+
+    def pdf(self, z: ArrayLike) -> Array:
+        """The density of the draws blurred by a normal kernel, reflected at both ends (Silverman)."""
+        spread, (lower, upper) = float(self.draws.std()), self.interval(0.5)
+        width = 0.9 * min(spread, (upper - lower) / 1.34) * len(self.draws) ** -0.2
+        at = np.asarray(z, dtype=np.float64)[..., None]
+        images = np.concatenate([self.draws, 2 * self.low - self.draws, 2 * self.high - self.draws])
+        heights = np.exp(-(((at - images) / width) ** 2) / 2).sum(axis=-1)
+        inside = (at[..., 0] >= self.low) & (at[..., 0] <= self.high)
+        result: Array = inside * heights / (len(self.draws) * width * math.sqrt(2 * math.pi))
+        return result
+
+    def cdf(self, z: ArrayLike) -> Array:
+        """The share of draws ≤ z."""
+        rank = np.searchsorted(np.sort(self.draws), np.asarray(z, dtype=np.float64), side="right")
+        result: Array = rank / len(self.draws)
+        return result
+
+    def mean(self) -> float:
+        """The mean of the draws."""
+        return float(self.draws.mean())
+
+    def quantile(self, chance: float) -> float:
+        """The quantile of the draws."""
+        return float(np.quantile(self.draws, chance))
+
+
+class Posterior(ABC):
+    """The distribution of P given the reports.
+
+    Attributes:
+        prior: the belief before.
+        counts: how often each output was reported.
+        method: "closed-form", "exact-enumeration", "monte-carlo", or "monte-carlo, not converged".
+    """
+
+    prior: Dirichlet
+    counts: Tallies
+    method: str
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
+        self.columns, self.prior, self.counts = columns, prior, counts
+
+    @property
+    @abstractmethod
+    def log_evidence(self) -> Estimate:
+        """log P(Y = y) of the sequence of reports, with its error."""
+
+    @property
+    def evidence(self) -> Estimate:
+        """P(Y = y): the chance of these reports in this order."""
+        value = math.exp(self.log_evidence)
+        return Estimate(value, value * self.log_evidence.error, self.method)
+
+    def density(self, p: ArrayLike) -> Array:
+        """The posterior density at each row of p, (9.1)."""
+        points = np.asarray(p, dtype=np.float64)
+        likelihood = xlogy(self.counts, points @ self.columns).sum(axis=-1)
+        result: Array = np.exp(self.prior.log_density(points) + likelihood - self.log_evidence)
+        return result
+
+    @abstractmethod
+    def marginal(self, x: int) -> Marginal:
+        """The posterior of the frequency P_x alone."""
+
+    @abstractmethod
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draws of P from the posterior, one a row."""
+
+    def mean(self) -> Array:
+        """E(P | reports)."""
+        return np.array([self.marginal(x).mean() for x in range(self.prior.size)])
+
+    def credible_interval(self, x: int, level: float = 0.95) -> tuple[float, float]:
+        """The equal-tailed interval that contains P_x with probability ``level``."""
+        return self.marginal(x).interval(level)
+
+    def functional(self, weights: ArrayLike) -> Empirical:
+        """The posterior of Σ_x weights[x] P_x, as draws.
+
+        With weights 0 and 1 it is the probability of a set of values: a cell of a marginal table.
+        """
+        w = validate.array("weights", weights, 1)
+        if len(w) != self.prior.size:
+            raise InvalidInputError(f"{len(w)} weights for {self.prior.size} values")
+        return Empirical(self._sample @ w, float(w.min()), float(w.max()))
+
+    @cached_property
+    def _sample(self) -> Array:
+        return self.draws(DRAWS, np.random.default_rng(0))
+
+    def plot(
+        self,
+        path: str | os.PathLike[str],
+        level: float = 0.95,
+        labels: Sequence[object] | None = None,
+    ) -> Path:
+        """Draw the density of every frequency with its mean and credible interval, as a PNG or SVG.
+
+        Every axis shows where that frequency may lie. Of more than 12 values the largest are shown.
+
+        Args:
+            path: the file to write.
+            level: the probability of the intervals.
+            labels: the names of the values, else their numbers.
+        """
+        from matplotlib.figure import Figure
+
+        names = [f"value {x}" for x in range(self.prior.size)] if labels is None else list(labels)
+        if len(names) != self.prior.size:
+            raise InvalidInputError(f"{len(names)} labels for {self.prior.size} values")
+        chosen = np.sort(np.argsort(-self.mean(), kind="stable")[:SHOWN])
+        figure = Figure(figsize=(6.4, 1.0 + 0.9 * len(chosen)), layout="constrained")
+        axes = figure.subplots(len(chosen), 1, squeeze=False)[:, 0]
+        for x, axis in zip(chosen, axes, strict=True):
+            _draw(axis, self.marginal(int(x)), level)
+            axis.set_ylabel(str(names[x]), rotation=0, ha="right", va="center")
+        axes[-1].set_xlabel("frequency")
+        which = "each" if len(names) <= SHOWN else f"the {SHOWN} largest of {len(names)}"
+        word = "frequency" if len(names) <= SHOWN else "frequencies"
+        doubt = "" if self.method != posteriorsampler.UNFINISHED else f" ({self.method})"
+        figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
+        figure.savefig(path, dpi=150)
+        return Path(path)
+
+
+def _draw(axis: Axes, marginal: Marginal, level: float) -> None:
+    (low, high), (first, last) = marginal.interval(level), marginal.interval(0.999)
+    margin = 0.05 * (last - first)
+    # not the ends of [0, 1] themselves, where a density may have poles
+    z = np.linspace(max(first - margin, 1e-3 * first), min(last + margin, 1 - 1e-3 * (1 - last)), 300)
+    height, inside = marginal.pdf(z), (z >= low) & (z <= high)
+    axis.plot(z, height, color="C0")
+    axis.fill_between(z[inside], height[inside], alpha=0.3, color="C0", linewidth=0)
+    axis.axvline(marginal.mean(), color="C1", linewidth=1)
+    axis.set_yticks([])
+
+
+class EnumeratedPosterior(Posterior):
+    """The mixture (9.4) summed exactly over the hidden tallies t."""
+
+    method = "exact-enumeration"
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
+        super().__init__(columns, prior, counts)
+        n = int(counts.sum())
+        coefficients, log_scale = _expanded(columns, counts)
+        free = np.array(np.nonzero(coefficients)).T
+        t = np.hstack([free, n - free.sum(axis=1, keepdims=True)])
+        log_w = np.log(coefficients[tuple(free.T)]) + gammaln(prior.alpha + t).sum(axis=1)
+        log_w -= gammaln(prior.total + n) + prior.log_beta
+        total = float(logsumexp(log_w))
+        self._log_evidence = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
+        self._tallies, self._weights = t, np.exp(log_w - total)
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """The logarithm of (9.5) over B(α)."""
+        return self._log_evidence
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw t, then P from Δ_{α+t}."""
+        chosen = rng.choice(len(self._weights), count, p=self._weights / self._weights.sum())
+        return _dirichlets(self.prior.alpha + self._tallies[chosen], rng)
+
+    def marginal(self, x: int) -> BetaMixture:
+        """n + 1 beta distributions: the mixture depends on t through t_x only."""
+        x, n = _value(x, self.prior.size), int(self.counts.sum())
+        weights = np.asarray(np.bincount(self._tallies[:, x], self._weights, n + 1), np.float64)
+        a = self.prior.alpha[x] + np.arange(n + 1)
+        return BetaMixture(a, self.prior.total + n - a, weights)
+
+
+class ResponsePosterior(Posterior):
+    """Randomised response: (10.6) for any Dirichlet prior, any number of values.
+
+    Expanding Π (1 + β p_x)^{s_x} gives Dirichlets Δ_{α+k}; the weight of all with given k_x and
+    K = Σ k_y is a coefficient of a product of one-variable polynomials, so nothing is ever listed.
+    """
+
+    method = "closed-form"
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies, beta: float) -> None:
+        super().__init__(columns, prior, counts)
+        own = columns.argmax(axis=0)
+        self._support = np.zeros(prior.size, dtype=np.int64)
+        np.add.at(self._support, own, counts)
+        n = int(counts.sum())
+        series = ResponseSeries(prior, beta, n)
+        self._factors = [series.factor(y, int(s)) for y, s in enumerate(self._support)]
+        self._weights, _ = series.weights()
+        log_p = series.log_probability(_product(self._factors))
+        self._log_evidence = Estimate(log_p, ROUNDING * max(n, 1), self.method)
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """(D.17)."""
+        return self._log_evidence
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
+        products = [ONE]
+        for factor in self._factors:
+            products.append(products[-1].times(factor))
+        whole = products[-1].values * self._weights[: len(products[-1].values)]
+        left = rng.choice(len(whole), count, p=whole / whole.sum())
+        k = np.zeros((count, self.prior.size), dtype=np.int64)
+        for x in reversed(range(self.prior.size)):
+            own, others = self._factors[x].values, products[x].values
+            for total in np.unique(left):
+                here = np.flatnonzero(left == total)
+                low, high = max(0, total - len(others) + 1), min(total, len(own) - 1)
+                share = own[low : high + 1] * others[total - high : total - low + 1][::-1]
+                k[here, x] = low + rng.choice(high - low + 1, len(here), p=share / share.sum())
+            left = left - k[:, x]
+        return _dirichlets(self.prior.alpha + k, rng)
+
+    def marginal(self, x: int) -> BetaMixture:
+        """Beta(α_x + k, A − α_x + K − k) over the pairs (k, K)."""
+        x = _value(x, self.prior.size)
+        own = self._factors[x].values
+        others = _product([f for y, f in enumerate(self._factors) if y != x]).values
+        k, rest = np.meshgrid(np.arange(len(own)), np.arange(len(others)), indexing="ij")
+        weights = np.outer(own, others) * self._weights[k + rest]
+        keep = weights > 1e-16 * weights.max()
+        a = self.prior.alpha[x] + k[keep]
+        b = self.prior.total - self.prior.alpha[x] + rest[keep]
+        return BetaMixture(a, b, weights[keep] / weights[keep].sum())
+
+
+class SampledPosterior(Posterior):
+    """Draws of P by Hamiltonian Monte Carlo (:mod:`ldpopt.theory.bayes.posterior_sampler`), for any n.
+
+    Attributes:
+        converged: whether the chains agree; if not, ``method`` says so, too.
+        rhat: the largest split R̂ of any frequency; 1.01 is asked for.
+        effective_size: the least number of independent draws that any mean is worth; 1000 is asked for.
+        chains: the draws, [chain, step, value].
+        error: the standard error of every entry of the mean.
+    """
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies, seed: int) -> None:
+        super().__init__(columns, prior, counts)
+        self._seed = seed
+        rng = np.random.default_rng(seed)
+        rows, group = _distinct_rows(columns)
+        alpha = np.asarray(np.bincount(group, weights=prior.alpha), dtype=np.float64)
+        found = posteriorsampler.sample(rows, alpha, counts.astype(np.float64), rng)
+        self.converged, self.rhat = found.converged, found.rhat
+        self.effective_size = found.effective_size
+        self.chains = _shared_out(found.values, group, prior.alpha, rng)
+        self.method = "monte-carlo" if found.converged else posteriorsampler.UNFINISHED
+        sizes = posteriorsampler.effective_sizes(self.chains)
+        self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
+
+    @cached_property
+    def log_evidence(self) -> Estimate:
+        """By a ladder of power posteriors (:mod:`ldpopt.theory.bayes.evidence`), when first asked for.
+
+        It takes many sampling runs: about √k · log n.
+        """
+        rng = np.random.default_rng([self._seed, 1])
+        return log_evidence(self.columns, self.prior, self.counts.astype(np.float64), rng, self.method)
+
+    def marginal(self, x: int) -> Empirical:
+        """The draws of P_x."""
+        return Empirical(self._sample[:, _value(x, self.prior.size)], 0.0, 1.0)
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """A choice of the draws that were made, with repetition."""
+        return self._sample[rng.integers(len(self._sample), size=count)]
+
+    @cached_property
+    def _sample(self) -> Array:
+        return self.chains.reshape(-1, self.prior.size)
+
+
+def _distinct_rows(columns: Array) -> tuple[Array, NDArray[np.intp]]:
+    """The different rows in the order in which they come, and which of them each input has."""
+    _, first, sorted_group = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return columns[first[order]], np.argsort(order)[sorted_group]
+
+
+def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.random.Generator) -> Array:
+    """Draws of all frequencies from draws of those of groups of inputs with the same row.
+
+    The reports do not tell such inputs apart: their shares of the group are Dirichlet(α), as before.
+    """
+    if values.shape[2] == len(alpha):
+        return values
+    drawn = rng.standard_gamma(alpha, (*values.shape[:2], len(alpha)))
+    weights = np.maximum(drawn, np.finfo(np.float64).tiny)  # a small α rounds to 0
+    totals = weights @ (group[:, None] == np.arange(values.shape[2]))
+    shares: Array = values[..., group] * weights / totals[..., group]
+    return shares
+
+
+def posterior(
+    m: Mechanism | SetMechanism, prior: Prior, counts: ArrayLike, *, seed: int = 0
+) -> Posterior:
+    """The posterior of P when output y was reported ``counts[y]`` times.
+
+    >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    >>> posterior(flip, Dirichlet.uniform(2), [8, 2]).mean().round(4)
+    array([0.7876, 0.2124])
+    """
+    dense = m.dense() if isinstance(m, SetMechanism) else m
+    if not isinstance(prior, Dirichlet):
+        raise InvalidInputError("the posterior needs a Dirichlet prior")
+    columns, s = dense.matrix, _counts(counts, dense)
+    if len(dense.inputs) != prior.size:
+        raise InvalidInputError(
+            f"the prior is about {prior.size} values, the mechanism has {len(dense.inputs)} inputs"
+        )
+    if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
+        raise InvalidInputError("an output that was reported has probability zero under every input")
+    n, beta = int(s.sum()), response_level(columns)
+    if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:
+        return ResponsePosterior(columns, prior, s, beta)
+    few = prior.size <= 30  # beyond, only n = 0 would be light
+    if few and (n + 1.0) ** (prior.size - 1) * n * prior.size <= ENUMERATION_WORK:
+        return EnumeratedPosterior(columns, prior, s)
+    return SampledPosterior(columns, prior, s, seed)
+
+
+def _counts(counts: ArrayLike, m: Mechanism) -> Tallies:
+    s = validate.array("counts", counts, 1)
+    if len(s) != len(m.outputs):
+        raise InvalidInputError(f"{len(s)} counts for {len(m.outputs)} outputs")
+    if (s < 0).any() or (s != s.round()).any():
+        raise InvalidInputError(f"counts must be whole numbers >= 0, not {s.tolist()}")
+    return s.astype(np.int64)
+
+
+def _value(x: int, size: int) -> int:
+    if not 0 <= x < size:
+        raise InvalidInputError(f"value {x} is not in 0..{size - 1}")
+    return int(x)
+
+
+def _expanded(columns: Array, counts: Tallies) -> tuple[Array, float]:
+    """The coefficients of Π_y (W[:, y]·p)^{s_y} over the first k − 1 exponents, and a log factor."""
+    k, n = len(columns), int(counts.sum())
+    result = np.zeros((n + 1,) * (k - 1))
+    result[(0,) * (k - 1)] = 1.0
+    log_scale = 0.0
+    for form, times in zip(columns.T, counts, strict=True):
+        for _ in range(times):
+            result = _times_form(result, form / form.max())
+            log_scale += math.log(form.max())
+    return result, log_scale
+
+
+def _times_form(f: Array, form: Array) -> Array:
+    product: Array = form[-1] * f
+    for x, q in enumerate(form[:-1]):
+        up = tuple(slice(1, None) if z == x else slice(None) for z in range(f.ndim))
+        down = tuple(slice(None, -1) if z == x else slice(None) for z in range(f.ndim))
+        product[up] += q * f[down]
+    return product
+
+
+def _product(factors: list[Scaled]) -> Scaled:
+    result = ONE
+    for factor in factors:
+        result = result.times(factor)
+    return result
+
+
+def _dirichlets(alpha: Array, rng: np.random.Generator) -> Array:
+    """One draw from the Dirichlet distribution of every row."""
+    gamma = rng.standard_gamma(alpha)
+    result: Array = gamma / gamma.sum(axis=1, keepdims=True)
+    return result

@@ -1,0 +1,340 @@
+"""Draws of P given the reports, for any mechanism and any number of them: Hamiltonian Monte Carlo.
+
+Let g have the density Π g_x^{α_x − 1} e^{−g_x} · Π_y (gW)_y^{s_y} on g > 0. Then P = g/Σg has the
+posterior density (papers/000, (9.1)), and Σg is an independent Gamma variable. In g the likelihood is
+log-concave: what the reports fix, they fix to a thin *flat* slab, which one linear map makes round.
+
+What is left is the pole of g_x^{α_x − 1} at 0, and frequencies that only the prior knows. There
+g^{α − 1} ∝ g^{α + m − 1} ∫ λ^{m − 1} e^{−λ g} dλ, so λ_x, distributed as Gamma(m)/g_x given g, joins the
+chain. Given λ the density is log-concave and vanishes at 0, and λ_x tells the scale of g_x: the mass
+matrix follows it. A step draws λ given g (over-relaxed, Adler 1981), then moves g given λ.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dpotri
+from scipy.special import gammainc, gammaincinv, ndtr, ndtri
+
+from ldpopt.core.validate import Array
+
+CHAINS = 8
+KEPT = 750
+"""About so many draws of each chain are kept, evenly spaced."""
+WARM_UP, FIRST_ROUND = 300, 300
+"""Steps that adapt; steps before the first diagnosis, the next ones after half as many again."""
+STEPS, WORK = 16_000, 1e11
+"""Sampling stops after so many steps of each chain or so many operations, converged or not."""
+RHAT, EFFECTIVE_SIZE = 1.01, 1000.0
+"""Converged: no frequency has a larger split R̂ or fewer effective draws."""
+
+SHAPE = 3.5
+"""α + m where α < 2.5: the larger, the rounder is the density given λ, and the less g can move."""
+INTERIOR = 6.0
+"""A frequency so many standard deviations above 0 needs no λ."""
+LENGTH, MOST_LEAPS = 2.5, 100
+"""The time of a trajectory; between a quarter and half of a period moves g furthest."""
+ACCEPTED = 0.75
+OVERRELAXATION = 0.95
+UNFINISHED = "monte-carlo, not converged"
+"""The method of a result whose work was up before its chains agreed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Draws of P, [chain, step, value], with their diagnosis.
+
+    Attributes:
+        values: the draws.
+        rhat: the largest split R̂ of any frequency.
+        effective_size: the least number of independent draws that any mean is worth.
+        steps: how many steps each chain took.
+    """
+
+    values: Array
+    rhat: float
+    effective_size: float
+    steps: int
+
+    @property
+    def converged(self) -> bool:
+        """Whether R̂ ≤ 1.01 and at least 1000 effective draws."""
+        return self.rhat <= RHAT and self.effective_size >= EFFECTIVE_SIZE
+
+
+def sample(columns: Array, alpha: Array, counts: Array, rng: np.random.Generator) -> Draws:
+    """Draws until they have converged or the work is up; the first quarter after warm-up is dropped.
+
+    Args:
+        columns: W[x, y]; every output that was reported has a positive entry.
+        alpha: the parameters of the Dirichlet prior.
+        counts: s_y ≥ 0, not necessarily whole (power posteriors need that).
+        rng: the source of randomness.
+    """
+    walk = Walk(Target(columns, alpha, counts), CHAINS, rng)
+    walk.warm_up(WARM_UP)
+    values, every = np.empty((CHAINS, 0, len(alpha))), 1
+    while True:
+        length = max(FIRST_ROUND, (walk.steps - WARM_UP) // 2)
+        values = np.concatenate([values, walk.run(length, every)], axis=1)
+        late = values[:, values.shape[1] // 4 :]
+        rhat, size = float(split_rhat(late).max()), float(effective_sizes(late).min())
+        draws = Draws(late, rhat, size, walk.steps)
+        if draws.converged or 1.5 * walk.steps > STEPS or 1.5 * walk.work > WORK:
+            return draws
+        if values.shape[1] > 2 * KEPT:
+            values, every = values[:, ::2], 2 * every
+
+
+class Target:
+    """The density of g in linear coordinates θ that make the likelihood round.
+
+    Values are reordered: first the ``loose`` ones, whose frequency is not far above 0 on the scale of
+    its uncertainty. For those θ is r = g/centre, which keeps its relative precision at 0; the others
+    follow them by regression, and the rest of their θ is nearly standard normal.
+    """
+
+    def __init__(self, columns: Array, alpha: Array, counts: Array) -> None:
+        seen = counts > 0
+        W, self.counts = columns[:, seen], counts[seen].astype(np.float64)
+        centre = _centre(W, alpha, self.counts)
+        V = centre[:, None] * W
+        spread = np.sqrt(np.diag(np.linalg.inv(_precision(V, self.counts) + np.diag(alpha))))
+        loose = spread > 1 / INTERIOR
+        self.order = np.argsort(~loose, kind="stable")
+        self.loose = b = int(loose.sum())
+        self.alpha, self.centre, V = alpha[self.order], centre[self.order], V[self.order]
+        self.extra = np.maximum(SHAPE - self.alpha[:b], 1.0)
+        self.shape = self.alpha[:b] + self.extra
+        self.power = np.concatenate([self.shape, self.alpha[b:]]) - 1
+        self.q = V.sum(axis=0)
+        H = _precision(V, self.counts)
+        root = np.linalg.cholesky(H[b:, b:] + np.diag(self.alpha[b:]))
+        half = solve_triangular(root, H[b:, :b], lower=True)
+        self.schur = H[:b, :b] - half.T @ half
+        self.schur.flat[:: b + 1] += 4e-16 * np.trace(H)  # what the difference lost to rounding
+        self.map = np.eye(len(alpha))
+        self.map[b:, :b] = -solve_triangular(root.T, half)
+        self.map[b:, b:] = solve_triangular(root.T, np.eye(len(root)))
+        self.output_map: Array = self.map.T @ V
+        self.origin = np.concatenate([np.ones(b), np.zeros(len(root))])  # θ at the centre
+        self.offset = np.concatenate([np.zeros(b), 1 - self.map[b:, :b].sum(axis=1)])
+
+    @property
+    def size(self) -> int:
+        """The number of values."""
+        return len(self.alpha)
+
+    def relative(self, theta: Array) -> Array:
+        """r = g/centre of every row."""
+        result: Array = self.offset + theta @ self.map.T
+        return result
+
+    def outputs(self, theta: Array) -> Array:
+        """gW of the outputs that were reported, of every row."""
+        result: Array = self.q + (theta - self.origin) @ self.output_map
+        return result
+
+    def log_density(self, theta: Array, scales: Array) -> Array:
+        """The logarithm of the density of θ given λ; −∞ outside of g > 0."""
+        r, q = self.relative(theta), self.outputs(theta) / self.q
+        inside = (r > 0).all(axis=1) & (q > 0).all(axis=1)
+        r, q = np.where(inside[:, None], r, 1.0), np.where(inside[:, None], q, 1.0)
+        value = np.log(r) @ self.power + np.log(q) @ self.counts - (r - 1) @ self.centre
+        value -= (scales * r[:, : self.loose]).sum(axis=1)
+        return np.where(inside, value, -np.inf)
+
+    def force(self, theta: Array, scales: Array) -> Array:
+        """The gradient of the logarithm of the density."""
+        pull = self.power / self.relative(theta) - self.centre
+        pull[:, : self.loose] -= scales
+        ratio = self.counts / self.outputs(theta)
+        result: Array = ratio @ self.output_map.T + pull @ self.map
+        return result
+
+    def frequencies(self, theta: Array) -> Array:
+        """P = g/Σg of every row, in the given order of the values."""
+        g = np.empty_like(theta)
+        g[:, self.order] = self.relative(theta) * self.centre
+        result: Array = g / g.sum(axis=1, keepdims=True)
+        return result
+
+
+def _precision(V: Array, counts: Array) -> Array:
+    """The information Σ_y s_y V_y V_yᵀ / q_y² about log g, q = 1·V."""
+    q = V.sum(axis=0)
+    result: Array = (V * (counts / q**2)) @ V.T
+    return result
+
+
+def _centre(columns: Array, alpha: Array, counts: Array) -> Array:
+    """The mode of log g: maximise Σ α log g + Σ s log gW − Σ g by Newton's method."""
+    g = np.full(len(alpha), (alpha.sum() + counts.sum()) / len(alpha))
+    for _ in range(100):
+        V = g[:, None] * columns
+        q = V.sum(axis=0)
+        gradient = alpha + V @ (counts / q) - g
+        step = np.linalg.solve(_precision(V, counts) + np.diag(alpha), gradient)
+        slope, change = float(gradient @ step), step @ V / q
+        if slope < 1e-6:
+            break
+        length = min(1.0, 0.95 / max(-step.min(), 0.95))
+        for _ in range(40):
+            rise = alpha @ np.log1p(length * step) + counts @ np.log1p(length * change)
+            if rise - length * float(g @ step) >= 0.1 * length * slope:
+                break
+            length /= 2
+        g = g * (1 + length * step)
+    return g
+
+
+class Walk:
+    """Independent chains side by side, one a row.
+
+    Attributes:
+        steps: how many steps were taken.
+        work: how many floating-point operations, roughly.
+    """
+
+    def __init__(self, target: Target, chains: int, rng: np.random.Generator) -> None:
+        self.target, self.rng, self.steps, self.work = target, rng, 0, 0.0
+        self._leap = 0.3
+        self._theta = self._starts(chains)
+        r = target.relative(self._theta)[:, : target.loose]
+        self._scales = rng.standard_gamma(target.extra, r.shape) / r
+
+    def warm_up(self, steps: int) -> None:
+        """Steps that choose the leap for the wanted acceptance: dual averaging (Nesterov 2009)."""
+        start = chosen = math.log(self._leap)
+        excess = 0.0
+        for i in range(1, steps + 1):
+            excess += (ACCEPTED - self._step() - excess) / (i + 10)
+            tried = min(start - 20 * math.sqrt(i) * excess, 0.0)
+            chosen += i**-0.75 * (tried - chosen)
+            self._leap = math.exp(tried)
+        self._leap = math.exp(chosen)
+
+    def run(self, steps: int, every: int) -> Array:
+        """Take so many steps; P at the end of ``every`` so many, [chain, step, value]."""
+        draws = []
+        for i in range(steps):
+            self._step()
+            if (i + 1) % every == 0:
+                draws.append(self.target.frequencies(self._theta))
+        return np.stack(draws, axis=1)
+
+    def _starts(self, chains: int) -> Array:
+        """Twice the spread of the normal approximation, drawn in until g > 0."""
+        b = self.target.loose
+        away = 2 * self.rng.standard_normal((chains, self.target.size))
+        root = np.linalg.cholesky(self.target.schur + np.diag(self.target.alpha[:b]))
+        away[:, :b] = solve_triangular(root.T, away[:, :b].T).T
+        while (outside := (self.target.relative(self.target.origin + away) <= 0).any(axis=1)).any():
+            away[outside] *= 0.7
+        result: Array = self.target.origin + away
+        return result
+
+    def _refresh_scales(self) -> None:
+        """λ given g: the normal score of λ g is reflected, with some noise, which keeps g going."""
+        r = self.target.relative(self._theta)[:, : self.target.loose]
+        chance = gammainc(self.target.extra, self._scales * r)
+        score = -OVERRELAXATION * ndtri(np.clip(chance, 1e-15, 1 - 1e-15))
+        score += math.sqrt(1 - OVERRELAXATION**2) * self.rng.standard_normal(r.shape)
+        self._scales = gammaincinv(self.target.extra, ndtr(score)) / r
+
+    def _step(self) -> float:
+        """New λ, then a trajectory of θ, accepted or not; returns the mean chance of acceptance."""
+        self._refresh_scales()
+        target, theta, b = self.target, self._theta, self.target.loose
+        mass = np.repeat(target.schur[None], len(theta), axis=0)
+        # given λ, and as the likelihood falls at the centre, r_x is like Gamma(shape)/(λ + α)
+        mass[:, np.arange(b), np.arange(b)] += (self._scales + target.alpha[:b]) ** 2 / target.shape
+        roots = np.linalg.cholesky(mass)
+        momentum = self.rng.standard_normal(theta.shape)
+        inverses, velocity = _inverses(roots), momentum.copy()
+        velocity[:, :b] = (inverses @ (roots @ momentum[:, :b, None]))[:, :, 0]
+        before = target.log_density(theta, self._scales) - (momentum**2).sum(axis=1) / 2
+        with np.errstate(all="ignore"):  # a trajectory that leaves g > 0 may overflow: it is refused
+            end, velocity = self._trajectory(velocity, inverses)
+            velocity[:, :b] = (velocity[:, None, :b] @ roots)[:, 0]
+            after = target.log_density(end, self._scales) - (velocity**2).sum(axis=1) / 2
+        gain = after - before
+        chance = np.exp(np.where(gain < 0, gain, 0.0)) * ~np.isnan(gain)
+        accepted = self.rng.random(len(theta)) < chance
+        self._theta = np.where(accepted[:, None], end, theta)
+        self.steps += 1
+        return float(chance.mean())
+
+    def _trajectory(self, velocity: Array, inverse_mass: Array) -> tuple[Array, Array]:
+        """Leapfrog steps, each chain with its own, from the present θ."""
+        target, theta, b = self.target, self._theta, self.target.loose
+        chains, k = theta.shape
+        leap = self._leap * self.rng.uniform(0.8, 1.2, (chains, 1))
+        leaps = min(math.ceil(LENGTH / self._leap), MOST_LEAPS)
+
+        def acceleration(at: Array) -> Array:
+            force = target.force(at, self._scales)
+            force[:, :b] = (inverse_mass @ force[:, :b, None])[:, :, 0]
+            return force
+
+        velocity = velocity + leap / 2 * acceleration(theta)
+        for i in range(leaps):
+            theta = theta + leap * velocity
+            velocity = velocity + (leap if i < leaps - 1 else leap / 2) * acceleration(theta)
+        self.work += chains * (float(b) ** 3 + leaps * (4 * k * (k + len(target.q)) + 2 * b**2))
+        return theta, velocity
+
+
+def _inverses(roots: Array) -> Array:
+    """The inverses of the matrices whose Cholesky factors are given."""
+    if not roots.size:
+        return roots
+    lower = np.stack([dpotri(root, lower=1)[0] for root in roots])
+    result: Array = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
+    return result
+
+
+# ---------------------------------------------------------------- diagnosis
+
+
+def split_rhat(draws: Array) -> Array:
+    """Split R̂ of every quantity (Gelman et al. 2013, (11.4)); draws are [chain, step, quantity].
+
+    1 when half-chains differ no more from each other than draws within them explain.
+    """
+    parts = _halves(draws)
+    n = parts.shape[1]
+    within = parts.var(axis=1, ddof=1).mean(axis=0)
+    between = parts.mean(axis=1).var(axis=0, ddof=1)
+    result: Array = np.sqrt((n - 1) / n + between / within)
+    return result
+
+
+def effective_sizes(draws: Array) -> Array:
+    """How many independent draws the mean of every quantity is worth.
+
+    Autocorrelations are summed in pairs as long as these fall and stay positive (Geyer 1992), with the
+    variance between half-chains counted in (Gelman et al. 2013, Section 11.5).
+    """
+    parts = _halves(draws)
+    c, n, k = parts.shape
+    spectrum = np.fft.rfft(parts - parts.mean(axis=1, keepdims=True), 2 * n, axis=1)
+    covariance = np.fft.irfft(np.abs(spectrum) ** 2, axis=1)[:, :n].mean(axis=0) / n
+    within = covariance[0] * n / (n - 1)
+    total = covariance[0] + parts.mean(axis=1).var(axis=0, ddof=1)
+    correlation = 1 - (within - covariance) / total
+    pairs = correlation[: n // 2 * 2].reshape(-1, 2, k).sum(axis=1)
+    positive = np.logical_and.accumulate(pairs > 0, axis=0)
+    falling = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
+    time = 2 * falling.sum(axis=0) - 1
+    result: Array = c * n / np.maximum(time, 1 / math.log10(c * n))
+    return result
+
+
+def _halves(draws: Array) -> Array:
+    half = draws.shape[1] // 2
+    return np.concatenate([draws[:, :half], draws[:, -half:]])

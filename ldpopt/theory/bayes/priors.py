@@ -1,0 +1,413 @@
+"""What the aggregator believes about the unknown distribution P of the data before any report."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import betaln, digamma, gammaln, roots_jacobi, xlogy
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+
+STEP = 0.25
+"""Step of the trapezoidal rule in log t; its error is of the order e^{−2π²/STEP} < 1e-34."""
+
+
+class Prior(ABC):
+    """A distribution of P on the simplex with ``size`` corners (papers/000, Section 2.4).
+
+    A column matrix V holds linear forms: column j is the form p ↦ V[:, j]·p, the probability of an
+    output whose likelihoods are V[:, j].
+    """
+
+    continuous: bool
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """The number a of data values."""
+
+    @abstractmethod
+    def mean(self) -> Array:
+        """E P."""
+
+    @abstractmethod
+    def covariance(self) -> Array:
+        """The covariance matrix of P."""
+
+    @abstractmethod
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Independent draws of P, one a row."""
+
+    @abstractmethod
+    def expected_log(self, columns: Array) -> Array:
+        """E log(v·P) of every column v."""
+
+    @abstractmethod
+    def expected_xlogx(self, columns: Array) -> Array:
+        """E (v·P) log(v·P) of every column v."""
+
+    @abstractmethod
+    def nodes(self, degree: int) -> tuple[Array, Array]:
+        """Points (one a row) and positive weights, exact for polynomials in P up to this degree."""
+
+    @abstractmethod
+    def node_count(self, degree: int) -> int:
+        """How many points :meth:`nodes` returns."""
+
+    def differential_entropy(self) -> float:
+        """h(P) of (2.1); only a continuous prior has one."""
+        raise InvalidInputError("this prior has no density, hence no differential entropy")
+
+    def expected_entropy(self) -> float:
+        """H(X | P) in nats."""
+        return -float(self.expected_xlogx(np.eye(self.size)).sum())
+
+    def push(self, mechanism: Mechanism) -> Prior:
+        """The distribution of the output distribution: the push-forward of Definition 7.2."""
+        return Pushed(self, mechanism)
+
+
+class Dirichlet(Prior):
+    """Density B(α)⁻¹ Π p_x^{α_x − 1} on the simplex (papers/000, (2.4)).
+
+    >>> prior = Dirichlet([0.5, 1.2, 2.0])
+    >>> prior.mean().round(4)
+    array([0.1351, 0.3243, 0.5405])
+    >>> round(Dirichlet.uniform(3).differential_entropy(), 6)  # −log of the density 2
+    -0.693147
+    """
+
+    continuous = True
+    alpha: Array
+
+    def __init__(self, alpha: ArrayLike) -> None:
+        self.alpha = validate.array("alpha", alpha, 1)
+        if (self.alpha <= 0).any():
+            x = int(np.argmax(self.alpha <= 0))
+            raise InvalidInputError(f"alpha[{x}] must be > 0, not {self.alpha[x]}")
+        if len(self.alpha) < 2:
+            raise InvalidInputError("alpha needs at least two entries: with one value P is known")
+
+    @classmethod
+    def jeffreys(cls, k: int) -> Self:
+        """The uninformative prior: every α_x = 1/2."""
+        return cls(np.full(validate.whole_number("the number of values", k, 2), 0.5))
+
+    @classmethod
+    def uniform(cls, k: int) -> Self:
+        """The uniform density: every α_x = 1."""
+        return cls(np.ones(validate.whole_number("the number of values", k, 2)))
+
+    def __repr__(self) -> str:
+        return f"Dirichlet({self.alpha.tolist()})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dirichlet) and np.array_equal(self.alpha, other.alpha)
+
+    def __hash__(self) -> int:
+        return hash(self.alpha.tobytes())
+
+    @property
+    def size(self) -> int:
+        """The number of data values."""
+        return len(self.alpha)
+
+    @cached_property
+    def total(self) -> float:
+        """A = Σ α_x."""
+        return math.fsum(self.alpha)
+
+    @property
+    def exchangeable(self) -> bool:
+        """Whether all values play the same part."""
+        return bool((self.alpha == self.alpha[0]).all())
+
+    @cached_property
+    def log_beta(self) -> float:
+        """log B(α)."""
+        return float(gammaln(self.alpha).sum() - gammaln(self.total))
+
+    def mean(self) -> Array:
+        """α / A."""
+        result: Array = self.alpha / self.total
+        return result
+
+    def covariance(self) -> Array:
+        """(diag(m) − m mᵀ) / (A + 1) with m the mean."""
+        m = self.mean()
+        result: Array = (np.diag(m) - np.outer(m, m)) / (self.total + 1)
+        return result
+
+    def moment(self, powers: ArrayLike) -> float:
+        """E Π P_x^{t_x} = B(α + t) / B(α)."""
+        t = validate.array("powers", powers, 1)
+        if len(t) != self.size or (self.alpha + t <= 0).any():
+            raise InvalidInputError(f"powers {t.tolist()} do not fit alpha {self.alpha.tolist()}")
+        total = self.total + math.fsum(t)
+        return math.exp(float(gammaln(self.alpha + t).sum() - gammaln(total)) - self.log_beta)
+
+    def log_density(self, p: ArrayLike) -> Array:
+        """The logarithm of the density at each row of p."""
+        points = np.asarray(p, dtype=np.float64)
+        result: Array = xlogy(self.alpha - 1, points).sum(axis=-1) - self.log_beta
+        return result
+
+    def differential_entropy(self) -> float:
+        """log B(α) + (A − a) ψ(A) − Σ (α_x − 1) ψ(α_x)."""
+        spread = float(((self.alpha - 1) * digamma(self.alpha)).sum())
+        return self.log_beta + (self.total - self.size) * float(digamma(self.total)) - spread
+
+    def expected_entropy(self) -> float:
+        """ψ(A + 1) − Σ m_x ψ(α_x + 1); (10.2) for Jeffreys' prior."""
+        own = float(self.mean() @ digamma(self.alpha + 1))
+        return float(digamma(self.total + 1)) - own
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Independent draws."""
+        return rng.dirichlet(self.alpha, size)
+
+    def expected_log(self, columns: Array) -> Array:
+        """∫_0^∞ ((1+t)^{−A} − Π (1 + t v_x)^{−α_x}) dt / t for every column v.
+
+        Frullani's integral of log applied to independent Gamma variables whose shares are P.
+        """
+        integral, peak = _frullani(columns, self.alpha, None)
+        result: Array = integral + np.log(peak)
+        return result
+
+    def expected_xlogx(self, columns: Array) -> Array:
+        """Σ_x m_x v_x E' log(v·P), E' over Dirichlet(α + e_x): size-biasing, then Frullani."""
+        used = columns.any(axis=0)
+        result = np.zeros(columns.shape[1])
+        if used.any():
+            V, m = columns[:, used], self.mean()
+            integral, peak = _frullani(V, self.alpha, m)
+            result[used] = peak * integral + xlogy(m @ V, peak)
+        return result
+
+    def node_count(self, degree: int) -> int:
+        """⌈(degree + 1)/2⌉ in every dimension."""
+        return int((degree // 2 + 1) ** (self.size - 1))
+
+    def nodes(self, degree: int) -> tuple[Array, Array]:
+        """Gauss–Jacobi rules for the independent beta variables of stick-breaking."""
+        order = degree // 2 + 1
+        return break_sticks([gauss_beta(a, b, order) for a, b in self.sticks()])
+
+    def fine_nodes(self, level: int) -> tuple[Array, Array]:
+        """Double-exponential rules instead: for functions with singularities at the boundary."""
+        return break_sticks([tanh_sinh_beta(a, b, level) for a, b in self.sticks()])
+
+    def sticks(self) -> list[tuple[float, float]]:
+        """The beta parameters of P_1, P_2/(1 − P_1), …: independent of each other."""
+        rest = np.cumsum(self.alpha[::-1])[::-1]
+        return [(float(a), float(b)) for a, b in zip(self.alpha[:-1], rest[1:], strict=True)]
+
+
+@dataclass(frozen=True, eq=False)
+class PointMixture(Prior):
+    """P is one of finitely many distributions, each with its probability (papers/000, Remark 4.4).
+
+    >>> PointMixture([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]).mean()
+    array([0.5, 0.5])
+    """
+
+    points: Any
+    weights: Any
+    continuous = False
+
+    def __post_init__(self) -> None:
+        points = validate.array("points", self.points, 2)
+        for i, row in enumerate(points):
+            validate.distribution(f"points[{i}]", row)
+        weights = validate.distribution("weights", self.weights)
+        if len(weights) != len(points):
+            raise InvalidInputError(f"{len(points)} points but {len(weights)} weights")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "weights", weights)
+
+    @property
+    def size(self) -> int:
+        """The number of data values."""
+        return int(self.points.shape[1])
+
+    def mean(self) -> Array:
+        """The weighted average of the points."""
+        result: Array = self.weights @ self.points
+        return result
+
+    def covariance(self) -> Array:
+        """Σ w (p − m)(p − m)ᵀ."""
+        centred = self.points - self.mean()
+        result: Array = (self.weights * centred.T) @ centred
+        return result
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Independent draws."""
+        result: Array = self.points[rng.choice(len(self.weights), size, p=self.weights)]
+        return result
+
+    def expected_log(self, columns: Array) -> Array:
+        """The weighted sum over the points."""
+        result: Array = self.weights @ np.log(self.points @ columns)
+        return result
+
+    def expected_xlogx(self, columns: Array) -> Array:
+        """The weighted sum over the points."""
+        q = self.points @ columns
+        result: Array = self.weights @ xlogy(q, q)
+        return result
+
+    def node_count(self, degree: int) -> int:
+        """The number of points."""
+        return len(self.weights)
+
+    def nodes(self, degree: int) -> tuple[Array, Array]:
+        """The points themselves."""
+        return self.points, self.weights
+
+
+@dataclass(frozen=True, eq=False)
+class Pushed(Prior):
+    """The distribution of ``mechanism.push(P)`` when P follows ``base``.
+
+    >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    >>> Dirichlet([1.0, 3.0]).push(flip).mean()
+    array([0.375, 0.625])
+    """
+
+    base: Prior
+    mechanism: Mechanism
+    continuous = False
+
+    def __post_init__(self) -> None:
+        if len(self.mechanism.inputs) != self.base.size:
+            raise InvalidInputError(
+                f"push: the prior is about {self.base.size} values, "
+                f"the mechanism has {len(self.mechanism.inputs)} inputs"
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of outputs of the mechanism."""
+        return len(self.mechanism.outputs)
+
+    def mean(self) -> Array:
+        """The image of the mean."""
+        result: Array = self.base.mean() @ self.mechanism.matrix
+        return result
+
+    def covariance(self) -> Array:
+        """Wᵀ C W."""
+        W = self.mechanism.matrix
+        result: Array = W.T @ self.base.covariance() @ W
+        return result
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """The images of draws from the base."""
+        result: Array = self.base.sample(size, rng) @ self.mechanism.matrix
+        return result
+
+    def expected_log(self, columns: Array) -> Array:
+        """A linear form of the image is a linear form of P."""
+        return self.base.expected_log(self.mechanism.matrix @ columns)
+
+    def expected_xlogx(self, columns: Array) -> Array:
+        """A linear form of the image is a linear form of P."""
+        return self.base.expected_xlogx(self.mechanism.matrix @ columns)
+
+    def node_count(self, degree: int) -> int:
+        """As many as the base has."""
+        return self.base.node_count(degree)
+
+    def nodes(self, degree: int) -> tuple[Array, Array]:
+        """The images of the base's points."""
+        points, weights = self.base.nodes(degree)
+        return points @ self.mechanism.matrix, weights
+
+
+class Rule(NamedTuple):
+    """A quadrature rule for a beta variable Z: the values of Z and of 1 − Z, and their weights."""
+
+    values: Array
+    rest: Array
+    weights: Array
+
+
+def gauss_beta(a: float, b: float, order: int) -> Rule:
+    """Gauss–Jacobi quadrature for a Beta(a, b) variable, exact up to the degree 2·order − 1."""
+    x, w = roots_jacobi(order, b - 1, a - 1)
+    return Rule((1 + x) / 2, (1 - x) / 2, w / w.sum())
+
+
+def tanh_sinh_beta(a: float, b: float, level: int) -> Rule:
+    """Double-exponential quadrature for a Beta(a, b) variable with step 2^−level.
+
+    It needs no smoothness at 0 and 1: logarithms and powers there do not slow it down.
+    """
+    h = 2.0**-level
+    u = np.arange(-6.5 / h, 6.5 / h + 1) * h
+    s = np.pi * np.sinh(u)
+    # z = 1/(1 + e^{−s}); both tails keep their relative precision
+    log_z, log_rest = -np.logaddexp(0, -s), -np.logaddexp(0, s)
+    log_weight = a * log_z + b * log_rest - float(betaln(a, b))
+    weight = np.exp(log_weight) * np.pi * np.cosh(u) * h
+    keep = weight > 1e-22
+    return Rule(np.exp(log_z[keep]), np.exp(log_rest[keep]), weight[keep] / weight[keep].sum())
+
+
+def break_sticks(rules: list[Rule]) -> tuple[Array, Array]:
+    """The tensor rule on the simplex from a rule for each relative stick length."""
+    broken = _tensor([rule.values for rule in rules])
+    left = np.cumprod(_tensor([rule.rest for rule in rules]), axis=1)
+    points = np.hstack([broken, np.ones((len(broken), 1))])
+    points[:, 1:] *= left
+    return points, _tensor([rule.weights for rule in rules]).prod(axis=1)
+
+
+def _tensor(axes: list[Array]) -> Array:
+    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+
+
+def _frullani(columns: Array, alpha: Array, shares: Array | None) -> tuple[Array, Array]:
+    """∫ (reference − M(t)·bias(t)) dt/t for every column scaled to peak 1, and the peaks.
+
+    M(t) = Π (1 + t v_x)^{−α_x} = E e^{−t v·G}; bias is 1, or Σ_x m_x v_x/(1 + t v_x) for shares m.
+    """
+    peak = columns.max(axis=0)
+    if not (peak > 0).all():
+        raise InvalidInputError("the logarithm of a linear form that is zero has no expectation")
+    if columns.shape[1] > 1 and (alpha == alpha[0]).all():
+        # columns that differ by a permutation have the same integral
+        alike, which = np.unique(np.sort(columns, axis=0), axis=1, return_inverse=True)
+        if alike.shape[1] < columns.shape[1]:
+            return _frullani(alike, alpha, shares)[0][which.ravel()], peak
+    V, total = columns / peak, float(alpha.sum())
+    carried = [float(alpha[v > 0].sum()) for v in V.T]
+    least = min(float(v[v > 0].min()) for v in V.T)
+    high = 40 / min([*carried, 1.0]) - math.log(least)
+    u = np.arange(-40, high, STEP)  # log t, as t itself may overflow
+    grow, own = total * np.logaddexp(0, u), np.exp(-np.logaddexp(0, u))
+    with np.errstate(divide="ignore"):
+        log_v = np.log(V)
+    result = np.empty(V.shape[1])
+    for j, (v, log_form) in enumerate(zip(V.T, log_v.T, strict=True)):
+        log_terms = np.logaddexp(0, log_form[:, None] + u)
+        log_m = alpha @ log_terms
+        if shares is None:
+            terms = -np.exp(-grow) * np.expm1(np.minimum(grow - log_m, 700.0))
+            terms = np.where(grow - log_m > 30, np.exp(-grow) - np.exp(-log_m), terms)
+        else:
+            bias = (shares * v) @ np.exp(-log_terms)
+            terms = float(shares @ v) * np.exp(-grow) * own - np.exp(-log_m) * bias
+        result[j] = terms.sum() * STEP
+    return result, peak

@@ -1,0 +1,1 @@
+"""Column programs: cones of private columns, utilities that sum over columns, their linear program."""

@@ -1,0 +1,261 @@
+"""Pricing: the corner v of a box with the largest g(v) − α·v, without listing the 2^k corners.
+
+What column generation asks at every step. Both answers come with a *proven* upper bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import Sublinear
+from ldpopt.theory.columns.cones import Box, Indices
+from ldpopt.theory.columns.utilities import Divergence, MutualInformation
+
+Mask = NDArray[np.bool_]
+
+ROUNDING = 1e-15
+"""The float error allowed for in every upper bound, relative to the sums involved."""
+
+
+class Priced(NamedTuple):
+    """Good corners at the prices asked for, and an upper bound on g(v) − α·v over all corners."""
+
+    rays: Array
+    upper: float
+    nodes: int
+
+
+class Pricer(Protocol):
+    """What column generation needs to know about a utility."""
+
+    reference: Array
+    """A distribution; a multiple of it is a reasonable dual vector."""
+    order: Array
+    """A number per input; the inputs with the largest ones form promising columns."""
+    traits: Array
+    """A row per input: inputs with equal rows are interchangeable in the utility."""
+    many_optima: bool
+    """Whether so many columns are nearly optimal that it pays to look for them at random."""
+
+    def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
+        """Price one box; nothing is pursued that promises less than ``slack``.
+
+        ``width`` bounds the effort: what is given up for it enters the upper bound.
+        """
+
+
+def pricer(utility: Sublinear) -> Pricer | None:
+    """The pricing of a utility, where one is known."""
+    if isinstance(utility, MutualInformation):
+        return InformationPricer(utility)
+    return DivergencePricer(utility) if isinstance(utility, Divergence) else None
+
+
+# ------------------------------------------------------------ mutual information
+
+
+class InformationPricer:
+    """g(v) = Σ P v log v − h(q), h(q) = q log q: a knapsack with a concave reward.
+
+    On the corners the first term and α·v are linear in the set S of high entries, and so is q = P·v:
+    maximise A(S) − h(q(S)).
+    """
+
+    many_optima = True
+
+    def __init__(self, utility: MutualInformation) -> None:
+        self._prior = utility.prior
+        self.reference = utility.prior / utility.prior.sum()
+        self.order = utility.prior
+        self.traits = utility.prior[:, None]
+
+    def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
+        """Pareto knapsack over the free entries of the box."""
+        low, high = box
+        own = xlogy(low, low)
+        gain = self._prior * (xlogy(high, high) - own) - dual * (high - low)
+        weight = self._prior * (high - low)
+        free = box.free
+        start = State(float(self._prior @ own - dual @ low), float(self._prior @ low))
+        sets, upper, nodes = knapsack(start, gain[free], weight[free], slack, width)
+        rays = np.repeat(low[:, None], len(sets), axis=1)
+        rays[free] = np.where(sets.T, high[free, None], low[free, None])
+        return Priced(rays, upper, nodes)
+
+
+class State(NamedTuple):
+    """What matters of a partial choice: its linear part A and its q."""
+
+    A: float
+    q: float
+
+
+def knapsack(
+    start: State, gain: Array, weight: Array, slack: float, width: int
+) -> tuple[Mask, float, int]:
+    """Maximise A + gain(S) − h(q + weight(S)) over sets S; good sets, an upper bound, nodes.
+
+    Items are decided from the break of the relaxation outwards. A state is dominated by one of larger
+    A and smaller q, as h increases on q ≥ 1. Completions of a state are bounded by the tangent of −h:
+    an undecided item stays on its side of the break while the slope 1 + log q lies on the same side of
+    its ratio gain/weight, else the tangent with that ratio bounds all completions. At most ``width``
+    states are kept, and what is dropped enters the upper bound.
+    """
+    ratio, chosen, near = _from_the_break_outwards(start.q, gain, weight)
+    above = _later_min(np.where(chosen, ratio, np.inf)[near]) - 1
+    below = -_later_min(np.where(chosen, np.inf, -ratio)[near]) - 1
+    flip = np.where(chosen, -1.0, 1.0)
+    A = np.array([start.A + gain[chosen].sum()])
+    q = np.array([start.q + weight[chosen].sum()])
+    grain = ROUNDING * (1 + abs(A[0]) + q[0] * np.log(q[0]))
+    best = upper = float(A[0] - q[0] * np.log(q[0]))
+    nodes = 1
+    kept: list[Indices] = [np.zeros(1, np.intp)]
+    picks: list[int] = []
+    for step, item in enumerate(near):
+        size = len(A)
+        A = np.append(A, A + flip[item] * gain[item])
+        q = np.append(q, q + flip[item] * weight[item])
+        order = _undominated(A, q, grain)
+        A, q = A[order], q[order]
+        slope = np.log(q)
+        value = np.where(order >= size, A - q * slope, -np.inf)
+        slope = np.clip(slope, below[step], above[step])
+        bound = A + np.exp(slope) - (1 + slope) * q
+        nodes += len(A)
+        top = int(np.argmax(value))
+        picks.append(int(order[top]) if order[top] >= size else -1)
+        best = max(best, float(value[top]))
+        live = bound > max(best, 0.0) + slack
+        if np.count_nonzero(live) > width:
+            live &= bound > np.partition(bound, -width - 1)[-width - 1]
+        upper = max(upper, float(np.max(bound, where=~live, initial=-np.inf)))
+        kept.append(order[live])
+        if not live.any():
+            break
+        A, q = A[live], q[live]
+    most = start.q + weight.sum()
+    error = ROUNDING * float(1 + abs(start.A) + np.abs(gain).sum() + most * np.log(most))
+    return _traced(chosen, near, kept, picks), max(upper, best) + grain * len(gain) + error, nodes
+
+
+def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Array, Mask, Indices]:
+    """Ratios gain/weight, the items the relaxation takes whole, and all items by distance from it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(weight > 0, gain / weight, np.where(gain > 0, np.inf, -np.inf))
+    order = np.argsort(-ratio, kind="stable")
+    after = q + np.cumsum(weight[order])
+    full = int(np.argmin(np.append(ratio[order] >= 1 + np.log(after), False)))
+    slope = 1 + np.log(q if full == 0 else after[full - 1])
+    if full < len(gain):
+        slope = max(slope, ratio[order[full]])
+    chosen = np.zeros(len(gain), bool)
+    chosen[order[:full]] = True
+    return ratio, chosen, np.argsort(np.abs(ratio - slope), kind="stable")
+
+
+def _undominated(A: Array, q: Array, grain: float) -> Indices:
+    """The states that no state of smaller q beats in A, by increasing q; A is compared in grains."""
+    order = np.argsort(q, kind="stable")
+    level = np.floor(A[order] / grain)
+    rising: Indices = order[np.append(True, level[1:] > np.maximum.accumulate(level)[:-1])]
+    return rising
+
+
+def _later_min(x: Array) -> Array:
+    """The minimum of what follows each entry."""
+    return np.append(np.minimum.accumulate(x[::-1])[::-1][1:], np.inf)
+
+
+def _traced(chosen: Mask, near: Indices, kept: list[Indices], picks: list[int]) -> Mask:
+    """The set behind the best new state of every step, and the break set itself."""
+    sets = [chosen]
+    for last, picked in enumerate(picks):
+        if picked < 0:
+            continue
+        state, found = picked, chosen.copy()
+        for step in range(last, -1, -1):
+            size = len(kept[step])
+            if state >= size:
+                found[near[step]] ^= True
+                state -= size
+            state = int(kept[step][state])
+        sets.append(found)
+    return np.array(sets)
+
+
+# ------------------------------------------------------------ divergences
+
+Gradient = Callable[[Array], tuple[Array, Array]]
+
+
+def _total_variation(r: Array) -> tuple[Array, Array]:
+    sign = np.where(r > 1, 0.5, -0.5)
+    return sign, -sign
+
+
+GRADIENTS: dict[str, Gradient] = {
+    "kl": lambda r: (1 + np.log(r), -r),
+    "total-variation": _total_variation,
+    "chi-squared": lambda r: (2 * (r - 1), 1 - r * r),
+}
+"""(∂d/∂q0, ∂d/∂q1) of each divergence at the ratio r = q0/q1."""
+
+
+class DivergencePricer:
+    """g(v) = d(p0·v, p1·v) with d(q0, q1) = max_r a(r) q0 + b(r) q1: exact in polynomial time.
+
+    For a fixed r the best set of high entries is {x : c_x(r) = a(r) p0_x + b(r) p1_x − α_x > 0}, which
+    changes only at the roots of the c_x; each c_x rises up to r = p0_x/p1_x and then falls.
+    """
+
+    many_optima = False
+
+    def __init__(self, utility: Divergence) -> None:
+        self._utility = utility
+        self._gradient = GRADIENTS[utility.name]
+        apart = np.abs(utility.p0 - utility.p1)
+        self.reference = apart / apart.sum() if apart.any() else utility.p0 / utility.p0.sum()
+        self.order = utility.p0 / np.maximum(utility.p0 + utility.p1, 1e-300)
+        self.traits = np.stack([utility.p0, utility.p1], axis=1)
+
+    def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
+        """Every set that some ratio r prefers; the bound is exact but for rounding."""
+        low, high = box
+        roots = self._roots(dual, float(np.log(high.max() / low.min())))
+        middles = np.exp((roots[1:] + roots[:-1]) / 2)
+        preferred = self._excess(middles[None, :], dual[:, None]) > 0
+        rays = np.unique(np.where(preferred, high[:, None], low[:, None]), axis=1)
+        gain = self._utility(rays)
+        value = gain - dual @ rays
+        order = np.argsort(-value, kind="stable")
+        terms = np.abs(gain) + (np.abs(dual) + 1) @ rays
+        upper = float(value[order[0]]) + ROUNDING * float(terms.max())
+        return Priced(rays[:, order[:width]], upper, rays.shape[1])
+
+    def _excess(self, r: Array, dual: Array) -> Array:
+        a, b = self._gradient(r)
+        shape = (-1,) + (1,) * (dual.ndim - 1)
+        result: Array = a * self._utility.p0.reshape(shape) + b * self._utility.p1.reshape(shape) - dual
+        return result
+
+    def _roots(self, dual: Array, span: float) -> Array:
+        """The sorted values of log r in [−span, span] where some c_x changes sign, by bisection."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            likelihood = np.log(self._utility.p0 / self._utility.p1)
+        peak = np.clip(np.nan_to_num(likelihood), -span, span)
+        found = [np.array([-span, 0.0, span])]
+        for end in (-span, span):
+            outer, inner = np.full_like(peak, end), peak.copy()
+            for _ in range(60):
+                half = (outer + inner) / 2
+                positive = self._excess(np.exp(half), dual) > 0
+                inner, outer = np.where(positive, half, inner), np.where(positive, outer, half)
+            found.append(inner)
+        return np.sort(np.concatenate(found))

@@ -1,0 +1,57 @@
+"""Questions of one shape: the best mechanism whose columns lie in a cone, for a sublinear utility."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from ldpopt.checker import frame as checker
+from ldpopt.core import certify
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Label, Mechanism
+from ldpopt.core.problem import Problem
+from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
+
+
+class ColumnProblem(Problem):
+    """A problem that is one :class:`ColumnProgram`; subclasses say which cone and which utility."""
+
+    @property
+    @abstractmethod
+    def cone(self) -> Cone:
+        """Where the columns of the mechanism must lie."""
+
+    @property
+    @abstractmethod
+    def sublinear(self) -> Sublinear:
+        """The utility of a column."""
+
+    @property
+    def inputs(self) -> Iterable[Label]:
+        """The labels of the mechanism's inputs."""
+        return range(self.cone.dimension)
+
+    def forms(self) -> Iterable[Form]:
+        """One form: the column program over the cone."""
+        return [ColumnProgram(self.cone, self.sublinear)]
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The mechanism with columns θ_v v, repaired to exact arithmetic."""
+        return Mechanism(certify.repair(solution.point.matrix, self.cone), inputs=self.inputs)
+
+    def value(self, answer: Mechanism) -> float:
+        """Σ_y g(W[:, y])."""
+        return float(self.sublinear(answer.matrix).sum())
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """The exact level at which the mechanism is private in the sense of the problem."""
+        return {"level": self.cone.level(answer.matrix)}
+
+    def claim(self, answer: Mechanism) -> float:
+        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        plain = self.statement()
+        if plain is None:
+            return self.value(answer)
+        question = checker.read_column_statement(plain)
+        return certify.value_below(checker.utility_below(answer.matrix.tolist(), question))

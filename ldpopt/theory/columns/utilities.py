@@ -1,0 +1,66 @@
+"""Utilities of a mechanism that are sums over its columns of a sublinear function g.
+
+A utility ``U(W) = Σ_y g(W[:, y])`` with g convex and positively homogeneous of degree one: merging or
+splitting outputs in proportion changes nothing, and an optimal mechanism uses extreme rays of the
+privacy cone only (Kairouz, Oh & Viswanath; papers/001 [2]).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import rel_entr, xlogy
+
+from ldpopt.core.validate import Array
+
+
+@dataclass(frozen=True, eq=False)
+class MutualInformation:
+    """μ(T) = Σ_x P_x T_x log T_x − q log q, q = Σ_x P_x T_x (papers/001, (103)).
+
+    Summed over the columns of a mechanism it is I(X; Y) in nats.
+
+    >>> MutualInformation(np.array([0.5, 0.5]))(np.eye(2)).sum() == np.log(2)
+    np.True_
+    """
+
+    prior: Array
+
+    def __call__(self, columns: Array) -> Array:
+        """The value of every column."""
+        q = self.prior @ columns
+        result: Array = self.prior @ xlogy(columns, columns) - xlogy(q, q)
+        return result
+
+
+def _chi_squared(q0: Array, q1: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(q0 == q1, 0.0, (q0 - q1) ** 2 / q1)
+
+
+DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {
+    "kl": rel_entr,
+    "total-variation": lambda q0, q1: np.abs(q0 - q1) / 2,
+    "chi-squared": _chi_squared,
+}
+"""The terms d(q0, q1) of a divergence Σ_y d(q0(y), q1(y)) of q0 from q1."""
+
+
+@dataclass(frozen=True, eq=False)
+class Divergence:
+    """g(T) = d(p0·T, p1·T): how well the released data tell two hypotheses apart.
+
+    >>> tv = Divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0]), "total-variation")
+    >>> float(tv(np.eye(2)).sum())
+    1.0
+    """
+
+    p0: Array
+    p1: Array
+    name: str
+
+    def __call__(self, columns: Array) -> Array:
+        """The value of every column."""
+        return DIVERGENCES[self.name](self.p0 @ columns, self.p1 @ columns)

@@ -1,0 +1,1 @@
+"""Learning a distribution through a channel: estimators, losses, and what privacy costs them."""

@@ -1,0 +1,346 @@
+"""How well a distribution can be learnt through a private channel: Φ, φ, α and the loss at n reports.
+
+papers/002 with the corrections of its errata: each function names the equation and what was put right.
+W is a mechanism or a row-stochastic matrix [x][y]; E = e^ε and K is the number of inputs.
+
+>>> W = [[0.5, 0.3, 0.2], [0.25, 0.45, 0.3], [0.2, 0.2, 0.6]]
+>>> round(phi(W), 6), round(alpha(W, [0.5, 0.3, 0.2], "mse"), 6)
+(34.734694, 18.83081)
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+from ldpopt.theory.fidelity.channel import full_support, inverse_information, matrix_of, right_inverse
+from ldpopt.theory.fidelity.losses import Divergence, ExpectedLoss, divergence_of, expected_loss
+
+__all__ = [
+    "LOSSES",
+    "BestCase",
+    "Coefficients",
+    "ExpectedLoss",
+    "Supremum",
+    "alpha",
+    "alpha_bound",
+    "alpha_of",
+    "balanced_phi",
+    "best_case_alpha",
+    "block_size",
+    "expansion",
+    "expansion_coefficients",
+    "expected_loss",
+    "minimax_bound",
+    "optimal_range",
+    "phi",
+    "phi_bound",
+    "phi_matrix",
+    "printed_phi_bound",
+    "second_moments",
+    "worst_alpha",
+    "worst_step_alpha",
+]
+
+LOSSES = ("f-divergence", "mse", "tv")
+"""The losses that have an asymptotic factor α; every smooth f-divergence has the same one."""
+
+
+def phi_matrix(W: Any) -> Array:
+    """Φ(W) = W (W⁻¹ ∘ W⁻¹), entrywise squares (papers/002, (14)).
+
+    For a broad mechanism W⁻¹ is the right inverse of least variance at the uniform distribution.
+    """
+    matrix = matrix_of(W)
+    result: Array = matrix @ right_inverse(matrix, matrix.mean(axis=0)) ** 2
+    return result
+
+
+def phi(W: Any) -> float:
+    """φ(W) = Σ Φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums (papers/002, (15)); also for broad W.
+
+    >>> phi([[1, 0], [0, 1]])
+    2.0
+    """
+    matrix = matrix_of(W)
+    return float(np.trace(inverse_information(matrix, matrix.sum(axis=0))))
+
+
+def second_moments(W: Any, p: Any) -> Array:
+    """ν₂ = diag((W diag(pW)⁻¹ Wᵀ)⁻¹), for square W the pΦ(W) of papers/002, (13).
+
+    n·Var of an efficient estimate of p_k is ν₂ₖ − p_k².
+    """
+    matrix = matrix_of(W)
+    prior = full_support("p", p, len(matrix))
+    return np.diag(inverse_information(matrix, prior @ matrix)).copy()
+
+
+def alpha(W: Any, p: Any, loss: str) -> float:
+    """The factor by which privacy asks for more reports, as n → ∞ (papers/002, (20a)–(20c)).
+
+    Args:
+        W: the mechanism.
+        p: the distribution to be learnt, all entries positive.
+        loss: "f-divergence" (Kullback–Leibler, Hellinger, χ², triangular: all the same), "mse" or "tv".
+    """
+    prior = full_support("p", p, len(matrix_of(W)))
+    return alpha_of(second_moments(W, prior), prior, loss)
+
+
+def alpha_of(moments: Array, p: Array, loss: str) -> float:
+    """α as a function of the second moments ν₂ and of p."""
+    validate.choice("loss", loss, LOSSES)
+    if loss == "f-divergence":
+        return float(((moments / p).sum() - 1) / (len(p) - 1))
+    if loss == "mse":
+        return float((moments.sum() - p @ p) / (1 - p @ p))
+    deviations = np.sqrt(np.maximum(moments - p**2, 0.0))
+    return float((deviations.sum() / np.sqrt(p - p**2).sum()) ** 2)
+
+
+# ---------------------------------------------------------------- expansions
+
+
+class Coefficients(NamedTuple):
+    """The A, B and C of the expansion of an f-divergence loss."""
+
+    A: float
+    B: float
+    C: float
+
+
+def expansion_coefficients(W: Any, p: Any) -> Coefficients:
+    """A, B, C of papers/002, (17a)–(17c); in (17b) corrected: ν₂/ν₁, not ν₂/ν₃. For square W."""
+    matrix = _square(W)
+    prior = full_support("p", p, len(matrix))
+    inverse = right_inverse(matrix, prior @ matrix)
+    nu2, nu3 = (prior @ matrix @ inverse**power for power in (2, 3))
+    ratio = nu2 / prior
+    return Coefficients(
+        A=float(ratio.sum() - 1),
+        B=float((nu3 / prior**2 - 3 * ratio).sum() + 2),
+        C=float((nu2**2 / prior**3 - 2 * ratio).sum() + 1),
+    )
+
+
+def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
+    """The expected loss at n reports by its expansion: papers/002, (16), (18), (19), no remainder.
+
+    The loss is named as in :func:`expected_loss`, or a
+    :class:`ldpopt.theory.fidelity.losses.Divergence` of your own.
+    """
+    f = divergence_of(loss)
+    n = validate.positive_number("n", n)
+    if f is not None:
+        A, B, C = expansion_coefficients(W, p)
+        return A * f.second / (2 * n) + (B * f.third / 6 + C * f.fourth / 8) / n**2
+    prior = full_support("p", p, len(matrix_of(W)))
+    variances = second_moments(W, prior) - prior**2
+    if loss == "mse":
+        return float(variances.sum() / n)
+    return float(math.sqrt(2 / (math.pi * n)) * np.sqrt(np.maximum(variances, 0)).sum())
+
+
+# ---------------------------------------------------------------- bounds
+
+
+def block_size(k: int, epsilon: float) -> int:
+    """The m* that attains :func:`phi_bound`; the step mechanism is optimal exactly where it is 1.
+
+    >>> block_size(7, 0.5), block_size(7, 1.5)
+    (3, 1)
+    """
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
+    sizes = np.arange(1, k)
+    return int(sizes[_phi_of_sizes(sizes, k, epsilon).argmin()])
+
+
+def optimal_range(k: int, m: int) -> tuple[float, float] | None:
+    """The ε at which block size m is the best one, so that its balanced designs attain the bound.
+
+    (K−m)(K−m−1)/(m(m+1)) ≤ E² ≤ (K−m+1)(K−m)/((m−1)m); None if there are none.
+
+    >>> optimal_range(7, 1)[1], tuple(round(end, 3) for end in optimal_range(7, 3))
+    (inf, (0.0, 0.602))
+    """
+    k = validate.whole_number("k", k, 2)
+    least = (k - m) * (k - m - 1) / (m * (m + 1))
+    most = math.inf if m == 1 else (k - m + 1) * (k - m) / ((m - 1) * m)
+    if most <= 1:
+        return None
+    low = 0.5 * math.log(least) if least > 1 else 0.0
+    return low, math.inf if m == 1 else 0.5 * math.log(most)
+
+
+def phi_bound(k: int, epsilon: float) -> float:
+    """φ*(ε, K) ≤ φ(W) for every ε-LDP mechanism W on K inputs, square or broad.
+
+    φ* = min over m = 1..K−1 of 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²). It takes the place of
+    papers/002, Lemma 11, which is false for large K and far too low for small ε: W D⁻¹ Wᵀ has the
+    eigenvalue 1 and a trace of at most K max_m (mE² + K − m)/(mE + K − m)², and the harmonic mean of
+    its other eigenvalues is at most their arithmetic mean. Balanced designs of block size m* attain it.
+
+    >>> round(phi_bound(7, 0.5), 9)
+    571.530243355
+    """
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
+    return float(_phi_of_sizes(np.arange(1, k), k, epsilon).min())
+
+
+def balanced_phi(k: int, epsilon: float, m: int) -> float:
+    """φ of any balanced design with block size m: subset selection, a 2-design, a difference set.
+
+    >>> round(balanced_phi(7, 0.5, 1), 9)
+    835.089480843
+    """
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
+    if not (isinstance(m, (int, np.integer)) and 1 <= m < k):
+        raise InvalidInputError(f"the block size must be a whole number from 1 to {k - 1}, not {m!r}")
+    return float(_phi_of_sizes(np.array([m]), k, epsilon)[0])
+
+
+def _phi_of_sizes(m: NDArray[Any], k: int, epsilon: float) -> Array:
+    excess = math.expm1(epsilon)
+    result: Array = 1 + (k - 1) ** 2 * ((m * excess + k) / excess) ** 2 / (m * (k - m))
+    return result
+
+
+def printed_phi_bound(k: int, epsilon: float) -> float:
+    """papers/002, Lemma 11, (44), as printed: NOT a bound; kept to show where it fails."""
+    k, E = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon))
+    return k / (1 - E**-4) * (E + k - 1) ** 2 / (E**2 + k - 1)
+
+
+def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
+    """No ε-LDP mechanism has an α below this at p (papers/002, (46), with φ* in place of Lemma 11).
+
+    For f-divergences the bound of :func:`best_case_alpha`, which holds at every p, is taken too.
+    """
+    prior = validate.distribution("p", p)
+    prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))
+    least = phi_bound(len(prior), epsilon)
+    validate.choice("loss", loss, LOSSES)
+    low, high, square = prior.min(), prior.max(), float(prior @ prior)
+    if loss == "f-divergence":
+        known = float((low / high * least - 1) / (len(prior) - 1))
+        return max(known, best_case_alpha(len(prior), epsilon).bound)
+    if loss == "mse":
+        return float((max(1.0, low * least) - square) / (1 - square))
+    clear = np.sqrt(prior * (1 - prior))
+    at = int(np.abs(prior - 0.5).argmin())
+    raised = math.sqrt(clear[at] ** 2 + max(least * low - 1, 0.0))
+    return float(((clear.sum() - clear[at] + raised) / clear.sum()) ** 2)
+
+
+class BestCase(NamedTuple):
+    """The least α of all distributions: a value that is attained, and a bound below all."""
+
+    value: float
+    bound: float
+
+
+def best_case_alpha(k: int, epsilon: float) -> BestCase:
+    """The best case inf_p min_W α(W, p) over the ε-LDP mechanisms, for f-divergences.
+
+    papers/002, 3.3.3, which states it and leaves it open. The value is (φ* − 1)/(K − 1), at the uniform
+    distribution, for all three losses. The bound is max(1, (K − 1)/sinh²(ε/2)), at every p: by the
+    harmonic mean, (K − 1)α ≥ (K − 1)²/(tr J − 1) for J = D^½ W diag(pW)⁻¹ Wᵀ D^½, D = diag(p), which
+    has the eigenvalue 1; a staircase column that is E on S adds s(1−s)(E−1)²/(1+s(E−1))² to the trace
+    by its probability, s = p(S), and that is at most (E−1)²/4E, where s = 1/(E+1). So the two are
+    equal if K/(E+1) is a whole number.
+
+    >>> [round(end, 9) for end in best_case_alpha(6, math.log(2))]
+    [40.0, 40.0]
+    """
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
+    bound = max(1.0, (k - 1) / math.sinh(epsilon / 2) ** 2)
+    return BestCase((phi_bound(k, epsilon) - 1) / (k - 1), bound)
+
+
+def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
+    """No ε-LDP mechanism has a supremum of α over {p ≥ p0} below this.
+
+    papers/002, (48), (50), (54), with φ* in place of Lemma 11.
+    """
+    k, p0 = validate.whole_number("k", k, 2), _floor(p0, k)
+    least = phi_bound(k, epsilon)
+    validate.choice("loss", loss, LOSSES)
+    if loss == "f-divergence":
+        return (least - 1) / (k - 1)
+    if loss == "mse":
+        return 1 + (least / k - 1) / (p0 * (k - 1) * (2 - k * p0))
+    secant = math.sqrt(k - 1) + (least - k) / (2 * math.sqrt(k * least - 1))
+    return max((least - 1) / k, secant**2) / (k - 1)
+
+
+class Supremum(NamedTuple):
+    """sup α over {p ≥ p0}: a value attained at p, and an upper bound; equal where exact."""
+
+    value: float
+    bound: float
+    p: Array
+
+
+def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
+    """The supremum of α(W, p) over all p with entries ≥ p0, for a square W (papers/002, Section 7.2).
+
+    Exact for "f-divergence" (Lemma 10: α is largest where all entries but one are p0, (36)) and for
+    "mse" ((39)–(41)). For "tv" the value is the largest at those points and at the uniform one, the
+    bound that of (43): K max_p pΦ1 − 1 over the least (Σ √(p(1−p)))².
+    """
+    matrix = _square(W)
+    k = len(matrix)
+    p0 = _floor(p0, k)
+    validate.choice("loss", loss, LOSSES)
+    points = np.full((k, k), p0) + (1 - k * p0) * np.eye(k)
+    if loss == "tv":
+        points = np.vstack([points, np.full(k, 1 / k)])
+    Phi = phi_matrix(matrix)
+    values = [alpha_of(p @ Phi, p, loss) for p in points]
+    best = int(np.argmax(values))
+    if loss != "tv":
+        return Supremum(values[best], values[best], points[best])
+    numerator = k * float((points @ Phi).sum(axis=1).max()) - 1
+    bound = numerator / float(np.sqrt(points[0] * (1 - points[0])).sum()) ** 2
+    return Supremum(values[best], max(bound, values[best]), points[best])
+
+
+def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
+    """The closed forms for the step mechanism: papers/002, (38), (42), (43).
+
+    (38) corrected: (K−1)(E+K−2) where (K−1)(E+K−1) is printed; then it is the exact supremum. (42) is
+    exact as well, (43) an upper bound.
+    """
+    k, E, p0 = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon)), _floor(p0, k)
+    validate.choice("loss", loss, LOSSES)
+    high = 1 - (k - 1) * p0
+    if loss == "f-divergence":
+        odds = p0 / high + high / p0
+        bracket = E + (k - 1) * (E + k - 2) + odds * (k - 1)
+        return ((E + k - 2) / (E - 1) ** 2 * bracket - k / (E - 1) - 1) / (k - 1)
+    row = ((E + k - 1) * (E + k - 2) - (E - 1)) / (E - 1) ** 2
+    if loss == "mse":
+        return (row - 1) / (p0 * (k - 1) * (2 - k * p0)) + 1
+    clear = (k - 1) * math.sqrt(p0 * (1 - p0)) + math.sqrt(high * (1 - high))
+    return (k * row - 1) / clear**2
+
+
+def _square(W: Any) -> Array:
+    matrix = matrix_of(W)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InvalidInputError(f"a square mechanism is needed here, not one of shape {matrix.shape}")
+    return matrix
+
+
+def _floor(p0: float, k: int) -> float:
+    p0 = validate.positive_number("p0", p0)
+    if p0 > 1 / k:
+        raise InvalidInputError(f"p0 must be at most 1/{k} for {k} inputs, not {p0:g}")
+    return p0

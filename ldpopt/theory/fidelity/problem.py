@@ -1,0 +1,94 @@
+"""Questions of one shape: the mechanism of a family through which distributions are learnt best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Problem
+from ldpopt.core.validate import Array
+from ldpopt.forms.matrix_program import MatrixProgram, SubsetSelection
+from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity.moments import MomentObjective
+
+
+def inputs(k: Any) -> int:
+    """A number of inputs: a whole number from 2 to 100 000."""
+    if (
+        isinstance(k, bool)
+        or not isinstance(k, (int, np.integer))
+        or not 2 <= k <= fidelitychecker.MAX_INPUTS
+    ):
+        raise InvalidInputError(
+            f"k must be a whole number from 2 to {fidelitychecker.MAX_INPUTS}, not {k!r}"
+        )
+    return int(k)
+
+
+def repaired(matrix: Array, epsilon: float, family: str) -> Array:
+    """The solver's mechanism in exact arithmetic, still of its family."""
+    if family == "circulant":
+        return certify.repair_circulant(matrix[0], epsilon)
+    return certify.repair(matrix, staircase_cone(len(matrix), epsilon))
+
+
+@dataclass(frozen=True)
+class PhiProblem(Problem):
+    """Minimise φ(W) over the ε-LDP mechanisms of a family on k inputs.
+
+    α_MSE(uniform) = α_f(uniform) = (φ − 1)/(k − 1): φ says how many more reports privacy asks for. The
+    bound φ*(ε, k) of :func:`ldpopt.theory.fidelity.measures.phi_bound` holds for all mechanisms; a
+    result whose value meets it is optimal, any other states its gap.
+    """
+
+    sense: ClassVar = "minimise"
+    family: ClassVar[str]
+    k: int
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", inputs(self.k))
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Three levels on ``size`` inputs, one of them drawn."""
+        for level in (0.3, 2.0, round(float(rng.uniform(0.1, 3)), 6)):
+            yield f"k={size} epsilon={level:g}", cls(size, level)
+
+    def forms(self) -> Iterable[Form]:
+        """One form: φ over the family."""
+        bound = certify.value_below(fidelitychecker.phi_bound_below(self.k, self.epsilon))
+        objective = MomentObjective(np.full(self.k, 1 / self.k))
+        return [MatrixProgram(objective, self.epsilon, self.family, bound)]
+
+    def lift(self, form: Form, solution: FormSolution) -> Any:
+        """The mechanism in exact arithmetic; a subset selection too wide for a matrix as plain data."""
+        point = solution.point
+        if isinstance(point, SubsetSelection):
+            plain = {"inputs": self.k, "size": point.size, "ratio": point.ratio}
+            return {"mechanism": "subset-selection", **plain}
+        return Mechanism(repaired(point, self.epsilon, self.family))
+
+    def value(self, answer: Any) -> float:
+        """φ of the answer."""
+        if isinstance(answer, Mechanism):
+            return fidelity.phi(answer)
+        return fidelity.balanced_phi(self.k, float(np.log(answer["ratio"])), answer["size"])
+
+    def claim(self, answer: Any) -> float:
+        """φ by the checker's exact arithmetic, rounded up."""
+        if isinstance(answer, Mechanism):
+            return certify.value_above(fidelitychecker.phi_above(answer.matrix.tolist()))
+        ratio = Fraction(answer["ratio"])
+        return certify.value_above(fidelitychecker.balanced_phi(self.k, answer["size"], ratio))

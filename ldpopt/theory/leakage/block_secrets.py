@@ -1,0 +1,171 @@
+"""Quantisation of any secret that depends on a data set through the sizes of a few groups of records."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms.histograms import Histogram, random_histogram
+from ldpopt.theory.leakage.measures import LeakageBounds
+from ldpopt.theory.leakage.missed_cover import cover_bounds, reach_matrix
+
+MOST_SUMS = 5_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class BlockQuantization:
+    """Release a uniform histogram among those with the middle secret of the data's bin.
+
+    papers/003, V-B, for secrets other than the fraction of one category: every category belongs to a
+    block, the secret is the cell of the value grid in which a function of the blocks' record counts
+    falls, and ``interval`` neighbouring cells make a bin.
+
+    Args:
+        tau: the number of records.
+        blocks: the block of each category: 0, 1, …, every one with a category.
+        value: maps an array of block counts, one row per possibility, to the values of the secret.
+        grid: the increasing borders between the cells of the secret.
+        interval: how many cells make a bin.
+
+    >>> share = BlockQuantization(10, [0, 0, 1], lambda sums: sums[:, 0] / 10, [0.25, 0.5, 0.75], 2)
+    >>> share.cells, round(math.exp(share.sml()))
+    (4, 2)
+    """
+
+    tau: int
+    blocks: ArrayLike
+    value: Callable[[NDArray[np.int64]], Array]
+    grid: ArrayLike
+    interval: int
+
+    def __post_init__(self) -> None:
+        blocks = np.asarray(self.blocks)
+        if set(blocks.tolist()) != set(range(int(blocks.max()) + 1)):
+            raise InvalidInputError("blocks must number 0, 1, … without a gap")
+        grid = validate.array("grid", self.grid, 1)
+        if (np.diff(grid) <= 0).any():
+            raise InvalidInputError("grid must increase")
+        object.__setattr__(self, "blocks", blocks)
+        object.__setattr__(self, "grid", grid)
+        if not isinstance(self.interval, int) or self.interval < 1:
+            raise InvalidInputError(f"interval must be a whole number >= 1, not {self.interval!r}")
+
+    @cached_property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many categories each block has."""
+        return np.bincount(np.asarray(self.blocks))
+
+    @cached_property
+    def _sums(self) -> NDArray[np.int64]:
+        count = math.comb(self.tau + len(self.sizes) - 1, len(self.sizes) - 1)
+        if count > MOST_SUMS:
+            raise InvalidInputError(
+                f"{len(self.sizes)} blocks of {self.tau} records have {count} sums, "
+                f"more than {MOST_SUMS} cannot be listed"
+            )
+        return _compositions(self.tau, len(self.sizes))
+
+    @cached_property
+    def _cells(self) -> tuple[Array, NDArray[np.int64]]:
+        """The occupied cells of the grid, and the number of the cell of every sum."""
+        raw = np.searchsorted(np.asarray(self.grid), self.value(self._sums), side="right")
+        return np.unique(raw, return_inverse=True)
+
+    @property
+    def cells(self) -> int:
+        """How many values the secret can take."""
+        return len(self._cells[0])
+
+    @property
+    def bins(self) -> int:
+        """How many bins there are."""
+        return -(-self.cells // self.interval)
+
+    def sml(self) -> float:
+        """log ⌈s/I⌉: the bins are released on disjoint sets of histograms."""
+        return math.log(self.bins)
+
+    def missed_bounds(self, missed: int) -> LeakageBounds:
+        """Bounds on the SML if the holder misses so many feasible categories of block 0.
+
+        Data whose records fall into missed categories are released over the known ones and those
+        (papers/003, Appendix H), which betrays them; see :mod:`ldpopt.theory.leakage.missed_cover`.
+        """
+        sizes = range(validate.whole_number("missed", missed, 0) + 1)
+        low = high = 0.0
+        most = [int(self._sums[self._cells[1] == c, 0].max()) for c in range(self.cells)]
+        for first in range(0, self.cells, self.interval):
+            sums = self._sums[self._cells[1] == self.released_cell(first)]
+            others = _log_fillings(sums[:, 1:], self.sizes[1:]).sum(axis=1)
+            inside, known = sums[:, 0], int(self.sizes[0])
+            ways = [logsumexp(others + _log_reaching(inside, known, i)) for i in sizes]
+            among = [logsumexp(others + _log_fillings(inside, known + b)) for b in sizes]
+            reached = most[first : first + self.interval]
+            free = sum(count >= missed for count in reached)
+            least, most_covered = cover_bounds(reach_matrix(ways, among), len(reached), free=free)
+            low, high = low + max(1.0, least), high + most_covered
+        return LeakageBounds(math.log(low), math.log(high))
+
+    def cell(self, histogram: ArrayLike) -> int:
+        """The secret of a data set."""
+        counts = np.asarray(histogram)
+        if counts.shape != np.shape(self.blocks) or counts.min() < 0 or counts.sum() != self.tau:
+            raise InvalidInputError(
+                f"the histogram must hold {self.tau} records in every category's count"
+            )
+        sums = np.bincount(np.asarray(self.blocks), weights=counts).astype(np.int64)
+        raw = np.searchsorted(np.asarray(self.grid), self.value(sums[None, :]), side="right")[0]
+        return int(np.searchsorted(self._cells[0], raw))
+
+    def released_cell(self, cell: int) -> int:
+        """The middle cell of its bin, the last one where the bin is short."""
+        return min(cell // self.interval * self.interval + self.interval // 2, self.cells - 1)
+
+    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+        """Draw the blocks' counts by how many histograms have them, then fill each block uniformly."""
+        chosen = np.flatnonzero(self._cells[1] == self.released_cell(self.cell(histogram)))
+        sums = self._sums[chosen]
+        weights = (gammaln(sums + self.sizes) - gammaln(sums + 1)).sum(axis=1)
+        chances = np.exp(weights - weights.max())
+        counts = sums[rng.choice(len(sums), p=chances / chances.sum())]
+        result = np.zeros(len(np.asarray(self.blocks)), np.int64)
+        for block, count in enumerate(counts.tolist()):
+            members = np.flatnonzero(np.asarray(self.blocks) == block)
+            result[members] = random_histogram(count, len(members), rng)
+        return result
+
+
+def _log_fillings(records: Any, categories: Any) -> Array:
+    """log of the number of histograms of so many records over so many categories ≥ 1."""
+    fillings: Array = gammaln(records + categories) - gammaln(categories) - gammaln(records + 1)
+    return fillings
+
+
+def _log_reaching(records: NDArray[np.int64], known: int, reached: int) -> Array:
+    """The same over known + reached categories, no reached one empty: −inf for too few records."""
+    rest = records - reached
+    return np.where(rest >= 0, _log_fillings(np.maximum(rest, 0), known + reached), -np.inf)
+
+
+def _compositions(tau: int, parts: int) -> NDArray[np.int64]:
+    """All ways to write τ as an ordered sum of so many whole numbers ≥ 0, one per row."""
+    if parts == 1:
+        return np.array([[tau]])
+    if parts == 2:
+        counts = np.arange(tau + 1)
+        return np.column_stack([counts, tau - counts])
+    rows = []
+    for first in range(tau + 1):
+        rest = _compositions(tau - first, parts - 1)
+        rows.append(np.column_stack([np.full(len(rest), first), rest]))
+    return np.vstack(rows)

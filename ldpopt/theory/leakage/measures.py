@@ -1,0 +1,251 @@
+"""How much a mechanism leaks about a secret, whatever the prior: the measures of papers/003, in nats.
+
+``matrix[θ][θ'] = P(θ'|θ)`` and ``secrets`` gives the label g(θ) of each row θ. The worst-case priors of
+the first two families put their mass on one θ_g per secret, so these measures are maxima over
+selections (NP-hard in general): they are computed by branch and bound over price LPs, exactly on
+small and medium sizes. For a value with a proven bound at any size and a certificate, solve
+:class:`ldpopt.problems.StatisticLeakage`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import csr_array
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+from ldpopt.forms.selection_program import SelectionProgram
+from ldpopt.theory.leakage import selection
+from ldpopt.theory.leakage.matching import adjacency, matched_selection
+from ldpopt.theory.leakage.rows import selection_program
+from ldpopt.theory.leakage.selection_lp import Branching
+
+EFFORT = 1_000_000
+"""Nodes of the branching times entries of the matrix: a minute, roughly."""
+PROVEN = 1e-12
+"""A selection within this share of what is proven is the largest, up to rounding."""
+
+
+def statistic_maximal_leakage(matrix: Any, secrets: Any) -> float:
+    """SML: log of the largest Σ_θ' max_g P(θ'|θ_g) over selections (papers/003, Proposition 1).
+
+    >>> round(math.exp(statistic_maximal_leakage([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])), 12)
+    1.4
+    """
+    form = selection_program(matrix, secrets)
+    return math.log(selection.covered(form.matrix, largest_selection(form)).sum())
+
+
+def maximal_leakage(matrix: Any) -> float:
+    """log Σ_θ' max_θ P(θ'|θ), for the worst prior (papers/003, Section IV; Issa et al.).
+
+    >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
+    True
+    """
+    rows = selection_program(matrix, range(np.shape(matrix)[0])).matrix
+    return math.log(rows.max(axis=0).sum())
+
+
+def min_entropy_leakage(matrix: Any) -> float:
+    """Worst-case min-entropy leakage: the uniform prior is worst, so it equals maximal leakage."""
+    return maximal_leakage(matrix)
+
+
+def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
+    """Property 1: maximal leakage, minus the log of the largest number of θ per secret, and itself.
+
+    >>> low, high = sandwich([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])
+    >>> low <= math.log(1.4) <= high + 1e-15
+    True
+    """
+    groups = selection_program(matrix, secrets).groups
+    most = maximal_leakage(matrix)
+    return most - math.log(np.bincount(groups).max()), most
+
+
+def infimum_leakage(matrix: Any, secrets: Any) -> float:
+    """Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
+
+    papers/003, Appendix K, in the closed form of the errata. With the column maxima t, min_g W is
+    t − max_g (t − W): again a largest selection.
+    """
+    dense = selection_program(matrix, secrets).matrix.toarray()
+    chosen = largest_selection(_lacking(matrix, secrets))
+    return _minus_log(math.fsum(dense[chosen].min(axis=0)))
+
+
+def _lacking(matrix: Any, secrets: Any) -> SelectionProgram:
+    """The program of t − W for the column maxima t."""
+    form = selection_program(matrix, secrets)
+    dense = form.matrix.toarray()
+    return SelectionProgram(csr_array(dense.max(axis=0) - dense), form.groups)
+
+
+def pointwise_leakage(matrix: Any, secrets: Any) -> float:
+    """Π̃: the gain in guessing the secret after the worst output, for the worst prior.
+
+    papers/003, Appendix K, corrected: the worst prior is uniform on a *subset* of the secrets, so
+    Π̃ = log max over θ', g*, j of j x*/(x* + the j − 1 smallest others), where x* is the largest
+    P(θ'|θ) of g* and the others count with their smallest.
+
+    >>> round(math.exp(pointwise_leakage([[0.75, 0.25], [0.25, 0.75]], [0, 1])), 12)
+    1.5
+    """
+    low, high = _extremes(selection_program(matrix, secrets))
+    best, sizes = 1.0, np.arange(1, len(low) + 1)
+    for g in range(len(low)):
+        others = np.sort(np.delete(low, g, axis=0), axis=0)
+        totals = high[g] + np.vstack([np.zeros_like(high[g]), np.cumsum(others, axis=0)])
+        possible = high[g] > 0
+        ratios = sizes[:, None] * high[g][possible] / totals[:, possible]
+        best = max(best, float(ratios.max(initial=1.0)))
+    return math.log(best)
+
+
+def pointwise_infimum_leakage(matrix: Any, secrets: Any) -> float:
+    """Π̃^inf: ruling a secret out after the worst output.
+
+    papers/003, Proposition 7, sharpened: the worst prior puts nearly all mass on the likeliest other
+    secret, so Π̃^inf alone *is* the indistinguishability level.
+    """
+    return indistinguishability(matrix, secrets)
+
+
+def indistinguishability(matrix: Any, secrets: Any) -> float:
+    """The smallest μ with P(θ'|θ1) ≤ e^μ P(θ'|θ2) wherever g(θ1) ≠ g(θ2) (papers/003, (10)).
+
+    >>> indistinguishability([[1, 0], [1, 0], [0.5, 0.5]], ["a", "a", "b"])
+    inf
+    """
+    low, high = _extremes(selection_program(matrix, secrets))
+    worst = 0.0
+    for g in range(len(low)):
+        others = np.delete(low, g, axis=0).min(axis=0, initial=math.inf)
+        if ((high[g] > 0) & (others == 0)).any():
+            return math.inf
+        possible = high[g] > 0
+        with np.errstate(divide="ignore"):
+            ratios = np.log(high[g][possible]) - np.log(others[possible])
+        worst = max(worst, float(ratios.max(initial=0.0)))
+    return worst
+
+
+class LeakageBounds(NamedTuple):
+    """A leakage lies between these, in nats."""
+
+    low: float
+    high: float
+
+
+def statistic_leakage_bounds(matrix: Any, secrets: Any, seconds: float) -> LeakageBounds:
+    """SML between what a selection attains and what prices prove: equal if the time suffices.
+
+    >>> low, high = statistic_leakage_bounds([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1], 1.0)
+    >>> round(math.exp(low), 9), round(math.exp(high), 9)
+    (1.4, 1.4)
+    """
+    form = selection_program(matrix, secrets)
+    chosen, excess = _nearly_largest(form, seconds)
+    cover = float(selection.covered(form.matrix, chosen).sum())
+    return LeakageBounds(math.log(cover), math.log(cover + excess))
+
+
+def infimum_leakage_bounds(matrix: Any, secrets: Any, seconds: float) -> LeakageBounds:
+    """Π^inf between what a selection attains and what prices prove: equal if the time suffices."""
+    dense = selection_program(matrix, secrets).matrix.toarray()
+    chosen, excess = _nearly_largest(_lacking(matrix, secrets), seconds)
+    left = math.fsum(dense[chosen].min(axis=0))
+    return LeakageBounds(_minus_log(left), _minus_log(left - excess))
+
+
+def _nearly_largest(form: SelectionProgram, seconds: float) -> tuple[selection.Selection, float]:
+    """A selection, and by how much at most another covers more (0 if proven up to rounding)."""
+    if selection.is_deterministic(form.matrix):
+        return largest_selection(form), 0.0
+    branching = Branching(PROVEN, time.monotonic() + seconds, sys.maxsize)
+    best, _ = branching.run(form, selection.improve(form, selection.greedily(form)))
+    excess = branching.bound - branching.most
+    return best, excess if excess > PROVEN * branching.most else 0.0
+
+
+def _minus_log(left: float) -> float:
+    return -math.log(left) if left > 0 else math.inf
+
+
+def additive_noise_leakage(
+    noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike
+) -> LeakageBounds:
+    """SML of releasing θ + noise for continuous θ, by discretisation (papers/003, Appendix L).
+
+    Proposition 8: e^Π is the supremum over one θ_g per secret of ∫ sup_g f(θ'|θ_g) dθ'. Below: the
+    midpoints of the cells with the output rounded to the bins, by post-processing. Above: on every bin
+    the density is at most its supremum over the cell and the bin.
+
+    Args:
+        noise: a frozen scipy distribution with a density symmetric around 0 that falls to both sides.
+        cells: intervals [low, high] that cover the parameters.
+        secrets: the secret of each cell. A cell may hold many secrets (θ itself, say), if no other
+            cell has its label.
+        edges: the borders of the output's bins, reaching beyond all cells.
+    """
+    intervals = validate.array("cells", cells, 2)
+    borders = validate.array("edges", edges, 1)
+    if intervals.shape[1] != 2 or (intervals[:, 1] < intervals[:, 0]).any():
+        raise InvalidInputError("cells must be intervals [low, high] with low <= high")
+    if (np.diff(borders) <= 0).any() or borders[0] > intervals.min() or borders[-1] < intervals.max():
+        raise InvalidInputError("edges must increase and reach beyond all cells")
+    low, high = intervals[:, :1], intervals[:, 1:]
+    cumulative = noise.cdf(borders[None, :] - (low + high) / 2)
+    ends = np.zeros((len(low), 1)), np.ones((len(low), 1))
+    rounded = np.diff(np.hstack([ends[0], cumulative, ends[1]]), axis=1)
+    distance = np.maximum(np.maximum(borders[:-1] - high, low - borders[1:]), 0.0)
+    inner = noise.pdf(distance) * np.diff(borders)
+    tails = noise.cdf(borders[0] - low), noise.sf(borders[-1] - high)
+    above = np.hstack([tails[0], inner, tails[1]])
+    groups = _groups(secrets, len(low))
+    below = SelectionProgram(csr_array(rounded), groups)
+    cover = selection.covered(below.matrix, largest_selection(below)).sum()
+    return LeakageBounds(math.log(cover), math.log(_proven(SelectionProgram(csr_array(above), groups))))
+
+
+def largest_selection(form: SelectionProgram) -> selection.Selection:
+    """A selection with the largest Σ_y max_g W[θ_g, y]; exact as long as the branching finishes."""
+    if selection.is_deterministic(form.matrix):
+        from scipy.sparse.csgraph import maximum_bipartite_matching
+
+        matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
+        return matched_selection(form, matching.astype(np.int64))
+    start = selection.improve(form, selection.greedily(form))
+    nodes = max(1, EFFORT // max(form.matrix.nnz, 1000))
+    return Branching(PROVEN, math.inf, nodes).run(form, start)[0]
+
+
+def _proven(form: SelectionProgram) -> float:
+    """An upper bound on the largest coverage, by prices."""
+    from ldpopt.theory.leakage.selection_lp import PriceLP
+
+    return PriceLP(form).solve().bound
+
+
+def _groups(secrets: Any, count: int) -> selection.Selection:
+    numbers: dict[Any, int] = {}
+    groups = [numbers.setdefault(secret, len(numbers)) for secret in secrets]
+    if len(groups) != count:
+        raise InvalidInputError(f"secrets has {len(groups)} labels for {count} cells")
+    return np.array(groups)
+
+
+def _extremes(form: SelectionProgram) -> tuple[Array, Array]:
+    """The smallest and the largest P(θ'|θ) of each secret (rows) and output (columns)."""
+    dense = form.matrix.toarray()
+    parts = selection.members(form)
+    low = np.array([dense[part].min(axis=0) for part in parts])
+    high = np.array([dense[part].max(axis=0) for part in parts])
+    return low, high

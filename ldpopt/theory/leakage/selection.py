@@ -1,0 +1,168 @@
+"""Selections: one row per group, what they cover, how they improve, and the prices that bound them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ldpopt.checker import leakage as leakagechecker
+from ldpopt.core import certify
+from ldpopt.core.validate import Array
+from ldpopt.forms.selection_program import SelectionProgram
+
+Selection = NDArray[np.int64]
+"""The selected row of each group."""
+
+
+def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
+    """The rows of each group."""
+    order = np.argsort(form.groups, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(form.groups[order])) + 1)
+
+
+def is_deterministic(matrix: csr_array) -> bool:
+    """Every row is one 1."""
+    return bool((np.diff(matrix.indptr) == 1).all() and (matrix.data == 1).all())
+
+
+def covered(matrix: csr_array, selection: Selection) -> Array:
+    """max_g W[θ_g, y] for every y."""
+    chosen = matrix[selection]
+    top = np.zeros(matrix.shape[1])
+    np.maximum.at(top, chosen.indices, chosen.data)
+    return top
+
+
+def row_gains(matrix: csr_array, level: Array) -> Array:
+    """Σ_y (W[θ, y] − level_y)⁺ for every row θ."""
+    excess = np.maximum(matrix.data - level[matrix.indices], 0.0)
+    sums = np.concatenate([[0.0], np.cumsum(excess)])
+    result: Array = sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
+    return result
+
+
+MOST_DENSE = 20_000_000
+
+
+def improve(form: SelectionProgram, start: Selection) -> Selection:
+    """Local search: exchange the row of one group at a time for a better one, until none is."""
+    m, n = form.matrix.shape
+    dense = m * n <= MOST_DENSE and form.matrix.nnz > 0.2 * m * n
+    return _improve_dense(form, start) if dense else _improve_sparse(form, start)
+
+
+def _improve_sparse(form: SelectionProgram, start: Selection) -> Selection:
+    selection = start.copy()
+    parts = members(form)
+    rows = [form.matrix[part] for part in parts]
+    better = True
+    while better:
+        better = False
+        for g, (part, own) in enumerate(zip(parts, rows, strict=True)):
+            if len(part) == 1:
+                continue
+            gains = row_gains(own, covered(form.matrix, np.delete(selection, g)))
+            best = int(gains.argmax())
+            if gains[best] > gains[np.searchsorted(part, selection[g])] + 1e-12:
+                selection[g] = part[best]
+                better = True
+    return selection
+
+
+def _improve_dense(form: SelectionProgram, start: Selection) -> Selection:
+    """The same, with the largest and second largest entry of every output at hand."""
+    selection = start.copy()
+    matrix, parts = form.matrix.toarray(), members(form)
+    if len(parts) == 1:
+        return _improve_sparse(form, start)
+    rows = [matrix[part] for part in parts]
+    chosen = matrix[selection]
+    second, first = np.partition(chosen, -2, axis=0)[-2:]
+    owner = chosen.argmax(axis=0)
+    better = True
+    while better:
+        better = False
+        for g, (part, own) in enumerate(zip(parts, rows, strict=True)):
+            others = np.where(owner == g, second, first)
+            values = np.maximum(own, others).sum(axis=1)
+            best = int(values.argmax())
+            if values[best] > values[np.searchsorted(part, selection[g])] + 1e-12:
+                selection[g], chosen[g] = part[best], own[best]
+                second, first = np.partition(chosen, -2, axis=0)[-2:]
+                owner = chosen.argmax(axis=0)
+                better = True
+    return selection
+
+
+def greedily(form: SelectionProgram) -> Selection:
+    """Always add the row of an open group that covers most anew (at least half of the optimum)."""
+    selection = np.full(form.groups.max() + 1, -1)
+    level = np.zeros(form.matrix.shape[1])
+    for _ in selection:
+        gains = np.where(selection[form.groups] < 0, row_gains(form.matrix, level), -1.0)
+        best = int(gains.argmax())
+        selection[form.groups[best]] = best
+        level = np.maximum(level, form.matrix[[best]].toarray()[0])
+    return selection
+
+
+def selections(form: SelectionProgram) -> Iterator[tuple[int, ...]]:
+    """Every selection."""
+    return product(*(part.tolist() for part in members(form)))
+
+
+def count_selections(form: SelectionProgram) -> float:
+    """How many selections there are (inf if beyond floats)."""
+    with np.errstate(over="ignore"):
+        return float(np.prod(np.bincount(form.groups).astype(np.float64)))
+
+
+def price_bound(form: SelectionProgram, prices: Array) -> float:
+    """Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ, y] − v_y)⁺ ≥ max Σ_y max_g W[θ_g, y], for any v ≥ 0.
+
+    The minimum over v is the value of the facility-location LP.
+    """
+    best = np.zeros(form.groups.max() + 1)
+    np.maximum.at(best, form.groups, row_gains(form.matrix, prices))
+    return float(prices.sum() + best.sum())
+
+
+def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionProgram, Selection]:
+    """The program after selecting a row of a group, and the old numbers of its rows."""
+    kept = np.flatnonzero((form.groups != group) | (np.arange(len(form.groups)) == row))
+    return SelectionProgram(form.matrix[kept], form.groups[kept]), kept
+
+
+# ------------------------------------------------------------ exact claims
+
+
+def plain_rows(matrix: csr_array) -> list[leakagechecker.Row]:
+    """The rows as the checker reads them."""
+    columns, entries = matrix.indices.tolist(), matrix.data.tolist()
+    ends = matrix.indptr.tolist()
+    return [list(zip(columns[a:b], entries[a:b], strict=True)) for a, b in pairwise(ends)]
+
+
+def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
+    """log Σ_y max_g W[θ_g, y], rounded down."""
+    top = covered(matrix, np.asarray(selection))
+    total = sum(map(leakagechecker.units, top[top > 0].tolist()))
+    return certify.value_below(leakagechecker.log_below(total))
+
+
+def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
+    """What a proof tree bounds, in nats, rounded up."""
+    groups = [part.tolist() for part in members(form)]
+    question = leakagechecker.SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
+    return certify.value_above(leakagechecker.log_above(leakagechecker.tree_bound(proof, question)))
+
+
+def leaf(prices: Array) -> dict[str, Any]:
+    """A proof by prices alone."""
+    outputs = np.flatnonzero(prices)
+    return {"outputs": outputs.tolist(), "prices": prices[outputs].tolist()}

@@ -1,0 +1,1 @@
+"""Robust local differential privacy: protect a secret against a set of distributions."""

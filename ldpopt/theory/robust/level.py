@@ -1,0 +1,161 @@
+"""How private a mechanism is against every distribution of an uncertainty set (papers/001, Def. 1)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single, Uncertainty
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A robust privacy level with its witness.
+
+    Attributes:
+        level: sup over P ∈ F, y and s ≠ s' of log P(Y=y|S=s)/P(Y=y|S=s').
+        y, s, other: where it is attained (output index, secrets s and s').
+        witness: a member P of F, as a matrix [s][u], that attains it.
+        product_level: the level over the larger product set F' = {P : every P_{U|s} ∈ F_{U|s}}
+            (papers/001, Remark 14); equal to ``level`` where F is its own product set.
+    """
+
+    level: float
+    y: int
+    s: int
+    other: int
+    witness: Array
+    product_level: float
+
+    def __float__(self) -> float:
+        return self.level
+
+
+def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
+    """The exact level of robust local differential privacy of a mechanism on inputs (s, u).
+
+    For a χ² set: the members reach exactly Σ_s P̂_s √r_s ≤ √(B+1) (Cauchy–Schwarz), so a pair (s, s')
+    shares the slack, √r_s = 1 + x t/P̂_s and √r_s' = 1 + (1−x) t/P̂_s', and the level is a search over
+    x ∈ [0, 1]. For all distributions: Proposition 4.
+
+    >>> from ldpopt.mechanisms import secret_randomized_response
+    >>> found = rldp_level(secret_randomized_response(2, 3, 1.0), AllDistributions(2, 3))
+    >>> round(found.level, 9)
+    1.0
+    """
+    matrix = mechanism.matrix if isinstance(mechanism, Mechanism) else np.asarray(mechanism)
+    a1, a2 = uncertainty.shape
+    if a1 < 2:
+        raise InvalidInputError("the uncertainty set has one secret (row): there is nothing to protect")
+    if matrix.shape[0] != a1 * a2:
+        raise InvalidInputError(
+            f"the mechanism has {matrix.shape[0]} inputs, the uncertainty set {a1} × {a2} cells"
+        )
+    columns = matrix.reshape(a1, a2, -1)
+    if isinstance(uncertainty, AllDistributions):
+        return _level_of_all(columns)
+    if isinstance(uncertainty, Single):
+        return _level_of_one(columns, uncertainty.p)
+    if isinstance(uncertainty, Chi2Set):
+        return _level_of_chi2(columns, uncertainty)
+    raise InvalidInputError(f"no exact audit for {type(uncertainty).__name__}")
+
+
+def _level_of_all(columns: Array) -> Level:
+    a1, a2, _ = columns.shape
+    level, y, s, other = _worst(columns.max(axis=1), columns.min(axis=1))
+    witness = np.zeros((a1, a2))
+    witness[s, columns[s, :, y].argmax()] = 0.5
+    witness[other, columns[other, :, y].argmin()] = 0.5
+    return Level(level, y, s, other, witness, level)
+
+
+def _level_of_one(columns: Array, p: Array) -> Level:
+    given = np.einsum("su,suy->sy", p / p.sum(axis=1, keepdims=True), columns)
+    level, y, s, other = _worst(given, given)
+    return Level(level, y, s, other, p.copy(), level)
+
+
+def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
+    a1, _, outputs = columns.shape
+    high = np.zeros((a1, outputs))
+    low = np.zeros((a1, outputs))
+    for s, ball in enumerate(F.conditionals):
+        high[s], low[s] = -ball.minima(-columns[s]), ball.minima(columns[s])
+    product_level = _worst(high, low)[0]
+    level, y, s, other, share = -math.inf, 0, 0, 1, 0.0
+    for bound, *place in _ranked(high, low):
+        if bound <= level:
+            break
+        found, x = _shared(columns, F, *place)
+        if found > level:
+            level, share = found, x
+            y, s, other = place
+    return Level(level, y, s, other, _witness(columns, F, y, s, other, share), product_level)
+
+
+def _ranked(high: Array, low: Array) -> list[tuple[float, int, int, int]]:
+    """All (bound, y, s, s') with the bound over the product set, largest first."""
+    pairs = permutations(range(len(high)), 2)
+    found = [
+        (_log_ratio(high[s, y], low[t, y]), y, s, t)
+        for s, t in pairs
+        for y in range(high.shape[1])
+        if high[s, y] > 0
+    ]
+    return sorted(found, reverse=True)
+
+
+def _worst(high: Array, low: Array) -> tuple[float, int, int, int]:
+    ranked = _ranked(high, low)
+    return ranked[0] if ranked else (0.0, 0, 0, 1)
+
+
+def _log_ratio(high: float, low: float) -> float:
+    return math.inf if low <= 0 else math.log(high / low)
+
+
+def _balls(F: Chi2Set, s: int, other: int, share: float) -> tuple[Chi2Ball, Chi2Ball]:
+    """The conditional sets of s and s' when s takes the given share of the slack."""
+    first, second = F.conditionals[s].center, F.conditionals[other].center
+    root, second_root = share * F.slack / F.secrets[s], (1 - share) * F.slack / F.secrets[other]
+    # √r = 1 + root, so the bound r − 1 is root·(2 + root), free of cancellation
+    return Chi2Ball(first, root * (2 + root)), Chi2Ball(second, second_root * (2 + second_root))
+
+
+def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
+    """The level of one output and pair, and the share of the slack that attains it.
+
+    The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
+    ``ldpopt/checker/robust.py``), so their ratio has no local maximum but the global one: a
+    bracketing search is exact.
+    """
+
+    def loss(share: float) -> float:
+        mine, theirs = _balls(F, s, other, share)
+        low = theirs.minimum(columns[other, :, y])[0]
+        return -_log_ratio(mine.maximum(columns[s, :, y])[0], low)
+
+    inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    return max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
+
+
+def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:
+    """The member of F with the worst conditionals; P_s ∝ P̂_s √r_s makes it fit (Cauchy–Schwarz)."""
+    mine, theirs = _balls(F, s, other, share)
+    given = np.array([ball.center for ball in F.conditionals])
+    given[s] = mine.maximum(columns[s, :, y])[1]
+    given[other] = theirs.minimum(columns[other, :, y])[1]
+    mass = F.secrets.copy()
+    mass[s] *= math.sqrt(mine.bound + 1)
+    mass[other] *= math.sqrt(theirs.bound + 1)
+    result: Array = given * (mass / mass.sum())[:, None]
+    return result

@@ -1,0 +1,62 @@
+"""What the questions of papers/001 share: a χ² confidence set, and privacy against all of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from ldpopt.checker import robust as robustchecker
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+
+def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> Chi2Set:
+    """The set F from either ``p_hat`` and ``n`` or ``counts``."""
+    if counts is not None:
+        if p_hat is not None or n is not None:
+            raise InvalidInputError(f"{kind} needs either 'p_hat' and 'n' or 'counts', not both")
+        found = Chi2Set.from_counts(counts, alpha)
+    else:
+        if p_hat is None or n is None:
+            raise InvalidInputError(f"{kind} needs 'p_hat' and 'n', or 'counts'")
+        found = Chi2Set(p_hat, n, alpha)
+    if found.shape[0] < 2:
+        raise InvalidInputError("the table has one secret (row): there is nothing to protect")
+    if found.shape[1] < 2:
+        raise InvalidInputError("the table has one public value (column): use a staircase instead")
+    return found
+
+
+def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
+    """The exact robust level of a mechanism with its witness, as plain data."""
+    found = rldp_level(mechanism, uncertainty)
+    return {
+        "level": found.level,
+        "product_level": found.product_level,
+        "output": found.y,
+        "secrets": [found.s, found.other],
+        "witness": found.witness.tolist(),
+    }
+
+
+@dataclass(frozen=True)
+class RobustPrivacy:
+    """(ε, F)-RLDP for a χ² set F: papers/001, Definition 1."""
+
+    uncertainty: Chi2Set
+    epsilon: float
+
+    @cached_property
+    def _question(self) -> robustchecker.RobustStatement:
+        F = self.uncertainty
+        plain = {"p_hat": F.p_hat.tolist(), "n": F.n, "alpha": F.alpha, "epsilon": self.epsilon}
+        plain["cells"] = F.cells or F.p_hat.size
+        return robustchecker.read_robust_statement(plain)
+
+    def admits(self, matrix: Array) -> bool:
+        """Whether the mechanism is private against every P ∈ F, in exact arithmetic."""
+        return robustchecker.is_robustly_private(matrix.tolist(), self._question)

@@ -1,0 +1,186 @@
+"""Independent and conditional reporting: utilities in closed form, and their monotone bounds.
+
+papers/001, Sections VI and VII. Every block of a protocol is better (in the order of Blackwell) at a
+higher level, so the utility rises with each level when the others are fixed: over an interval of the
+split of the budget it is at most the utility with each level at its own best end.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Self, cast
+
+import numpy as np
+from scipy.special import entr
+
+from ldpopt.checker import robust as robustchecker
+from ldpopt.core import certify, validate
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Problem
+from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import Sublinear
+from ldpopt.forms.scalar_search import ScalarSearch
+from ldpopt.mechanisms import randomized_response
+from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.theory.columns.linear_program import solve_listed
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+LEAST_LEVEL = 1e-6
+"""Blocks below this level release nothing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reporting(Problem):
+    """A protocol of papers/001 whose parameters are to be chosen best; subclasses say which.
+
+    Args:
+        epsilon: the level, in nats.
+        p_hat: the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of the confidence set F.
+        counts: the contingency table [s][u].
+        blocks: "grr", randomised response for u as in the paper; or "optimal", the best mechanism for u
+            at the same level.
+    """
+
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8, 16)
+    epsilon: float
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float = 0.05
+    counts: Any = None
+    blocks: str = "grr"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        for name, value in given.items():
+            object.__setattr__(self, name, value)
+        validate.choice("blocks", self.blocks, ("grr", "optimal"))
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set:
+        """The confidence set F."""
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """A Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, at two levels."""
+        p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
+        for level in (1.0, 4.0):
+            yield f"{size}x2 epsilon={level:g}", cls(level, p_hat, 1000)
+
+    @property
+    @abstractmethod
+    def box(self) -> tuple[Array, Array]:
+        """The range of the parameters."""
+
+    @abstractmethod
+    def utilities(self, least: Array, most: Array) -> Array:
+        """For each row, the utility with every level at its best between two parameter vectors.
+
+        With ``least`` equal to ``most`` it is the utility there.
+        """
+
+    @abstractmethod
+    def mechanism(self, point: Array) -> Mechanism:
+        """The protocol with the given parameters."""
+
+    def forms(self) -> Iterable[Form]:
+        """A search over the parameters."""
+        low, high = self.box
+        cost = 40_000 if self.blocks == "grr" else 400
+        yield ScalarSearch(low, high, lambda x: self.utilities(x, x), self.utilities, cost)
+
+    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
+        """One run; the bracket of "optimal" blocks rests on many linear programs and is not claimed."""
+        solution = run(form)
+        if self.blocks == "optimal" and solution.bound is not None:
+            stats = {**(solution.stats or {}), "bracket": solution.bound}
+            solution = FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=stats)
+        return form, solution
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """The protocol at the point found, repaired to be robustly private in exact arithmetic."""
+        found = self.mechanism(solution.point)
+        rows = certify.repair(found.matrix, RobustPrivacy(self.uncertainty, self.epsilon))
+        return Mechanism(rows, found.inputs, found.outputs)
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """The exact level over F, with a member of F that attains it."""
+        return audited(answer, self.uncertainty)
+
+    def value(self, answer: Mechanism) -> float:
+        """I(X; Y) under p̂, from the mechanism's matrix."""
+        return float(MutualInformation(self.uncertainty.p_hat.ravel())(answer.matrix).sum())
+
+    def claim(self, answer: Mechanism) -> float:
+        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        plain = self.statement()
+        assert plain is not None
+        question = robustchecker.read_robust_statement(plain)
+        return certify.value_below(robustchecker.empirical_information(answer.matrix.tolist(), question))
+
+    @cached_property
+    def radii(self) -> Array:
+        """d_s: how far P_{U|s} can be from P̂_{U|s} in ℓ1; Proposition 10 as in (65)."""
+        return np.array([ball.l1_bound() for ball in self.uncertainty.conditionals])
+
+    @cached_property
+    def given(self) -> Array:
+        """P̂_{u|s}."""
+        return np.array([ball.center for ball in self.uncertainty.conditionals])
+
+
+def relaxed_level(epsilon: Array, distance: Any) -> Array:
+    """δ = log(1 + 2 (e^ε − 1)/d): the level of a block for u that leaks at most ε about s (Lemma 3)."""
+    result: Array = np.log1p(2 * np.expm1(epsilon) / distance)
+    return result
+
+
+def response(k: int, level: Array) -> tuple[Array, Array]:
+    """Randomised response sends p to c·p + d: the numbers c and d for every level."""
+    odds = np.exp(-level)
+    d = odds / (1 + (k - 1) * odds)
+    return 1 - k * d, d
+
+
+def response_noise(k: int, level: Array) -> Array:
+    """H(Y|X) of randomised response."""
+    c, d = response(k, level)
+    result: Array = entr(c + d) + (k - 1) * entr(d)
+    return result
+
+
+def response_information(p: Array, level: Array) -> Array:
+    """I(X; Y) of randomised response for X of distribution p, for every level."""
+    c, d = response(len(p), level)
+    out = c[:, None] * p + d[:, None]
+    return cast(Array, entr(out).sum(axis=1)) - response_noise(len(p), level)
+
+
+def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechanism]:
+    """The best mechanism for u at a level, by the staircase program, and its value.
+
+    >>> value, mechanism = best_block(MutualInformation(np.array([0.5, 0.5])), 2, 1.0)
+    >>> round(value, 9)
+    0.110944072
+    """
+    if level < LEAST_LEVEL:
+        return 0.0, Mechanism(np.ones((k, 1)))
+    rays = staircase_cone(k, min(level, validate.EPSILON_RANGE[1])).rays()
+    gains = utility(rays)
+    if gains.max() <= 1e-14:
+        return 0.0, randomized_response(k, min(level, validate.EPSILON_RANGE[1]))
+    solution = solve_listed(rays, gains, gap=1e-9, time_limit=None)
+    matrix = solution.point.matrix
+    return cast(float, solution.value), Mechanism(matrix / matrix.sum(axis=1, keepdims=True))

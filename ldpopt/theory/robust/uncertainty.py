@@ -1,0 +1,389 @@
+"""Sets F of possible distributions of the data x = (s, u), against all of which privacy must hold.
+
+papers/001, Sections II to IV: all distributions, a single one, or the confidence set of a χ² test. A
+set of joint distributions is described by matrices [s][u]; a set of distributions of u alone, such as
+what a confidence set says about u given s, is a :class:`Chi2Ball`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+from scipy.stats import chi2
+
+from ldpopt.checker.robust import LEAST_ALPHA
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+
+
+class Uncertainty(Protocol):
+    """A set of joint distributions of (s, u)."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of secrets s and of public values u."""
+
+    def contains(self, p: Any) -> bool:
+        """Whether the joint distribution p is a member."""
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Some member."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chi2Ball:
+    """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1} (papers/001, (3), (4)).
+
+    Entries with q_u = 0 may carry mass at no cost but that of what is left for the others.
+
+    >>> ball = Chi2Ball([0.5, 0.5], 1.0)
+    >>> ball.lower().round(6), ball.upper().round(6)
+    (array([0.146447, 0.146447]), array([0.853553, 0.853553]))
+    """
+
+    center: Any
+    bound: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "center", validate.distribution("center", self.center))
+        if not self.bound >= 0:
+            raise InvalidInputError(f"the bound of a χ² ball must be >= 0, not {self.bound}")
+
+    def lower(self) -> Array:
+        """The smallest value of every coordinate: Lemma 9, (36)."""
+        B, q = self.bound, self.center
+        # (36) multiplied out: no cancellation where q is small
+        result: Array = 2 * q**2 / (B + 2 * q + self._root())
+        return result
+
+    def upper(self) -> Array:
+        """The largest value of every coordinate: Lemma 9, (37)."""
+        result: Array = (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
+        return result
+
+    def _root(self) -> Array:
+        B, q = self.bound, self.center
+        result: Array = np.sqrt(B * B + 4 * B * q * (1 - q))
+        return result
+
+    def maximum(self, c: Any) -> tuple[float, Array]:
+        """max c·R over the ball, and the R that attains it.
+
+        Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c: one root (theory of the
+        exact audit). Where an entry with q_u = 0 has the largest c, ν stops there and that entry
+        takes the mass that is left.
+        """
+        c = validate.array("linear function", c, 1)
+        q, r = self.center, self.bound + 1
+        used = q > 0
+        free = int(np.argmax(np.where(used, -np.inf, c)))
+        drops = c[used].max() - c[used]  # measured from the top: ν − c without cancellation
+        rise = -math.inf if used.all() else float(c[free] - c[used].max())
+        if self.bound == 0 or (drops.max() == 0 and rise <= 0):
+            return float(c @ q), q.copy()
+        if rise > 0 and _tension(q[used], drops + rise) <= r:
+            height = rise
+        else:
+            height = max(_height(q[used], drops, r), rise)
+        R = np.zeros_like(q)
+        gaps = np.sqrt(drops + height)
+        R[used] = q[used] / gaps * (q[used] @ gaps) / r
+        if rise >= height:
+            R[free] = max(0.0, 1 - R.sum())
+        R /= R.sum()
+        return float(c @ R), R
+
+    def minimum(self, c: Any) -> tuple[float, Array]:
+        """min c·R over the ball, and the R that attains it."""
+        value, R = self.maximum(-validate.array("linear function", c, 1))
+        return -value, R
+
+    def minima(self, columns: Array) -> Array:
+        """min c·R over the ball for every column c of a matrix.
+
+        >>> ball = Chi2Ball([0.5, 0.3, 0.2], 0.2)
+        >>> c = np.array([1.0, 2.0, 4.0])
+        >>> bool(np.isclose(ball.minima(c[:, None])[0], ball.minimum(c)[0]))
+        True
+        """
+        q, r = self.center, self.bound + 1
+        bottom = columns.min(axis=0)
+        spread = columns.max(axis=0) - bottom
+        gaps = (columns - bottom) / np.where(spread > 0, spread, 1.0)
+        low, high = np.full(len(bottom), -60.0), np.full(len(bottom), 60.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            roots = np.sqrt(gaps + np.exp(middle))
+            tight = (q @ roots) * (q @ (1 / roots)) > r
+            low, high = np.where(tight, middle, low), np.where(tight, high, middle)
+        roots = np.sqrt(gaps + np.exp(high))
+        # R ∝ q/roots; the mass that is left goes where the gap is zero
+        R = q[:, None] / roots * (q @ roots) / r
+        result: Array = bottom + spread * (gaps * R).sum(axis=0)
+        return result
+
+    def l1_bound(self) -> float:
+        """An upper bound of ‖R − q‖₁: Proposition 10 as printed, (43) or √B. d_s of (65)."""
+        if self.bound >= 1:
+            return float(_l1(self.bound, self.center.min()))
+        return math.sqrt(self.bound)
+
+    def l1_radius(self) -> float:
+        """max ‖R − q‖₁, exactly: (154) at the best subset sum; √B of Proposition 10 is its envelope.
+
+        (154) as a function of the mass q(X₁) is unimodal with its peak at (1 − √B)/2, so only the
+        reachable masses next to it matter. They are listed; above 22 values, √B is returned.
+        """
+        if self.bound == 0:
+            return 0.0
+        if self.bound >= 1 or len(self.center) > 22:
+            return self.l1_bound()
+        sums = np.zeros(1)
+        for entry in self.center:
+            sums = np.unique(np.append(sums, sums + entry))
+        inner = sums[(sums > 0) & (sums < 1 - 1e-12)]
+        candidates = np.append(inner, 0.0) if (self.center == 0).any() else inner
+        return float(_l1(self.bound, candidates).max(initial=0.0))
+
+    def contains(self, R: Any, tolerance: float = 1e-9) -> bool:
+        """Whether Σ q²/R ≤ B + 1, up to a relative tolerance."""
+        R, q = np.asarray(R, dtype=float), self.center
+        if R.shape != q.shape or (R < 0).any() or abs(R.sum() - 1) > tolerance:
+            return False
+        used = q > 0
+        if (R[used] == 0).any():
+            return False
+        return bool((q[used] ** 2 / R[used]).sum() <= (self.bound + 1) * (1 + tolerance))
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """A member: from the center a random part of the way to the boundary, in a random direction."""
+        far = rng.dirichlet(np.ones(len(self.center)))
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            inside = self.contains((1 - middle) * self.center + middle * far, tolerance=0.0)
+            low, high = (middle, high) if inside else (low, middle)
+        step = low * rng.random() ** (1 / len(self.center))
+        result: Array = (1 - step) * self.center + step * far
+        return result
+
+
+def _tension(q: Array, gaps: Array) -> float:
+    """Σ q²/R for R ∝ q/√gaps, gaps = ν − c: falls from ∞ to 1 as the level ν rises."""
+    roots = np.sqrt(gaps)
+    return float((q @ roots) * (q @ (1 / roots)))
+
+
+def _height(q: Array, drops: Array, r: float) -> float:
+    """How far above max c the level is at which the tension is r; sought on a logarithmic scale."""
+    spread = float(drops.max())
+
+    def excess(t: float) -> float:
+        return _tension(q, drops + spread * math.exp(t)) - r
+
+    low, high = -60.0, 60.0
+    if excess(low) <= 0:
+        return spread * math.exp(low)
+    if excess(high) >= 0:
+        return spread * math.exp(high)
+    return spread * math.exp(float(brentq(excess, low, high, xtol=1e-13)))
+
+
+def _l1(B: float, mass: Any) -> Any:
+    """(154): the ℓ1 distance reached by raising entries of the given total mass."""
+    return (B - 2 * B * mass + np.sqrt(B * B + 4 * B * mass * (1 - mass))) / (B + 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Chi2Set:
+    """The 1 − α confidence set of a χ² test around p̂ from n samples: papers/001, (3).
+
+    Args:
+        p_hat: the observed distribution as a matrix [s][u]. Cells may be zero, but not a whole row:
+            about a secret that was never seen the data say nothing.
+        n: the number of samples.
+        alpha: the significance level.
+        cells: the number of cells of the χ² test, where p̂ is a merged version of a larger table.
+
+    >>> F = Chi2Set([[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]], 1000, 0.05)
+    >>> round(F.bound, 12)
+    0.015507313056
+    """
+
+    p_hat: Any
+    n: float
+    alpha: float = 0.05
+    cells: int | None = None
+
+    def __post_init__(self) -> None:
+        p_hat = validate.distribution("p_hat", self.p_hat, ndim=2)
+        n = validate.positive_number("n", self.n)
+        alpha = validate.positive_number("alpha", self.alpha)
+        if not LEAST_ALPHA <= alpha < 1:
+            raise InvalidInputError(f"alpha must lie between {LEAST_ALPHA:g} and 1, not {self.alpha}")
+        if p_hat.size < 2:
+            raise InvalidInputError("p_hat has a single cell: there is nothing to be uncertain about")
+        _check_secrets("p_hat", p_hat)
+        for name, value in (("p_hat", p_hat), ("n", n), ("alpha", alpha)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_counts(cls, counts: Any, alpha: float = 0.05) -> Self:
+        """The set around the frequencies of a contingency table [s][u].
+
+        >>> Chi2Set.from_counts([[3, 1], [2, 4]], 0.05).n
+        10.0
+        """
+        table = validate.array("counts", counts, 2)
+        if (table < 0).any() or (table != np.floor(table)).any():
+            bad = table[(table < 0) | (table != np.floor(table))].flat[0]
+            raise InvalidInputError(f"counts must be whole numbers >= 0, not {bad}")
+        if table.sum() == 0:
+            raise InvalidInputError("counts are all zero: there are no data")
+        _check_secrets("counts", table)
+        return cls(table / table.sum(), float(table.sum()), alpha)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of secrets s and of public values u."""
+        return self.p_hat.shape[0], self.p_hat.shape[1]
+
+    @cached_property
+    def bound(self) -> float:
+        """B of (3): the quantile of χ² with (number of cells − 1) degrees of freedom, over n."""
+        return float(chi2.isf(self.alpha, (self.cells or self.p_hat.size) - 1)) / self.n
+
+    def merged(self, width: int) -> tuple[Chi2Set, NDArray[np.int64]]:
+        """Merge the rarest public values so that ``width`` are left; also the new value of each old one.
+
+        Merging contracts the χ² divergence, so that with the same B the new set contains what becomes
+        of every member of the old: a mechanism that is private for it, and sees the merged values
+        only, is private for the old one.
+
+        >>> F, groups = Chi2Set([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]], 100, 0.05).merged(2)
+        >>> F.p_hat.round(3).tolist(), groups.tolist()
+        ([[0.2, 0.2], [0.4, 0.2]], [1, 0, 1])
+        """
+        groups = merge_rare([math.fsum(column) for column in self.p_hat.T], width)
+        joined = np.zeros((self.shape[0], max(groups) + 1))
+        np.add.at(joined.T, groups, self.p_hat.T)
+        cells = self.cells or self.p_hat.size
+        return Chi2Set(joined, self.n, self.alpha, cells), np.array(groups)
+
+    @cached_property
+    def ball(self) -> Chi2Ball:
+        """The same set, of flat vectors."""
+        return Chi2Ball(self.p_hat.ravel(), self.bound)
+
+    @cached_property
+    def secrets(self) -> Array:
+        """P̂_s."""
+        result: Array = self.p_hat.sum(axis=1)
+        return result
+
+    @cached_property
+    def conditionals(self) -> tuple[Chi2Ball, ...]:
+        """For every s the set of all P_{U|s}, P ∈ F: Lemma 8, (23)."""
+        return tuple(
+            Chi2Ball(_given(row), ((self.slack + p) / p) ** 2 - 1)
+            for row, p in zip(self.p_hat, self.secrets, strict=True)
+        )
+
+    @cached_property
+    def slack(self) -> float:
+        """t = √(B+1) − 1: members have Σ_s P̂_s √r_s ≤ 1 + t, r_s = Σ_u P̂_{u|s}²/P_{u|s}."""
+        return self.bound / (math.sqrt(self.bound + 1) + 1)
+
+    def lower_conditionals(self) -> Array:
+        """P^min_{u|s} as a matrix [s][u]: Lemmas 8 and 9."""
+        return np.array([ball.lower() for ball in self.conditionals])
+
+    def contains(self, p: Any) -> bool:
+        """Whether the joint distribution p is a member (up to rounding)."""
+        return self.ball.contains(np.asarray(p, dtype=float).ravel())
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Some member."""
+        return self.ball.sample(rng).reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class AllDistributions:
+    """All joint distributions of a1 secrets and a2 public values: papers/001, Section III."""
+
+    a1: int
+    a2: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of secrets s and of public values u."""
+        return self.a1, self.a2
+
+    def contains(self, p: Any) -> bool:
+        """Whether p is a distribution of the right shape."""
+        q = np.asarray(p, dtype=float)
+        return q.shape == self.shape and bool((q >= 0).all()) and abs(q.sum() - 1) <= 1e-9
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Uniform on the simplex."""
+        return rng.dirichlet(np.ones(self.a1 * self.a2)).reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Single:
+    """One known joint distribution, a matrix [s][u]."""
+
+    p: Any
+
+    def __post_init__(self) -> None:
+        p = validate.distribution("p", self.p, ndim=2)
+        _check_secrets("p", p)
+        object.__setattr__(self, "p", p)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """The number of secrets s and of public values u."""
+        return self.p.shape[0], self.p.shape[1]
+
+    def contains(self, p: Any) -> bool:
+        """Whether p is that distribution (up to rounding)."""
+        return np.shape(p) == self.shape and bool(np.allclose(p, self.p, rtol=1e-9, atol=1e-12))
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """The distribution."""
+        result: Array = self.p.copy()
+        return result
+
+
+def merge_rare(weights: list[float], width: int) -> list[int]:
+    """The group of each value: the ``width`` − 1 heaviest alone, in their order, then all others.
+
+    >>> merge_rare([0.2, 0.6, 0.2], 2)
+    [1, 0, 1]
+    """
+    if width >= len(weights):
+        return list(range(len(weights)))
+    heaviest = sorted(range(len(weights)), key=lambda u: (-weights[u], u))[: width - 1]
+    alone = {u: i for i, u in enumerate(sorted(heaviest))}
+    return [alone.get(u, width - 1) for u in range(len(weights))]
+
+
+def _check_secrets(name: str, table: Array) -> None:
+    for s, row in enumerate(table):
+        if not row.any():
+            raise InvalidInputError(
+                f"{name}[{s}] is all zero: nothing is known about that secret; leave its row out"
+            )
+
+
+def _given(row: Array) -> Array:
+    conditional = row / row.sum()
+    result: Array = conditional / conditional.sum()
+    return result

@@ -1,0 +1,450 @@
+"""Audits: closed forms, promises, tampering, other tables, broken samplers, and the command line."""
+
+import json
+import math
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+import pytest
+from scipy.integrate import quad
+from scipy.stats import beta
+
+from ldpopt.audit import measures
+from ldpopt.audit.auditing import audit, paired
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.engine.solving import problem, solve
+from ldpopt.release import releasing
+from ldpopt.release.designing import design
+from ldpopt.tables.files import open_table
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import Single
+
+LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
+TABLE = "adult:sex-race"
+SURE = 1 - 1e-9
+"""The confidence of tests with fresh randomness: a correct sampler fails them once in 10⁹ runs."""
+
+
+def ldpopt(*words):
+    return subprocess.run(
+        [*LDPOPT, *map(str, words)], capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def census():
+    return design(TABLE, secret="sex", public="race", epsilon=1.0)
+
+
+@pytest.fixture(scope="module")
+def response():
+    return design(TABLE, secret="sex", public="race", epsilon=1.0, method="srr")
+
+
+@pytest.fixture
+def file(tmp_path, response):
+    path = tmp_path / "mechanism.json"
+    response.save(path)
+    return path
+
+
+# ------------------------------------------------------------ known values
+
+
+def test_randomised_response_has_closed_forms():
+    k, e, prior = 4, math.e, [0.4, 0.3, 0.2, 0.1]
+    result = solve(problem("staircase", epsilon=1.0, prior=prior), "randomized-response")
+    found = audit(result, samples=1000, confidence=SURE)
+    own, rest = e / (e + k - 1), 1 / (e + k - 1)
+    reports = rest + (own - rest) * np.array(prior)
+    noise = -own * math.log(own) - (k - 1) * rest * math.log(rest)
+    expected = {
+        "ldp": 1,
+        "statistic-maximal-leakage": math.log(k * own),
+        "infimum-leakage": -math.log(k * rest),
+        "pointwise-leakage": math.log(k * own),
+        "indistinguishability": 1,
+        "maximal-leakage": math.log(k * own),
+        "worst-case-privacy": 1 / e,
+        "information": float(-(reports * np.log(reports)).sum()) - noise,
+        "blind-guess": 0.4,
+        "guess": 0.4 * own + sum(max(0.4 * rest, p * own) for p in prior[1:]),
+    }
+    assert {m.key for m in found.measures} == {*expected, "average-privacy"}
+    for key, value in expected.items():
+        assert found[key].value == pytest.approx(value, rel=1e-9), key
+        assert found[key].upper in (None, pytest.approx(value, rel=1e-9))
+    assert found.passed
+    assert found["ldp"].promised == 1
+    assert found["ldp"].holds
+    assert [m.key for m in found.measures if m.holds is not None] == ["ldp"]
+
+
+def test_average_privacy_of_two_inputs_by_quadrature():
+    result = solve(problem("staircase", epsilon=1.0, prior=[0.5, 0.5]), "randomized-response")
+    own = math.e / (1 + math.e)
+
+    def entropy(p):
+        return -p * math.log(p) - (1 - p) * math.log(1 - p) if 0 < p < 1 else 0.0
+
+    def hidden(p):
+        report = p * own + (1 - p) * (1 - own)
+        return entropy(p) + entropy(own) - entropy(report)
+
+    jeffreys = beta(0.5, 0.5).pdf
+    parts = [quad(lambda p, f=f: f(p) * jeffreys(p), 0, 1)[0] for f in (hidden, entropy)]
+    found = audit(result, samples=1000, confidence=SURE)["average-privacy"]
+    assert found.value == pytest.approx(parts[0] / parts[1], abs=1e-6)
+    assert "Jeffreys" in found.meaning
+
+
+def test_levels_of_a_design(census):
+    found = audit(census, samples=1000, confidence=SURE)
+    assert found.passed
+    assert found["robust"].value == census.level.level
+    assert found["robust"].holds
+    assert found["robust-all"].value == math.inf
+    assert found["robust-all"].holds is None
+    p = Single(census.question.p_hat)
+    assert found["observed"].value == pytest.approx(rldp_level(census.mechanism, p).level, abs=1e-12)
+    assert found["statistic-maximal-leakage"].value <= found["maximal-leakage"].value
+    assert found["information"].value == pytest.approx(census.result.value, rel=1e-12)
+    assert found["secret-information"].value < found["information"].value
+    assert found["guess"].value <= found["blind-guess"].value * math.exp(found["observed"].value)
+    text = json.dumps(found.to_json(), allow_nan=False)
+    assert '"inf"' in text
+
+
+def test_witness_in_words(census):
+    """The report, the two secrets, and the cell where the witness is farthest from what was observed."""
+    level, observed = census.level, census.question.p_hat
+    detail = audit(census, samples=1000, confidence=SURE)["robust"].detail
+    names = [census.domain.secret.labels[s] for s in (level.s, level.other)]
+    assert detail.startswith(f"report {level.y}, {names[0]} against {names[1]}; worst where ")
+    rows = [level.s, level.other]
+    given, before = (p[rows] / p[rows].sum(axis=1, keepdims=True) for p in (level.witness, observed))
+    i, u = np.unravel_index(np.abs(given - before).argmax(), given.shape)
+    public = census.domain.public.labels[u]
+    assert f"{public} given {names[i]} has {given[i, u]:.4g} instead of {before[i, u]:.4g}" in detail
+
+
+def test_what_each_method_promises(response):
+    keys = {
+        ("srr", "chi2"): {"robust", "robust-all"},
+        ("srr", "all"): {"robust-all"},
+        ("grr", "known"): {"robust", "ldp"},
+    }
+    for (method, robust), expected in keys.items():
+        made = design(TABLE, "sex", "race", epsilon=1.0, method=method, robust=robust)
+        found = audit(made, samples=100, confidence=SURE)
+        assert {m.key for m in found.measures if m.holds} == expected
+    alone = design(TABLE, ["sex", "race"], epsilon=1.0, method="grr")
+    found = audit(alone, TABLE, samples=100, confidence=SURE)
+    assert {m.key for m in found.measures if m.holds} == {"ldp"}
+
+
+def test_plain_results():
+    joint = solve(problem("secret-staircase", epsilon=1, prior=[[0.2, 0.1], [0.3, 0.4]]))
+    assert {m.key for m in audit(joint, samples=100, confidence=SURE).measures if m.holds} == {
+        "robust-all"
+    }
+    leak = solve(problem("leakage-design", tau=2, d=2, budget=0.5))
+    found = audit(leak, samples=100, confidence=SURE)
+    assert found["statistic-maximal-leakage"].value == pytest.approx(0.5, abs=1e-9)
+    assert found["statistic-maximal-leakage"].promised == 0.5
+    assert found.epsilon is None
+    no_mechanism = solve(problem("statistic-leakage", matrix=[[1.0, 0.0], [0.0, 1.0]], secrets=[0, 1]))
+    with pytest.raises(InvalidInputError, match="no mechanism"):
+        audit(no_mechanism)
+    with pytest.raises(InvalidInputError, match="knows the columns"):
+        audit(joint, TABLE)
+
+
+def test_hard_leakage_is_an_interval(monkeypatch):
+    """Without time to branch: what a selection attains, and what prices prove."""
+    rng = np.random.default_rng(0)
+    mechanism = Mechanism(rng.dirichlet(np.full(64, 0.3), size=64))
+    secrets = np.repeat(np.arange(8), 8)
+    of = measures.Subject(mechanism, secrets, tuple("abcdefgh"), (), None, None, {"x": 1.0})
+    monkeypatch.setattr(measures, "LEAKAGE_SECONDS", 0.0)
+    found = {m.key: m for m in measures.measures(of)}
+    sml = found["statistic-maximal-leakage"]
+    assert sml.value < sml.upper <= found["maximal-leakage"].value + 1e-12
+    undecided = replace(sml, promised=(sml.value + sml.upper) / 2)
+    assert undecided.holds is None
+    assert replace(sml, promised=sml.value / 2).holds is False
+    assert replace(sml, promised=sml.upper).holds is True
+
+
+# ------------------------------------------------------------ tampering
+
+
+def tampered(path, change):
+    document = json.loads(path.read_text())
+    change(document)
+    path.write_text(json.dumps(document))
+
+
+def test_refuted_claims_are_named(file):
+    tampered(file, lambda d: d.update(value=d["value"] + 0.01))
+    found = audit(file)
+    assert not found.passed
+    assert found.verdict.startswith("FAILED: the certificate is refuted: its utility")
+    assert found.empirical == ()
+
+
+def test_a_weaker_mechanism_is_caught(file, response):
+    """Rows that lean towards their own report break the promise; claims and measures both say so."""
+    rows = response.mechanism.matrix * 0.5 + 0.5 * np.eye(10)
+    tampered(file, lambda d: d["mechanism"].update(matrix=rows.tolist()))
+    found = audit(file)
+    assert "differ by at most a factor e^1" in found.verdict
+    assert "the robust LDP level is" in found.verdict
+    assert found["robust"].holds is False
+
+
+def test_no_distribution_at_all(file):
+    def double(document):
+        document["mechanism"]["matrix"][0] = [2 * p for p in document["mechanism"]["matrix"][0]]
+
+    tampered(file, double)
+    found = audit(file)
+    assert not found.passed
+    assert "every row of the mechanism sums to exactly 1" in found.verdict
+    assert found.measures == ()
+
+
+def test_another_promise_than_the_certificate(file):
+    tampered(file, lambda d: d["design"].update(epsilon=0.5))
+    with pytest.raises(UnreadableFileError, match="not that of its proof"):
+        audit(file)
+
+
+@pytest.mark.parametrize(
+    ("place", "junk"),
+    [
+        (("counts",), [[1], [1, 2]]),
+        (("counts", 0, 0), -1),
+        (("counts", 0, 0), 1e30),
+        (("method",), []),
+        (("domain", "secret", "members", 0), []),
+        (("domain", "secret", "members", 0, 0), 7),
+        (("domain", "secret", "columns", 0, "values", 0), None),
+        (("domain", "public", "columns", 0, "edges"), ["x"]),
+        (("domain", "public", "columns"), []),
+    ],
+)
+def test_garbage_is_unreadable(file, place, junk):
+    def spoil(document):
+        *way, last = place
+        section = document["design"]
+        for key in way:
+            section = section[key]
+        section[last] = junk
+
+    tampered(file, spoil)
+    with pytest.raises((UnreadableFileError, InvalidInputError)):
+        audit(file)
+
+
+# ------------------------------------------------------------ other tables
+
+
+def sample(census, n, seed):
+    rng = np.random.default_rng(seed)
+    codes = rng.choice(10, n, p=census.question.p_hat.ravel())
+    sex, race = census.domain.secret.labels, census.domain.public.labels
+    return {"sex": [sex[c // 5] for c in codes], "race": [race[c % 5] for c in codes]}
+
+
+def test_own_table(census):
+    found = audit(census, TABLE, samples=100, confidence=SURE)
+    assert found.passed
+    assert found["data-robust"].value == found["robust"].value
+    assert found["data-alike"].value == 1
+
+
+def test_fresh_samples_of_the_same_distribution(census):
+    """Small ones exceed the level by chance; the verdict knows."""
+    exceeded = 0
+    for seed in range(4):
+        found = audit(census, sample(census, 500, seed), samples=100, confidence=SURE)
+        exceeded += found["data-observed"].value > 1
+        if found["data-alike"].value >= 0.05:
+            assert found.passed
+        if found["data-observed"].value > 1:
+            assert "which may be chance" in found.verdict
+    assert exceeded > 0
+
+
+def test_table_of_another_distribution(census):
+    rng = np.random.default_rng(0)
+    sex = rng.choice(["Female", "Male"], 2000)
+    race = np.where(sex == "Male", "White", rng.choice(["White", "Black"], 2000))
+    found = audit(census, {"sex": sex, "race": race}, samples=100, confidence=SURE)
+    assert not found.passed
+    assert "outside what the mechanism was designed for" in found.verdict
+    assert found["data-observed"].holds is False
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"sex": ["Female", "Martian"], "race": ["White", "White"]}, "row 2 .* 'Martian'"),
+        ({"sex": ["Female"]}, "no column 'race'"),
+        ({"sex": ["Female"], "race": ["White"]}, "no row of the table has sex = 'Male'"),
+    ],
+)
+def test_tables_that_do_not_fit(census, table, message):
+    with pytest.raises(InvalidInputError, match=message):
+        audit(census, table)
+
+
+# ------------------------------------------------------------ samplers and released tables
+
+
+def leaky(made, rng):
+    """Reports what gives the input away most with 5 % more probability than it should."""
+    matrix = made.mechanism.matrix
+    telling = (matrix / matrix.sum(axis=0)).argmax(axis=1)
+
+    def draw(x):
+        return np.where(rng.random(len(x)) < 0.05, telling[x], made.mechanism.sample(x, rng))
+
+    return draw
+
+
+def swapped(made, rng):
+    """Two rows of the matrix in the wrong order."""
+    order = np.arange(10)
+    order[[3, 4]] = 4, 3
+    return lambda x: made.mechanism.sample(order[x], rng)
+
+
+def honest(made, rng):
+    return lambda x: made.mechanism.sample(x, rng)
+
+
+@pytest.mark.parametrize("name", ["census", "response"])
+@pytest.mark.parametrize("broken", [leaky, swapped])
+def test_broken_samplers_are_caught(request, name, broken):
+    made = request.getfixturevalue(name)
+    sampler = broken(made, np.random.default_rng(1))
+    found = audit(made, sampler=sampler, samples=200_000, seed=2)
+    assert not found.passed
+    assert "the given sampler" in found.verdict
+
+
+def test_truth_is_no_privacy(response):
+    found = audit(response, sampler=lambda x: x, samples=10_000, seed=2)
+    assert "gives away at least ε" in found.verdict
+    assert "are not those of the mechanism" in found.verdict
+    assert found.empirical[0].bound.epsilon > 1
+
+
+@pytest.mark.parametrize("name", ["census", "response"])
+def test_correct_samplers_pass(request, name):
+    made = request.getfixturevalue(name)
+    sampler = honest(made, np.random.default_rng(1))
+    assert audit(made, sampler=sampler, samples=200_000, seed=2).passed
+    assert audit(made, samples=200_000, confidence=SURE).passed
+
+
+def released(made, reports):
+    return {f"ldpopt-{made.fingerprint}": np.asarray(reports)}
+
+
+def test_released_table(census, tmp_path):
+    out = tmp_path / "released.parquet"
+    releasing.privatize(TABLE, census, out)
+    found = audit(census, TABLE, out, samples=100, confidence=SURE)
+    assert found.passed
+    test = found.empirical[1]
+    assert (test.source, test.reports) == ("the released table", 32561)
+    assert 0.5 < test.bound.epsilon <= 1
+    assert test.inputs == "the table"
+    assert set(test.told_apart) == {"Female", "Male"}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x, y, rng: x,
+        lambda x, y, rng: rng.permutation(y),
+        lambda x, y, rng: np.where(rng.random(len(x)) < 0.05, x, y),
+    ],
+    ids=["the data", "other rows", "the data sometimes"],
+)
+def test_wrong_releases_are_caught(response, make):
+    rng = np.random.default_rng(3)
+    x = np.concatenate(list(response.domain.rows(open_table(TABLE))))
+    reports = make(x, response.mechanism.sample(x, rng), rng)
+    found = audit(response, TABLE, released(response, reports), samples=100, seed=1)
+    assert not found.passed
+    assert "the released table" in found.verdict
+
+
+def test_pairs_are_aligned_across_batches(response, tmp_path, monkeypatch):
+    """A CSV file in small blocks beside a frame in one batch."""
+    x = np.concatenate(list(response.domain.rows(open_table(TABLE))))[:5000]
+    table = pa.table(pa.Table.from_batches(open_table(TABLE).batches(["sex", "race"])).slice(0, 5000))
+    pa.csv.write_csv(table, tmp_path / "table.csv")
+    monkeypatch.setattr("ldpopt.tables.files.BATCH_BYTES", 1000)
+    reports = np.arange(5000) % 10
+    parts = list(paired(response, tmp_path / "table.csv", released(response, reports)))
+    assert len(parts) > 10
+    assert np.array_equal(np.concatenate([a for a, _ in parts]), x)
+    assert np.array_equal(np.concatenate([b for _, b in parts]), reports)
+
+
+def test_released_tables_that_do_not_fit(response, census):
+    reports = np.zeros(32561, dtype=int)
+    for wrong, message in (
+        (released(response, reports[:-1]), "released table ends after row 32560"),
+        (released(response, [*reports, 0]), "the table ends after row 32561"),
+        (released(response, reports + 10), "the report 10"),
+        (released(census, reports), "another mechanism"),
+        ({"sex": reports}, "no column of reports"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            audit(response, TABLE, wrong, samples=100)
+    with pytest.raises(InvalidInputError, match="with the data it was made of"):
+        audit(response, released=released(response, reports))
+    with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1"):
+        audit(response, confidence=1.5)
+
+
+# ------------------------------------------------------------ the command line
+
+
+def test_as_a_user(file, tmp_path):
+    shown = ldpopt("audit", file, "--samples", 10_000, "--confidence", SURE)
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stderr == ""
+    lines = shown.stdout.splitlines()
+    assert lines[-1].startswith("PASSED: what was promised holds (robust LDP level 0.9661 ≤ 1")
+    assert any("statistic maximal leakage" in line and "0.3799" in line for line in lines)
+    tampered(file, lambda d: d.update(value=d["value"] + 0.01))
+    failed = ldpopt("audit", file, "--json")
+    assert failed.returncode == 1
+    answer = json.loads(failed.stdout)
+    assert answer["passed"] is False
+    assert next(c["statement"] for c in answer["claims"] if not c["holds"]).startswith("its utility")
+    (tmp_path / "table.csv").write_text("sex,race\nFemale,Martian\n")
+    bad = ldpopt("audit", file, "--data", tmp_path / "table.csv")
+    assert bad.returncode == 2
+    assert bad.stderr.count("\n") == 1
+    assert "'Martian'" in bad.stderr
+
+
+def test_the_table_of_an_audit_fits_a_terminal(file):
+    said = ldpopt("audit", file, "--samples", "100").stdout
+    framed = [line for line in said.splitlines() if line.startswith(("┏", "│"))]
+    assert 0 < max(map(len, framed)) <= 90
+    assert "\nLDP level: no report changes the odds of any two inputs" in said

@@ -1,0 +1,261 @@
+"""design, privatize and estimate as a user runs them."""
+
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from ldpopt import cli
+from ldpopt.release import designing
+
+LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
+TABLE = pd.DataFrame(
+    {
+        "sex": ["f", "m"] * 200,
+        "job": ["a", "a", "b", "b", "c", "b", "c", "c"] * 50,
+        "age": [20 + i % 70 for i in range(400)],
+    }
+)
+DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1")
+
+
+def ldpopt(*words, cwd):
+    return subprocess.run(
+        [*LDPOPT, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
+    )
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory):
+    """A directory with a table, its mechanism and a released file."""
+    folder = tmp_path_factory.mktemp("work")
+    TABLE.to_csv(folder / "table.csv", index=False)
+    TABLE.to_parquet(folder / "table.parquet")
+    designed = ldpopt("design", "table.csv", *DESIGN, "-o", "mech.json", cwd=folder)
+    assert designed.returncode == 0, designed.stderr
+    released = ldpopt("privatize", "table.csv", "--mechanism", "mech.json", "-o", "out.csv", cwd=folder)
+    assert released.returncode == 0, released.stderr
+    return folder
+
+
+def test_design_says_what_it_did(work):
+    said = ldpopt("design", "table.parquet", *DESIGN, "-o", "again.json", cwd=work)
+    assert said.returncode == 0
+    for words in (
+        "table.parquet, 400 rows",
+        "sex (2 values)",
+        "no report is more than 2.72 times as likely for one value of sex as for another",
+        "for all distributions that a χ² test at 0.05 does not reject",
+        "the independent checker verifies every claim",
+        "whoever knows the job of a person can tell two values of sex apart",
+        "contains the counts of the table",
+        "ldpopt privatize table.parquet --mechanism again.json",
+    ):
+        assert words in said.stdout
+    fingerprints = [
+        json.loads((work / name).read_text())["design"] for name in ("mech.json", "again.json")
+    ]
+    assert fingerprints[0] == fingerprints[1]
+    assert ldpopt("verify", "again.json", cwd=work).returncode == 0
+
+
+def test_compare(work):
+    said = ldpopt(
+        "design",
+        "table.csv",
+        *DESIGN,
+        "--robust",
+        "all",
+        "--compare",
+        "--json",
+        "-o",
+        "c.json",
+        cwd=work,
+    )
+    answer = json.loads(said.stdout)
+    methods = answer["methods"]
+    assert methods["ir"]["reason"].startswith("is made for a confidence set")
+    assert answer["method"] == max(
+        (name for name in methods if "nats" in methods[name]), key=lambda name: methods[name]["nats"]
+    )
+    assert all(row["verified"] for row in methods.values() if "nats" in row)
+    table = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "c.json", cwd=work).stdout
+    for name in ("polyopt", "srr", "ir", "cr", "ue", "ldp", "grr"):
+        assert f"│ {name}" in table
+
+
+def test_bins_and_known(work):
+    options = ("--secret", "sex", "--public", "age", "--epsilon", "1", "--known")
+    said = ldpopt("design", "table.csv", *options, "--bins", "age=3", "-o", "b.json", cwd=work)
+    assert "age (3 values)" in said.stdout
+    assert "if the data have the distribution of the table" in said.stdout
+    said = ldpopt("design", "table.csv", *options, "--bins", "age=30,60", "-o", "b.json", cwd=work)
+    column = json.loads((work / "b.json").read_text())["design"]["domain"]["public"]["columns"][0]
+    assert column["values"] == ["< 30", "[30, 60)", "≥ 60"]
+
+
+def test_release_and_estimate(work):
+    lines = (work / "out.csv").read_text().splitlines()
+    assert lines[0].startswith('"ldpopt-')
+    assert len(lines) == 401
+    said = ldpopt("estimate", "out.csv", "--mechanism", "mech.json", "--plot", "plot.svg", cwd=work)
+    assert said.returncode == 0, said.stderr
+    assert "Frequencies of job (public)" in said.stdout
+    assert "From 400 reports" in said.stdout
+    assert "(joint)" not in said.stdout
+    assert (work / "plot.svg").read_text().startswith("<?xml")
+    answer = json.loads(ldpopt("estimate", "out.csv", "-m", "mech.json", "--json", cwd=work).stdout)
+    secret = [row for row in answer["frequencies"] if row["group"] == "secret"]
+    assert [row["label"] for row in secret] == ["f", "m"]
+    assert math.fsum(row["ml"] for row in secret) == pytest.approx(1)
+
+
+def test_a_seed_is_warned_about(work):
+    first = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s1.csv", "--seed", "1", cwd=work)
+    assert "Never release this file" in first.stderr
+    ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s2.csv", "--seed", "1", cwd=work)
+    assert (work / "s1.csv").read_text() == (work / "s2.csv").read_text()
+    third = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s3.csv", cwd=work)
+    assert third.stderr == ""
+    assert (work / "s3.csv").read_text() != (work / "s1.csv").read_text()
+
+
+BAD_TABLES = {
+    "empty.csv": "",
+    "header.csv": "sex,job\n",
+    "nan.csv": "sex,job\nf,a\nm,\n",
+    "mixed.csv": "sex,job\nf,1\nm,x\n",
+    "other.csv": "colour,size\nred,1\n",
+    "unknown.csv": "sex,job\nf,a\nm,pilot\n",
+    "ragged.csv": "sex,job\nf,a\nm\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("command", "sentence"),
+    [
+        (
+            ("design", "table.csv", "--secret", "sec", "--epsilon", "1"),
+            "unknown column of table.csv 'sec'",
+        ),
+        (("design", "empty.csv", *DESIGN), "cannot read empty.csv: Empty CSV file"),
+        (("design", "header.csv", *DESIGN), "header.csv has no rows"),
+        (("design", "nan.csv", *DESIGN), "row 2 of column 'job' is empty: fill it"),
+        (("design", "mixed.csv", *DESIGN), "'job' mixes numbers and words ('1' and 'x'); clean it"),
+        (("design", "ragged.csv", *DESIGN), "Expected 2 columns, got 1"),
+        (("design", "none.csv", *DESIGN), "there is no file none.csv"),
+        (("design", "table.csv", "--secret", "age", "--epsilon", "1"), "bin it (--bins age=5)"),
+        (
+            ("design", "table.csv", *DESIGN, "--bins", "job=2", "--bins", "job=3"),
+            "twice how to bin 'job'",
+        ),
+        (("design", "table.csv", "--secret", "a\nb", "--epsilon", "1"), r"name 'a\nb' in double quotes"),
+        (("design", "table.csv", *DESIGN, "--bins", "job"), "--bins must look like COLUMN=5"),
+        (("design", "table.csv", *DESIGN, "--known", "--robust", "all"), "exclude each other"),
+        (
+            ("privatize", "other.csv", "-m", "mech.json"),
+            "no column 'sex': the mechanism is made for sex, job",
+        ),
+        (("privatize", "unknown.csv", "-m", "mech.json"), "row 2 of column 'job' holds 'pilot', which"),
+        (("privatize", "nan.csv", "-m", "mech.json"), "row 2 of column 'job' is empty"),
+        (("privatize", "table.csv", "-m", "table.csv"), "cannot read table.csv"),
+        (("privatize", "table.csv", "-m", "result.json"), "was not written by ldpopt design"),
+        (("estimate", "other-out.csv", "-m", "mech.json"), "was released by another mechanism"),
+        (("estimate", "table.csv", "-m", "mech.json"), "has no column of reports"),
+        (("estimate", "out.csv", "-m", "mech.json", "--level", "1"), "level must lie between 0 and 1"),
+        (
+            ("estimate", "out.csv", "-m", "mech.json", "--plot", "x.doc"),
+            "must end in .png, .svg or .pdf",
+        ),
+    ],
+)
+def test_one_sentence_and_exit_code_2(work, command, sentence, monkeypatch, capsys):
+    for name, text in BAD_TABLES.items():
+        (work / name).write_text(text)
+    (work / "other-out.csv").write_text('"ldpopt-0123456789ab"\n1\n')
+    document = json.loads((work / "mech.json").read_text())
+    del document["design"]
+    (work / "result.json").write_text(json.dumps(document))
+    before = set(work.iterdir())
+    out = () if command[0] == "estimate" else ("-o", "new.json" if command[0] == "design" else "new.csv")
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "argv", ["ldpopt", *command, *out])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    said = capsys.readouterr()
+    assert stopped.value.code == 2
+    assert sentence in said.err
+    assert said.err.startswith("ldpopt: ")
+    assert said.err.count("\n") == 1
+    assert said.out == ""
+    assert set(work.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("design", "table.csv", *DESIGN, "-o", "table.csv"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "./table.csv"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "mech.json"),
+        ("estimate", "out.csv", "-m", "mech.json", "--plot", "out.csv"),
+        ("design", "table.csv", *DESIGN, "-o", "pipe"),
+    ],
+)
+def test_nothing_is_written_over_an_input_or_a_device(work, command, monkeypatch, capsys):
+    if not (work / "pipe").exists():
+        os.mkfifo(work / "pipe")
+    kept = {name: (work / name).read_bytes() for name in ("table.csv", "mech.json", "out.csv")}
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(sys, "argv", ["ldpopt", *command])
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 2
+    assert capsys.readouterr().err.startswith(f"ldpopt: cannot write {Path(command[-1])}: it ")
+    assert all((work / name).read_bytes() == content for name, content in kept.items())
+    assert (work / "pipe").is_fifo()
+
+
+def test_a_name_with_a_comma(work):
+    TABLE.rename(columns={"job": "job, last"}).to_csv(work / "comma.csv", index=False)
+    options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
+    said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
+    assert "public       job, last (3 values)" in said.stdout
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("privatize", "table.csv", "-o", "seed.csv"), ("estimate", "out.csv")],
+    ids=lambda c: c[0],
+)
+def test_a_seed_is_not_negative(work, command):
+    said = ldpopt(*command, "-m", "mech.json", "--seed", "-1", cwd=work)
+    assert said.returncode == 2
+    assert "Invalid value for '--seed'" in said.stderr
+    assert not (work / "seed.csv").exists()
+
+
+def test_a_level_is_shown_with_all_its_digits(work):
+    said = ldpopt("estimate", "out.csv", "-m", "mech.json", "--level", "0.99999", cwd=work)
+    assert "99.999 % confidence" in said.stdout
+
+
+def test_an_interrupted_comparison_is_written_and_exits_with_130(work, monkeypatch, capsys):
+    monkeypatch.setattr(designing, "compare", lambda made, **_: {"polyopt": made, "grr": "interrupted"})
+    monkeypatch.chdir(work)
+    monkeypatch.setattr(
+        sys, "argv", ["ldpopt", "design", "table.csv", *DESIGN, "--compare", "-o", "i.json"]
+    )
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as stopped:
+        cli.main()
+    assert stopped.value.code == 130
+    assert "grr: interrupted" in capsys.readouterr().out
+    assert (work / "i.json").exists()

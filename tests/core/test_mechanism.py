@@ -1,0 +1,127 @@
+"""Mechanisms: validation, composition, sampling, JSON."""
+
+import json
+import math
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chisquare
+
+from ldpopt import Mechanism
+from ldpopt.core.errors import InvalidInputError
+
+
+@st.composite
+def mechanisms(draw, inputs=None):
+    n = inputs or draw(st.integers(1, 5))
+    m = draw(st.integers(1, 5))
+    seed = draw(st.integers(0, 2**32 - 1))
+    return Mechanism(np.random.default_rng(seed).dirichlet(np.full(m, 0.5), size=n))
+
+
+@pytest.mark.parametrize(
+    ("matrix", "message"),
+    [
+        ([[0.5, 0.4]], "row 0 of the mechanism matrix sums to 0.9, off by -0.1"),
+        ([[1.5, -0.5]], r"matrix\[0\]\[1\] is negative: -0.5"),
+        ([[0.5, 0.5], [1.0]], "ragged"),
+        ([[math.nan, 1]], "not a finite number"),
+        ([], "empty"),
+        ([0.5, 0.5], "of 1 axes"),
+    ],
+)
+def test_bad_matrices_are_named(matrix, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Mechanism(matrix)
+
+
+def test_bad_labels():
+    with pytest.raises(InvalidInputError, match="1 inputs labels for 2 inputs"):
+        Mechanism(np.eye(2), inputs=["a"])
+    with pytest.raises(InvalidInputError, match="'a' appears twice"):
+        Mechanism(np.eye(2), outputs=["a", "a"])
+
+
+def test_immutable():
+    identity = Mechanism(np.eye(2))
+    with pytest.raises(AttributeError, match="immutable"):
+        identity.matrix = np.ones((2, 2))
+    with pytest.raises(ValueError, match="read-only"):
+        identity.matrix[0, 0] = 0
+
+
+def test_epsilon():
+    assert Mechanism([[0.8, 0.2], [0.4, 0.6]]).epsilon() == pytest.approx(math.log(3))
+    assert Mechanism([[1.0, 0.0], [1.0, 0.0]]).epsilon() == 0
+    assert Mechanism(np.eye(3)).epsilon() == math.inf
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_post_processing_never_raises_the_level(data):
+    first = data.draw(mechanisms())
+    second = data.draw(mechanisms(inputs=first.shape[1]))
+    assert first.then(second).epsilon() <= first.epsilon() + 1e-9
+    np.testing.assert_allclose(first.then(second).matrix, first.matrix @ second.matrix, atol=1e-15)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.data())
+def test_levels_of_product_and_mixture(data):
+    first = data.draw(mechanisms())
+    second = data.draw(mechanisms(inputs=first.shape[0]))
+    assert first.product(second).epsilon() <= first.epsilon() + second.epsilon() + 1e-9
+    mixed = Mechanism.mixture([first, second], [0.25, 0.75])
+    assert mixed.epsilon() == pytest.approx(max(first.epsilon(), second.epsilon()), abs=1e-9)
+
+
+def test_composition_refuses_what_does_not_fit():
+    two, three = Mechanism(np.eye(2)), Mechanism(np.eye(3))
+    with pytest.raises(InvalidInputError, match="2 against 3 labels"):
+        two.then(three)
+    with pytest.raises(InvalidInputError, match="label 0 is 0 against 'a'"):
+        two.product(Mechanism(np.eye(2), inputs=["a", "b"]))
+    with pytest.raises(InvalidInputError, match="2 mechanisms but 3 weights"):
+        Mechanism.mixture([two, two], [0.5, 0.25, 0.25])
+    with pytest.raises(InvalidInputError, match="inputs disagree"):
+        Mechanism.mixture([two, three], [0.5, 0.5])
+    with pytest.raises(InvalidInputError, match="3 entries, the mechanism 2 inputs"):
+        two.push([0.2, 0.3, 0.5])
+
+
+def test_sample_has_the_right_distribution():
+    rng = np.random.default_rng(1)
+    mechanism = Mechanism(rng.dirichlet(np.full(7, 0.4), size=3))
+    x = np.repeat(np.arange(3), 200_000)
+    y = mechanism.sample(x, rng)
+    for row in range(3):
+        counts = np.bincount(y[x == row], minlength=7)
+        assert chisquare(counts, 200_000 * mechanism.matrix[row]).pvalue > 1e-4
+
+
+def test_sample_keeps_shape_and_refuses_unknown_inputs():
+    mechanism, rng = Mechanism(np.eye(3)), np.random.default_rng(0)
+    np.testing.assert_array_equal(mechanism.sample([[0, 2], [1, 1]], rng), [[0, 2], [1, 1]])
+    assert mechanism.sample([], rng).shape == (0,)
+    with pytest.raises(InvalidInputError, match=r"input index 3 is not in 0..2"):
+        mechanism.sample([0, 3], rng)
+    with pytest.raises(InvalidInputError, match="row indices, not float64"):
+        mechanism.sample([0.5], rng)
+
+
+@settings(deadline=None, max_examples=30)
+@given(mechanisms())
+def test_json_and_pickle_round_trip_bit_for_bit(mechanism):
+    joint = Mechanism(mechanism.matrix, inputs=[("s", i) for i in range(mechanism.shape[0])])
+    assert Mechanism.from_json(json.loads(json.dumps(joint.to_json()))) == joint
+    assert pickle.loads(pickle.dumps(joint)) == joint
+    assert hash(joint) == hash(Mechanism.from_json(joint.to_json()))
+
+
+def test_from_json_refuses_garbage():
+    for garbage in ({}, {"matrix": [[1]], "inputs": 3, "outputs": [0]}, {"matrix": None}):
+        with pytest.raises(InvalidInputError):
+            Mechanism.from_json(garbage)

@@ -1,0 +1,231 @@
+"""From a table to a design, by every method."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from ldpopt import load, verify
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.release import designing
+from ldpopt.release.designing import best, compare, design, load_design
+from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.theory.fidelity.estimators import covariance
+from ldpopt.theory.robust.uncertainty import AllDistributions
+
+SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return design(SMALL, "s", "u", epsilon=1.0)
+
+
+def test_a_design(made):
+    assert made.method == "polyopt"
+    assert made.question.counts.tolist() == [[45, 15], [10, 30]]
+    assert made.domain.labels == ("a, x", "a, y", "b, x", "b, y")
+    assert made.level.level <= 1.0
+    assert made.result.value <= made.entropy
+    assert verify(made.result)
+
+
+@pytest.mark.parametrize("robust", ["chi2", "all", "known"])
+def test_every_method(robust):
+    first = design(SMALL, "s", "u", epsilon=1.0, robust=robust)
+    found = compare(first)
+    assert set(found) == set(METHODS)
+    solved = {name: other for name, other in found.items() if not isinstance(other, str)}
+    assert {"staircase", "srr", "ldp", "grr"} <= set(solved)
+    assert ("ir" in solved) == (robust != "all")
+    for other in solved.values():
+        assert other.level.level <= 1 + 1e-12
+        assert verify(other.result)
+        assert other.information <= best(found).information
+    assert solved["grr"].result.value <= solved["ldp"].result.value + 1e-9
+    assert solved["srr"].result.value <= solved["staircase"].result.value + 1e-9
+    assert best(found).information >= first.information
+
+
+def test_the_less_is_known_the_less_is_released():
+    values = [
+        design(SMALL, "s", "u", epsilon=1.0, robust=r).result.value for r in ("known", "chi2", "all")
+    ]
+    assert values == sorted(values, reverse=True)
+
+
+def test_learning():
+    """Subset selection needs the fewest rows of all that hide every column, but tells less of each."""
+    first = design(SMALL, "s", "u", epsilon=1.0, method="learn")
+    found = compare(first)
+    assert first.result.problem.kind == "broad-fidelity"
+    assert first.bound is None
+    assert first.mechanism.epsilon() <= 1
+    assert first.information <= found["ldp"].information + 1e-9
+    assert 1 < first.sample_factor <= found["grr"].sample_factor * (1 + 1e-9)
+    assert found["ldp"].sample_factor == np.inf or found["ldp"].rank == 4
+    raw = np.trace(np.diag(p := first.question.p_hat.ravel()) - np.outer(p, p))
+    assert found["grr"].sample_factor == pytest.approx(
+        np.trace(covariance(found["grr"].mechanism, p, 1)) / raw, rel=0.05
+    )
+
+
+def test_observers_who_know_the_public_value(made):
+    """Robust LDP for a set does not limit them, for all distributions it does: papers/001, Prop. 4."""
+    W = made.mechanism.matrix.reshape(2, 2, -1)
+    given = [
+        np.log(W[s, u] / W[1 - s, u]).max() for s in range(2) for u in range(2) if (W[:, u] > 0).all()
+    ]
+    assert made.level_given_public >= max(given, default=0.0)
+    assert made.level_given_public > 1
+    everyone = design(SMALL, "s", "u", epsilon=1.0, robust="all")
+    assert everyone.level_given_public <= 1
+    assert design(SMALL, "s", epsilon=1.0).level_given_public <= 1
+
+
+def test_secret_alone_is_plain_ldp():
+    made = design(SMALL, ["s", "u"], epsilon=1.0)
+    assert made.method == "staircase"
+    assert made.result.problem.kind == "staircase"
+    assert made.mechanism.epsilon() <= 1
+    assert isinstance(made.question.uncertainty, AllDistributions)
+    assert set(compare(made)) == set(METHODS)
+
+
+def test_frames_give_the_same(made):
+    for frame in (pd.DataFrame(SMALL), pl.DataFrame(SMALL)):
+        assert design(frame, "s", "u", epsilon=1.0).fingerprint == made.fingerprint
+
+
+def test_wide_tables_are_merged():
+    rng = np.random.default_rng(0)
+    table = {"s": rng.integers(3, size=4000), "u": rng.integers(20, size=4000)}
+    question = design(table, "s", "u", epsilon=1.0, method="srr").question
+    assert question.merged_width() == 10
+    made = design(table, "s", "u", epsilon=1.0, width=3)
+    assert made.result.problem.width == 3
+    assert len(np.unique(made.mechanism.matrix, axis=0)) <= 9
+
+
+def test_file(made, tmp_path):
+    path = tmp_path / "mech.json"
+    made.save(path)
+    assert verify(path)
+    assert load(path).value == made.result.value
+    again = load_design(path)
+    assert again.fingerprint == made.fingerprint
+    assert again.to_json() == made.to_json()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda d: d.update(epsilon=2.0),
+        lambda d: d["counts"][0].__setitem__(0, 46),
+        lambda d: d.update(robust="all"),
+        lambda d: d.update(method="grr"),
+        lambda d: d.update(method="none"),
+        lambda d: d["domain"]["public"]["members"].pop(),
+        lambda d: d.pop("counts"),
+        lambda d: d.update(domain=3),
+    ],
+)
+def test_a_tampered_section_is_noticed(made, tmp_path, change):
+    path = tmp_path / "mech.json"
+    document = json.loads(json.dumps(made.to_json()))
+    change(document["design"])
+    path.write_text(json.dumps(document))
+    with pytest.raises(UnreadableFileError):
+        load_design(path)
+
+
+def test_a_result_without_a_table(made, tmp_path):
+    made.result.save(tmp_path / "result.json")
+    with pytest.raises(UnreadableFileError, match="was not written by ldpopt design"):
+        load_design(tmp_path / "result.json")
+
+
+def test_fingerprints_differ(made):
+    others = [
+        design(SMALL, "s", "u", epsilon=1.1),
+        design({"t": SMALL["s"], "u": SMALL["u"]}, "t", "u", epsilon=1.0),
+    ]
+    assert len({made.fingerprint, *(other.fingerprint for other in others)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": 0}, "epsilon must be a finite number > 0, not 0"),
+        ({"robust": "some"}, "robust must be one of chi2, all, known, not 'some'"),
+        ({"method": "magic"}, "method must be one of auto, polyopt"),
+        ({"robust": "all", "method": "ir"}, "'ir' does not apply: is made for a confidence set"),
+        ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
+        ({"alpha": 2}, "alpha must lie between 1e-12 and 1"),
+        ({"width": 1}, "width must be a whole number >= 2, not 1"),
+        ({"secret": "none"}, "unknown column of the table 'none'"),
+    ],
+)
+def test_bad_input(options, message):
+    arguments = {"secret": "s", "public": "u", "epsilon": 1.0} | options
+    with pytest.raises(InvalidInputError, match=message):
+        design(SMALL, **arguments)
+
+
+def test_nothing_found_in_time(monkeypatch):
+    monkeypatch.setattr(designing, "solve", lambda *_, **__: type("R", (), {"mechanism": None}))
+    with pytest.raises(InvalidInputError, match="polyopt found no mechanism in 30 s"):
+        design(SMALL, "s", "u", epsilon=1.0)
+
+
+def test_too_many_reports():
+    question = Question(np.ones((5, 6)), 1.0)
+    assert "7^5 different reports" in applicable(question)["ue"]
+    with pytest.raises(InvalidInputError, match="'ue' does not apply"):
+        chosen(question, "ue")
+
+
+@pytest.mark.parametrize("secret", [0, [0]])
+def test_names_are_text(secret):
+    with pytest.raises(InvalidInputError, match="the name of a column is text, not 0"):
+        design(pd.DataFrame([["f", "a"], ["m", "b"]]), secret, epsilon=1.0)
+
+
+def test_width_says_how_many_values_are_told_apart():
+    with pytest.raises(InvalidInputError, match="width must be a whole number >= 2, not 0"):
+        Question([[3, 4], [5, 6]], 1.0, width=0)
+
+
+def test_numbers_beyond_all_floats_are_refused(made, tmp_path):
+    document = made.to_json()
+    document["mechanism"]["matrix"][0][0] = 10**400
+    (tmp_path / "m.json").write_text(json.dumps(document))
+    with pytest.raises(UnreadableFileError, match="must be a rectangular matrix of numbers"):
+        load_design(tmp_path / "m.json")
+
+
+def test_ctrl_c_keeps_what_is_found(made, monkeypatch):
+    solved = designing._solved
+
+    def interrupted(domain, question, name, *rest):
+        if name == "srr":
+            raise KeyboardInterrupt
+        return solved(domain, question, name, *rest)
+
+    monkeypatch.setattr(designing, "_solved", interrupted)
+    monkeypatch.setattr(
+        designing, "applicable", lambda _: dict.fromkeys(["polyopt", "staircase", "srr", "grr"])
+    )
+    found = compare(made)
+    assert found["polyopt"] is made
+    assert found["staircase"].result.value > 0
+    assert found["srr"] == found["grr"] == "interrupted"
+
+
+def test_nothing_more_is_tried_after_an_interrupted_solve(made):
+    stopped = replace(made, result=replace(made.result, stats={"interrupted": 1.0}))
+    found = compare(stopped)
+    assert [other for other in found.values() if not isinstance(other, str)] == [stopped]
