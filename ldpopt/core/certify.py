@@ -61,8 +61,7 @@ def _round_rows(rows: Array) -> Array:
     floor += rank < raised[:, None]
     # what the float sum of the row was off by goes to its largest entry
     floor[np.arange(len(rows)), floor.argmax(axis=1)] += missing - raised
-    result: Array = floor * GRID
-    return result
+    return floor * GRID
 
 
 def value_below(exact: Decimal | Fraction) -> float:

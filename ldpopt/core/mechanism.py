@@ -139,8 +139,7 @@ class Mechanism:
                 f"push: the distribution has {len(prior)} entries, "
                 f"the mechanism {len(self.inputs)} inputs"
             )
-        result: Array = prior @ self.matrix
-        return result
+        return prior @ self.matrix
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw an output index for every input index in x, by alias tables in O(1) a draw.
@@ -201,8 +200,7 @@ def _check_rows(rows: Array) -> None:
 
 def _normalised(rows: Array) -> Array:
     """Take out the rounding of a matrix product, so that long compositions stay stochastic."""
-    result: Array = rows / rows.sum(axis=1, keepdims=True)
-    return result
+    return rows / rows.sum(axis=1, keepdims=True)
 
 
 def _labels(what: str, labels: Iterable[Label] | None, count: int) -> tuple[Label, ...]:
@@ -232,7 +230,7 @@ def _hashable(label: Any) -> Label:
     if isinstance(label, list):
         return tuple(_hashable(part) for part in label)
     hash(label)
-    return label  # type: ignore[no-any-return]
+    return label
 
 
 def _alias_table(p: Array) -> tuple[Array, NDArray[np.int64]]:

@@ -67,8 +67,7 @@ class Registry(Generic[T]):
         for path in self._table.values():
             source, _, attribute = path.partition(":")
             if attribute == name:
-                found: T = getattr(import_module(source), attribute)
-                return found
+                return getattr(import_module(source), attribute)
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     def classes(self) -> list[str]:

@@ -33,12 +33,10 @@ def source(name: str) -> Array:
         groups, _ = np.histogram(
             [int(age) for age in data.values["age"]], int(k), weights=data.marginal("age")
         )
-        ages: Array = groups
-        return ages
+        return groups
     ranks = np.arange(1, int(k) + 1)
     weights = {"uniform": np.ones(int(k)), "zipf": 1 / ranks}[family]
-    result: Array = weights / weights.sum()
-    return result
+    return weights / weights.sum()
 
 
 def points(quick: bool) -> Iterable[Point]:

@@ -46,8 +46,7 @@ class Columns(NamedTuple):
     @property
     def matrix(self) -> Array:
         """The mechanism's matrix; its columns are θ_v v."""
-        result: Array = self.rays * self.weights
-        return result
+        return self.rays * self.weights
 
 
 @dataclass(frozen=True, eq=False)

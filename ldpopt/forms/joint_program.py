@@ -48,8 +48,7 @@ class JointProgram(Form):
     def rows(self) -> NDArray[np.int64]:
         """For every cell, the places of its values in the concatenated marginals."""
         starts = np.cumsum([0, *(len(p) for p in self.marginals[:-1])])
-        result: NDArray[np.int64] = self.cells + starts
-        return result
+        return self.cells + starts
 
     @cached_property
     def mass(self) -> Array:
@@ -59,8 +58,7 @@ class JointProgram(Form):
     @cached_property
     def capacity(self) -> Array:
         """U_v, the most that a cell can carry."""
-        result: Array = self.mass[self.rows].min(axis=1)
-        return result
+        return self.mass[self.rows].min(axis=1)
 
     @cached_property
     def most_small(self) -> Array:

@@ -35,5 +35,4 @@ class LeakageProgram(Form):
     @property
     def costs(self) -> Array:
         """c as floats."""
-        result: Array = self.counts / self.scale
-        return result
+        return self.counts / self.scale

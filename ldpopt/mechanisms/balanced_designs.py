@@ -194,8 +194,7 @@ def _powers(q: int, exponent: int, zero: bool, name: str) -> DifferenceSet:
 def two_level(blocks: Array, epsilon: float) -> Array:
     """The matrix with entries ∝ E where ``blocks`` is 1, ∝ 1 elsewhere; its row sums must be equal."""
     levels = 1 + math.expm1(validate.epsilon(epsilon)) * blocks
-    result: Array = levels / levels.sum(axis=1, keepdims=True)
-    return result
+    return levels / levels.sum(axis=1, keepdims=True)
 
 
 def step_mechanism(k: int, epsilon: float) -> Mechanism:

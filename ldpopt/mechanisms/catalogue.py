@@ -201,8 +201,7 @@ def _conditionals(p_hat: Any) -> Array:
     mass = joint.sum(axis=1, keepdims=True)
     if (mass == 0).any():
         raise InvalidInputError(f"p_hat[{int(mass.argmin())}] is all zero: no value of u can be drawn")
-    result: Array = joint / mass
-    return result
+    return joint / mass
 
 
 def _with_silence(chosen: float, matrix: Array) -> Array:
@@ -211,5 +210,4 @@ def _with_silence(chosen: float, matrix: Array) -> Array:
 
 
 def _rows(matrix: Array) -> Array:
-    result: Array = matrix / matrix.sum(axis=1, keepdims=True)
-    return result
+    return matrix / matrix.sum(axis=1, keepdims=True)

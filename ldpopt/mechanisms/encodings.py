@@ -45,18 +45,14 @@ class Support(ABC):
         if self.own == self.other:
             raise InvalidInputError("reports that do not depend on the data allow no estimate")
         share = self.supports(reports).mean(axis=0)
-        result: Array = (share - self.other) / (self.own - self.other)
-        return result
+        return (share - self.other) / (self.own - self.other)
 
     def variance(self, p: ArrayLike, n: int) -> Array:
         """The variance of each estimated frequency from n users drawn from p."""
         if self.own == self.other:
             raise InvalidInputError("reports that do not depend on the data allow no estimate")
         share = self.other + (self.own - self.other) * _distribution(p, self.k)
-        result: Array = (
-            share * (1 - share) / (validate.whole_number("n", n, 1) * (self.own - self.other) ** 2)
-        )
-        return result
+        return share * (1 - share) / (validate.whole_number("n", n, 1) * (self.own - self.other) ** 2)
 
 
 class SetMechanism(Support):
@@ -201,16 +197,14 @@ class LocalHashing(SetMechanism):
         """The values whose hash is the reported bucket."""
         pairs = np.asarray(reports, dtype=np.uint64)
         values = np.arange(self.k, dtype=np.uint64)
-        hit: NDArray[np.bool_] = self._hash(pairs[:, :1], values) == pairs[:, 1:]
-        return hit
+        return self._hash(pairs[:, :1], values) == pairs[:, 1:]
 
     def _hash(self, seed: Reports, x: Reports) -> Reports:
         """A pseudo-random function of seed and value: SplitMix64's finaliser (Steele et al. 2014)."""
         z = seed + (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        result: Reports = (z ^ (z >> np.uint64(31))) % np.uint64(self.g)
-        return result
+        return (z ^ (z >> np.uint64(31))) % np.uint64(self.g)
 
 
 class SubsetSelection(SetMechanism):
@@ -289,8 +283,7 @@ class HadamardResponse(Mechanism, Support):
 
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
         """The values x with H[x + 1, y] = 1."""
-        result: NDArray[np.bool_] = self._supported[:, np.asarray(reports)].T
-        return result
+        return self._supported[:, np.asarray(reports)].T
 
 
 def _distribution(p: ArrayLike, k: int) -> Array:

@@ -51,8 +51,7 @@ def distances(first: ArrayLike, second: ArrayLike) -> Array:
     """The total variation distances between the rows of two lists of histograms."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     gaps = np.abs(a[:, None, :] - b[None, :, :]).sum(axis=2)
-    result: Array = gaps / 2 / a[0].sum()
-    return result
+    return gaps / 2 / a[0].sum()
 
 
 def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
@@ -157,8 +156,7 @@ class HistogramRandomizedResponse(HistogramMechanism):
     def _row(self, histogram: Histogram, space: Histogram) -> Array:
         same = (space == histogram).all(axis=1)
         weights = np.where(same, math.exp(self.epsilon), 1.0)
-        result: Array = weights / weights.sum()
-        return result
+        return weights / weights.sum()
 
     @classmethod
     def for_leakage(cls, tau: int, d: int, sml: float) -> HistogramRandomizedResponse:
@@ -225,8 +223,7 @@ class HistogramQuantization(HistogramMechanism):
 
     def _row(self, histogram: Histogram, space: Histogram) -> Array:
         allowed = space[:, 0] == self.released_value(int(histogram[0]))
-        result: Array = allowed / allowed.sum()
-        return result
+        return allowed / allowed.sum()
 
 
 @dataclass(frozen=True)
@@ -277,13 +274,11 @@ class HistogramMaxL(HistogramMechanism):
         """The nearest member, the first of equals."""
         data = self._checked(histogram)
         nearest = np.abs(self.members - data).sum(axis=1).argmin()
-        result: Histogram = self.members[nearest]
-        return result
+        return self.members[nearest]
 
     def _row(self, histogram: Histogram, space: Histogram) -> Array:
         released = self.release(histogram, np.random.default_rng(0))
-        result: Array = (space == released).all(axis=1).astype(np.float64)
-        return result
+        return (space == released).all(axis=1).astype(np.float64)
 
 
 def _random_value(low: int, high: int, tau: int, d: int, rng: np.random.Generator) -> int:

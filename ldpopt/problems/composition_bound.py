@@ -80,8 +80,7 @@ class CompositionBound(Problem):
             assert solution.proof is not None
             if "joint" in solution.proof:
                 solution.proof["joint"] = self._joint(solution.proof["joint"])
-            answer: dict[str, Any] = solution.point
-            return answer
+            return solution.point
         if self.method == "worst-joint":
             return self._joint(solution.point)
         choice: Choice = solution.point

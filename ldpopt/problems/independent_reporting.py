@@ -60,8 +60,7 @@ class IndependentReporting(Reporting):
         e, f = (x[:, None, None] for x in response(a2, second))
         out = c * e * P + c * f * P.sum(axis=1)[:, None] + d * e * P.sum(axis=0) + d * f
         noise = response_noise(a1, first) + response_noise(a2, second)
-        result: Array = entr(out).sum(axis=(1, 2)) - noise
-        return result
+        return entr(out).sum(axis=(1, 2)) - noise
 
     def _best(self, first: float, second: float) -> tuple[float, Mechanism]:
         """The best R² for a given R¹: a staircase program again, as I(U; R²(U) | R¹(S)) is a sum."""

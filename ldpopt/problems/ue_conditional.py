@@ -62,8 +62,7 @@ class UEConditional(GRRConditional):
     @staticmethod
     def smallest(kappa: Array, first: Array) -> Array:
         """The smallest λ: odds of κ = e^ε₁ · odds of λ."""
-        result: Array = kappa / (kappa + (1 - kappa) * np.exp(first))
-        return result
+        return kappa / (kappa + (1 - kappa) * np.exp(first))
 
     @cached_property
     def _subsets(self) -> tuple[Array, Array]:
@@ -80,8 +79,7 @@ class UEConditional(GRRConditional):
         outside = (1 - x) * y**ones * (1 - y) ** np.maximum(k - 1 - ones, 0)
         out = mass * inside + (1 - mass) * outside
         noise = entr(kappa) + entr(1 - kappa) + (k - 1) * (entr(lam) + entr(1 - lam))
-        result: Array = entr(np.maximum(out, 0.0)).sum(axis=1) - noise
-        return result
+        return entr(np.maximum(out, 0.0)).sum(axis=1) - noise
 
     def protocol(self, point: Array) -> mechanisms.UEConditional:
         """The protocol as a sampler."""

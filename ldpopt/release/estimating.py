@@ -248,8 +248,7 @@ def _unbiased(W: Array, functionals: Array, law: Array) -> Array:
     Where there is none, the a that comes nearest to it.
     """
     root = np.sqrt(law)
-    result: Array = functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
-    return result
+    return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
 
 
 def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
@@ -267,8 +266,7 @@ def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:
     room = (high - low)[order]
     left = 1 - low.sum() - np.cumsum(room, axis=1) + room
     law = low[order] + np.clip(left, 0.0, room)
-    result: Array = (np.take_along_axis(values, order, axis=1) * law).sum(axis=1)
-    return result
+    return (np.take_along_axis(values, order, axis=1) * law).sum(axis=1)
 
 
 def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float, float]:

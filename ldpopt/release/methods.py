@@ -67,8 +67,7 @@ class Question:
     @cached_property
     def p_hat(self) -> Array:
         """The observed distribution [s][u]."""
-        result: Array = self.counts / self.counts.sum()
-        return result
+        return self.counts / self.counts.sum()
 
     @property
     def joint(self) -> bool:

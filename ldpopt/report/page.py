@@ -350,8 +350,7 @@ def _unit(problem: Problem) -> str:
 def _distribution(problem: Problem) -> Array | None:
     """The distribution under which the value is I(X; Y); None if the value is something else."""
     if problem.kind in ROBUST and getattr(problem, "objective", "empirical") == "empirical":
-        found: Array = problem.uncertainty.p_hat.ravel()  # type: ignore[attr-defined]
-        return found
+        return problem.uncertainty.p_hat.ravel()  # type: ignore[attr-defined]
     if problem.kind == "secret-staircase" or _measure(problem) == UTILITIES["mutual-information"][0]:
         return np.ravel(problem.prior)  # type: ignore[attr-defined]
     return None

@@ -73,5 +73,4 @@ def enumerate_rays(cone: Cone) -> Array:
     if generators.ndim != 2 or not (generators[:, 0] == 1).all():
         raise SolverError("cddlib found no polytope: its floating-point run broke down")
     vertices = np.maximum(generators[:, 1:].T, 0.0)
-    result: Array = vertices / vertices.mean(axis=0)
-    return result
+    return vertices / vertices.mean(axis=0)

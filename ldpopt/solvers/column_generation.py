@@ -240,5 +240,4 @@ def interchangeable(cone: SecretCone, pricing: Pricer) -> Array:
     traits = np.hstack([pricing.traits, *(np.stack(box, axis=1) for box in cone.boxes)])
     _, label = np.unique(traits, axis=0, return_inverse=True)
     same = (label[:, None] == label[None, :]).astype(np.float64)
-    result: Array = same / same.sum(axis=1, keepdims=True)
-    return result
+    return same / same.sum(axis=1, keepdims=True)

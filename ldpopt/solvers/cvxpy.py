@@ -78,8 +78,7 @@ class Cvxpy(Solver):
 def _conditioned(form: ConvexProgram) -> Array:
     """The blocks in coordinates where the matrices at the start are 1: log det only shifts."""
     root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
-    result: Array = root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
-    return result
+    return root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
 
 
 def _inside(form: ConvexProgram, theta: Array) -> Array:

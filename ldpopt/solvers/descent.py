@@ -106,8 +106,7 @@ def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
     size = np.clip(block_size(form.k, form.epsilon) + rng.integers(-1, 2), 1, form.k - 1)
     height = 0.1 * rng.random(form.k)
     height[rng.choice(form.k, size, replace=False)] += 0.9
-    result: Array = 1 + math.expm1(form.epsilon) * height
-    return result
+    return 1 + math.expm1(form.epsilon) * height
 
 
 def descend_circulant(row: Array, epsilon: float) -> Array:
@@ -136,8 +135,7 @@ def descend_circulant(row: Array, epsilon: float) -> Array:
         options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 500},
     )
     u = np.clip(found.x, 1, E)
-    result: Array = u / u.sum()
-    return result
+    return u / u.sum()
 
 
 def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
@@ -145,8 +143,7 @@ def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
     k = form.k
     blocks = np.array([rng.permutation(k) for _ in range(k)]) < block_size(k, form.epsilon)
     mixed = 1 + math.expm1(form.epsilon) * (0.7 * blocks + 0.3 * np.eye(k))
-    result: Array = mixed / mixed.sum(axis=1, keepdims=True)
-    return result
+    return mixed / mixed.sum(axis=1, keepdims=True)
 
 
 def descend_square(matrix: Array, objective: MomentObjective, epsilon: float) -> Array:
@@ -196,5 +193,4 @@ def private(matrix: Array, epsilon: float) -> Array:
     if excess <= 0:
         return W
     touch = excess / (excess + math.expm1(epsilon) / k)
-    result: Array = (1 - touch) * W + touch / k
-    return result
+    return (1 - touch) * W + touch / k

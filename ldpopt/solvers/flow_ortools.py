@@ -81,8 +81,7 @@ def _elsewhere(arcs: NDArray[np.int64], time_limit: float | None) -> NDArray[np.
         raise SolverError(f"OR-Tools did not end within {time_limit} seconds") from None
     if run.returncode != 0:
         raise SolverError(f"OR-Tools ended with: {run.stderr.decode(errors='replace')[-200:]}")
-    flow: NDArray[np.int64] = np.load(io.BytesIO(run.stdout))
-    return flow
+    return np.load(io.BytesIO(run.stdout))
 
 
 def serve() -> None:

@@ -126,8 +126,7 @@ class _Restricted:
         r = len(C)
         system = np.block([[-bend, C.T], [C, np.zeros((r, r))]])
         right = np.concatenate([-slope, self.right - self.rows @ x])
-        result: Array = np.linalg.lstsq(system, right, rcond=1e-15)[0][: len(x)]
-        return result
+        return np.linalg.lstsq(system, right, rcond=1e-15)[0][: len(x)]
 
     def _search(self, x: Array, move: Array, mu: float) -> Array:
         """Shorten the step until it stays inside and does not lose."""

@@ -123,8 +123,7 @@ class Features:
         if name not in self.counts:
             raise UnknownNameError("feature", name, self.counts)
         counts = self.counts[name]
-        p: NDArray[np.float64] = counts / counts.sum()
-        return p
+        return counts / counts.sum()
 
     def joint_distribution(self, names: Sequence[str]) -> NDArray[np.float64]:
         """Return the joint distribution of some of ``joint_names``, flattened."""
@@ -133,8 +132,7 @@ class Features:
                 raise UnknownNameError("joint feature", name, self.joint_names)
         others = tuple(i for i, name in enumerate(self.joint_names) if name not in names)
         counts = self.joint.sum(axis=others)
-        flat: NDArray[np.float64] = (counts / counts.sum()).ravel()
-        return flat
+        return (counts / counts.sum()).ravel()
 
 
 @cache
@@ -162,5 +160,4 @@ def adult_features() -> Features:
 @cache
 def _document() -> dict[str, Any]:
     text = files("ldpopt.tables").joinpath("data", "adult.json").read_text(encoding="utf-8")
-    document: dict[str, Any] = json.loads(text)
-    return document
+    return json.loads(text)

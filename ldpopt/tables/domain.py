@@ -55,8 +55,7 @@ class Column:
                 f"row {first_row + bad} of column {self.name!r} holds {quoted(words[bad].as_py())}, "
                 f"which the mechanism does not know; it knows {_few(self.values)}"
             )
-        result: Codes = found.to_numpy(zero_copy_only=False).astype(np.int64)
-        return result
+        return found.to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 @dataclass(frozen=True)

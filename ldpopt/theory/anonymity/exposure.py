@@ -46,8 +46,7 @@ class ExposureCurve(NamedTuple):
 
     def _steps(self, t: ArrayLike, side: Any) -> Array:
         place = np.searchsorted(self.thresholds, np.asarray(t, np.float64), side=side)
-        steps: Array = np.concatenate([[0.0], self.exposures])[place]
-        return steps
+        return np.concatenate([[0.0], self.exposures])[place]
 
 
 def exposure_curve(p: ArrayLike) -> ExposureCurve:
@@ -295,8 +294,7 @@ def _steepest(low: Array, high: Array, n: int, k: int) -> Array:
     if k > n:
         return np.ones_like(low)
     mode = np.clip((k - 1) / max(n - 1, 1), low, high)
-    slopes: Array = np.maximum(1.0, (k - 1) * stats.binom.pmf(k - 1, n - 1, mode))
-    return slopes
+    return np.maximum(1.0, (k - 1) * stats.binom.pmf(k - 1, n - 1, mode))
 
 
 # ---------------------------------------------------------------- exposure from a sample (Theorem 5)

@@ -83,8 +83,7 @@ def _set_log_det(mechanism: SetMechanism) -> LogDet:
 
     def log_det(points: Array) -> Array:
         blocks = orbit_information(points, mechanism.low, mechanism.high)
-        result: Array = np.linalg.slogdet(np.einsum("m,nmij->nij", sizes, blocks))[1]
-        return result
+        return np.linalg.slogdet(np.einsum("m,nmij->nij", sizes, blocks))[1]
 
     return log_det
 

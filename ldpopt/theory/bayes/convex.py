@@ -25,8 +25,7 @@ class Step(NamedTuple):
 
 def moments(form: ConvexProgram, theta: Array) -> Array:
     """The matrices Σ_j θ_j F_ij, one for every point i."""
-    result: Array = np.tensordot(form.blocks, theta, axes=(1, 0))
-    return result
+    return np.tensordot(form.blocks, theta, axes=(1, 0))
 
 
 def value(form: ConvexProgram, theta: Array) -> float:
@@ -99,5 +98,4 @@ def solution(form: ConvexProgram, theta: Array, *, gap: float, stats: dict[str, 
 def cleaned(form: ConvexProgram, theta: Array) -> Array:
     """The point without negligible atoms, its constraints met again by scaling."""
     kept = np.where(theta > 1e-9, theta, 0.0)
-    result: Array = kept / (form.constraints @ kept).mean()
-    return result
+    return kept / (form.constraints @ kept).mean()

@@ -67,5 +67,4 @@ def _log_likelihoods(
         walk = Walk(Target(columns, prior.alpha, power * counts), CHAINS, rng)
         walk.warm_up(WARM_UP)
         p = walk.run(STEPS, 1)
-    result: Array = xlogy(counts, p @ columns).sum(axis=-1)
-    return result
+    return xlogy(counts, p @ columns).sum(axis=-1)

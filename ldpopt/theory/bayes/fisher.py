@@ -23,8 +23,7 @@ def information(points: Array, columns: Array) -> Array:
     shares = points @ columns
     used = columns.any(axis=0)
     scaled = columns[:, used] / shares[:, None, used]
-    result: Array = scaled @ columns[:, used].T
-    return result
+    return scaled @ columns[:, used].T
 
 
 def orbit_information(points: Array, low: float, high: float) -> Array:
@@ -84,8 +83,7 @@ def _generated(points: Array, low: float, high: float) -> Array:
     both[:, :, pairs[:, 1], pairs[:, 0]] = sums
     one = np.diagonal(both, axis1=2, axis2=3)
     total = empty[:, :, None, None] + c * (one[..., None] + one[..., None, :]) + c * c * both
-    result: Array = low * total / comb(k, np.arange(k + 1))[:, None, None]
-    return result
+    return low * total / comb(k, np.arange(k + 1))[:, None, None]
 
 
 def _symmetric(z: Array) -> Array:

@@ -86,8 +86,7 @@ class BetaMixture(Marginal):
 
         def density(at: Array) -> Array:
             terms = xlogy(self.a - 1, at) + xlogy(self.b - 1, 1 - at) - constant
-            result: Array = np.exp(terms) @ self.weights
-            return result
+            return np.exp(terms) @ self.weights
 
         return self._by_parts(density, z)
 
@@ -130,14 +129,12 @@ class Empirical(Marginal):
         images = np.concatenate([self.draws, 2 * self.low - self.draws, 2 * self.high - self.draws])
         heights = np.exp(-(((at - images) / width) ** 2) / 2).sum(axis=-1)
         inside = (at[..., 0] >= self.low) & (at[..., 0] <= self.high)
-        result: Array = inside * heights / (len(self.draws) * width * math.sqrt(2 * math.pi))
-        return result
+        return inside * heights / (len(self.draws) * width * math.sqrt(2 * math.pi))
 
     def cdf(self, z: ArrayLike) -> Array:
         """The share of draws ≤ z."""
         rank = np.searchsorted(np.sort(self.draws), np.asarray(z, dtype=np.float64), side="right")
-        result: Array = rank / len(self.draws)
-        return result
+        return rank / len(self.draws)
 
     def mean(self) -> float:
         """The mean of the draws."""
@@ -179,8 +176,7 @@ class Posterior(ABC):
         """The posterior density at each row of p, (9.1)."""
         points = np.asarray(p, dtype=np.float64)
         likelihood = xlogy(self.counts, points @ self.columns).sum(axis=-1)
-        result: Array = np.exp(self.prior.log_density(points) + likelihood - self.log_evidence)
-        return result
+        return np.exp(self.prior.log_density(points) + likelihood - self.log_evidence)
 
     @abstractmethod
     def marginal(self, x: int) -> Marginal:
@@ -415,8 +411,7 @@ def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.ra
     drawn = rng.standard_gamma(alpha, (*values.shape[:2], len(alpha)))
     weights = np.maximum(drawn, np.finfo(np.float64).tiny)  # a small α rounds to 0
     totals = weights @ (group[:, None] == np.arange(values.shape[2]))
-    shares: Array = values[..., group] * weights / totals[..., group]
-    return shares
+    return values[..., group] * weights / totals[..., group]
 
 
 def posterior(
@@ -494,5 +489,4 @@ def _product(factors: list[Scaled]) -> Scaled:
 def _dirichlets(alpha: Array, rng: np.random.Generator) -> Array:
     """One draw from the Dirichlet distribution of every row."""
     gamma = rng.standard_gamma(alpha)
-    result: Array = gamma / gamma.sum(axis=1, keepdims=True)
-    return result
+    return gamma / gamma.sum(axis=1, keepdims=True)

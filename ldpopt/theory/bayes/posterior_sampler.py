@@ -131,13 +131,11 @@ class Target:
 
     def relative(self, theta: Array) -> Array:
         """r = g/centre of every row."""
-        result: Array = self.offset + theta @ self.map.T
-        return result
+        return self.offset + theta @ self.map.T
 
     def outputs(self, theta: Array) -> Array:
         """gW of the outputs that were reported, of every row."""
-        result: Array = self.q + (theta - self.origin) @ self.output_map
-        return result
+        return self.q + (theta - self.origin) @ self.output_map
 
     def log_density(self, theta: Array, scales: Array) -> Array:
         """The logarithm of the density of θ given λ; −∞ outside of g > 0."""
@@ -153,22 +151,19 @@ class Target:
         pull = self.power / self.relative(theta) - self.centre
         pull[:, : self.loose] -= scales
         ratio = self.counts / self.outputs(theta)
-        result: Array = ratio @ self.output_map.T + pull @ self.map
-        return result
+        return ratio @ self.output_map.T + pull @ self.map
 
     def frequencies(self, theta: Array) -> Array:
         """P = g/Σg of every row, in the given order of the values."""
         g = np.empty_like(theta)
         g[:, self.order] = self.relative(theta) * self.centre
-        result: Array = g / g.sum(axis=1, keepdims=True)
-        return result
+        return g / g.sum(axis=1, keepdims=True)
 
 
 def _precision(V: Array, counts: Array) -> Array:
     """The information Σ_y s_y V_y V_yᵀ / q_y² about log g, q = 1·V."""
     q = V.sum(axis=0)
-    result: Array = (V * (counts / q**2)) @ V.T
-    return result
+    return (V * (counts / q**2)) @ V.T
 
 
 def _centre(columns: Array, alpha: Array, counts: Array) -> Array:
@@ -235,8 +230,7 @@ class Walk:
         away[:, :b] = solve_triangular(root.T, away[:, :b].T).T
         while (outside := (self.target.relative(self.target.origin + away) <= 0).any(axis=1)).any():
             away[outside] *= 0.7
-        result: Array = self.target.origin + away
-        return result
+        return self.target.origin + away
 
     def _refresh_scales(self) -> None:
         """λ given g: the normal score of λ g is reflected, with some noise, which keeps g going."""
@@ -294,8 +288,7 @@ def _inverses(roots: Array) -> Array:
     if not roots.size:
         return roots
     lower = np.stack([dpotri(root, lower=1)[0] for root in roots])
-    result: Array = lower + np.swapaxes(np.tril(lower, -1), 1, 2)
-    return result
+    return lower + np.swapaxes(np.tril(lower, -1), 1, 2)
 
 
 # ---------------------------------------------------------------- diagnosis
@@ -310,8 +303,7 @@ def split_rhat(draws: Array) -> Array:
     n = parts.shape[1]
     within = parts.var(axis=1, ddof=1).mean(axis=0)
     between = parts.mean(axis=1).var(axis=0, ddof=1)
-    result: Array = np.sqrt((n - 1) / n + between / within)
-    return result
+    return np.sqrt((n - 1) / n + between / within)
 
 
 def effective_sizes(draws: Array) -> Array:
@@ -331,8 +323,7 @@ def effective_sizes(draws: Array) -> Array:
     positive = np.logical_and.accumulate(pairs > 0, axis=0)
     falling = np.minimum.accumulate(np.where(positive, pairs, 0.0), axis=0)
     time = 2 * falling.sum(axis=0) - 1
-    result: Array = c * n / np.maximum(time, 1 / math.log10(c * n))
-    return result
+    return c * n / np.maximum(time, 1 / math.log10(c * n))
 
 
 def _halves(draws: Array) -> Array:

@@ -138,14 +138,12 @@ class Dirichlet(Prior):
 
     def mean(self) -> Array:
         """α / A."""
-        result: Array = self.alpha / self.total
-        return result
+        return self.alpha / self.total
 
     def covariance(self) -> Array:
         """(diag(m) − m mᵀ) / (A + 1) with m the mean."""
         m = self.mean()
-        result: Array = (np.diag(m) - np.outer(m, m)) / (self.total + 1)
-        return result
+        return (np.diag(m) - np.outer(m, m)) / (self.total + 1)
 
     def moment(self, powers: ArrayLike) -> float:
         """E Π P_x^{t_x} = B(α + t) / B(α)."""
@@ -158,8 +156,7 @@ class Dirichlet(Prior):
     def log_density(self, p: ArrayLike) -> Array:
         """The logarithm of the density at each row of p."""
         points = np.asarray(p, dtype=np.float64)
-        result: Array = xlogy(self.alpha - 1, points).sum(axis=-1) - self.log_beta
-        return result
+        return xlogy(self.alpha - 1, points).sum(axis=-1) - self.log_beta
 
     def differential_entropy(self) -> float:
         """log B(α) + (A − a) ψ(A) − Σ (α_x − 1) ψ(α_x)."""
@@ -181,8 +178,7 @@ class Dirichlet(Prior):
         Frullani's integral of log applied to independent Gamma variables whose shares are P.
         """
         integral, peak = _frullani(columns, self.alpha, None)
-        result: Array = integral + np.log(peak)
-        return result
+        return integral + np.log(peak)
 
     def expected_xlogx(self, columns: Array) -> Array:
         """Σ_x m_x v_x E' log(v·P), E' over Dirichlet(α + e_x): size-biasing, then Frullani."""
@@ -242,30 +238,25 @@ class PointMixture(Prior):
 
     def mean(self) -> Array:
         """The weighted average of the points."""
-        result: Array = self.weights @ self.points
-        return result
+        return self.weights @ self.points
 
     def covariance(self) -> Array:
         """Σ w (p − m)(p − m)ᵀ."""
         centred = self.points - self.mean()
-        result: Array = (self.weights * centred.T) @ centred
-        return result
+        return (self.weights * centred.T) @ centred
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Independent draws."""
-        result: Array = self.points[rng.choice(len(self.weights), size, p=self.weights)]
-        return result
+        return self.points[rng.choice(len(self.weights), size, p=self.weights)]
 
     def expected_log(self, columns: Array) -> Array:
         """The weighted sum over the points."""
-        result: Array = self.weights @ np.log(self.points @ columns)
-        return result
+        return self.weights @ np.log(self.points @ columns)
 
     def expected_xlogx(self, columns: Array) -> Array:
         """The weighted sum over the points."""
         q = self.points @ columns
-        result: Array = self.weights @ xlogy(q, q)
-        return result
+        return self.weights @ xlogy(q, q)
 
     def node_count(self, degree: int) -> int:
         """The number of points."""
@@ -303,19 +294,16 @@ class Pushed(Prior):
 
     def mean(self) -> Array:
         """The image of the mean."""
-        result: Array = self.base.mean() @ self.mechanism.matrix
-        return result
+        return self.base.mean() @ self.mechanism.matrix
 
     def covariance(self) -> Array:
         """Wᵀ C W."""
         W = self.mechanism.matrix
-        result: Array = W.T @ self.base.covariance() @ W
-        return result
+        return W.T @ self.base.covariance() @ W
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """The images of draws from the base."""
-        result: Array = self.base.sample(size, rng) @ self.mechanism.matrix
-        return result
+        return self.base.sample(size, rng) @ self.mechanism.matrix
 
     def expected_log(self, columns: Array) -> Array:
         """A linear form of the image is a linear form of P."""

@@ -121,8 +121,7 @@ class DesignProblem(Problem):
             sets = np.zeros((math.comb(k, which), k))
             for row, members in enumerate(combinations(range(k), which)):
                 sets[row, list(members)] = 1
-        result: Array = weight / len(sets) * (1 + (E - 1) * sets.T)
-        return result
+        return weight / len(sets) * (1 + (E - 1) * sets.T)
 
     def value(self, answer: Mechanism) -> float:
         """The asymptotic utility with its discretised expectation."""
@@ -143,16 +142,14 @@ class _Atoms:
         """[point, atom, x, x']."""
         shares = points @ self.columns
         outer = self.columns.T[:, :, None] * self.columns.T[:, None, :]
-        result: Array = outer[None] / shares[:, :, None, None]
-        return result
+        return outer[None] / shares[:, :, None, None]
 
     def response(self) -> Array:
         """The weights of randomised response at the highest level."""
         top = len(self.levels) - 1
         high = (self.columns > 1).sum(axis=0)
         single = np.array([level == top for level, _ in self.labels]) & (high == 1)
-        result: Array = single / (self.columns[:, single].sum(axis=1)[0])
-        return result
+        return single / (self.columns[:, single].sum(axis=1)[0])
 
 
 class _Classes(_Atoms):

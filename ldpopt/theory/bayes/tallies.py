@@ -64,8 +64,7 @@ def tallies(n: int, parts: int) -> Tallies:
 
 def log_multinomial(counts: Tallies) -> Array:
     """log n! / Π s_y! of every row."""
-    result: Array = gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
-    return result
+    return gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
 
 
 def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: Array) -> Array:
@@ -83,8 +82,7 @@ def _log_sum(terms: Array) -> Array:
     top = terms.max(axis=1)
     terms -= top[:, None]
     np.exp(terms, out=terms)
-    result: Array = top + np.log(terms.sum(axis=1))
-    return result
+    return top + np.log(terms.sum(axis=1))
 
 
 # ---------------------------------------------------------------- I(Y; P)

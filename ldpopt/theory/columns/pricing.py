@@ -164,8 +164,7 @@ def _undominated(A: Array, q: Array, grain: float) -> Indices:
     """The states that no state of smaller q beats in A, by increasing q; A is compared in grains."""
     order = np.argsort(q, kind="stable")
     level = np.floor(A[order] / grain)
-    rising: Indices = order[np.append(True, level[1:] > np.maximum.accumulate(level)[:-1])]
-    return rising
+    return order[np.append(True, level[1:] > np.maximum.accumulate(level)[:-1])]
 
 
 def _later_min(x: Array) -> Array:
@@ -242,8 +241,7 @@ class DivergencePricer:
     def _excess(self, r: Array, dual: Array) -> Array:
         a, b = self._gradient(r)
         shape = (-1,) + (1,) * (dual.ndim - 1)
-        result: Array = a * self._utility.p0.reshape(shape) + b * self._utility.p1.reshape(shape) - dual
-        return result
+        return a * self._utility.p0.reshape(shape) + b * self._utility.p1.reshape(shape) - dual
 
     def _roots(self, dual: Array, span: float) -> Array:
         """The sorted values of log r in [−span, span] where some c_x changes sign, by bisection."""

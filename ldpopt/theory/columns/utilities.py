@@ -31,8 +31,7 @@ class MutualInformation:
     def __call__(self, columns: Array) -> Array:
         """The value of every column."""
         q = self.prior @ columns
-        result: Array = self.prior @ xlogy(columns, columns) - xlogy(q, q)
-        return result
+        return self.prior @ xlogy(columns, columns) - xlogy(q, q)
 
 
 def _chi_squared(q0: Array, q1: Array) -> Array:

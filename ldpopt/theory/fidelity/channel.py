@@ -44,8 +44,7 @@ def full_support(name: str, p: Any, k: int) -> Array:
 def information(W: Array, q: Array) -> Array:
     """W diag(q)⁻¹ Wᵀ, the Fisher information of the input distribution per report with output law q."""
     used = W.any(axis=0)
-    result: Array = (W[:, used] / q[used]) @ W[:, used].T
-    return result
+    return (W[:, used] / q[used]) @ W[:, used].T
 
 
 def inverse_information(W: Array, q: Array) -> Array:
@@ -55,8 +54,7 @@ def inverse_information(W: Array, q: Array) -> Array:
         raise InvalidInputError(f"the mechanism has {outputs} outputs for {k} inputs: it has no inverse")
     if outputs == k:
         B = _solve(W, np.eye(k))
-        result: Array = (B.T * q) @ B
-        return result
+        return (B.T * q) @ B
     return _solve(information(W, q), np.eye(k))
 
 

@@ -137,8 +137,7 @@ def covariance(W: Any, p: Any, n: float) -> Array:
     matrix = matrix_of(W)
     prior = full_support("p", p, len(matrix))
     size = validate.positive_number("n", n)
-    result: Array = (inverse_information(matrix, prior @ matrix) - np.outer(prior, prior)) / size
-    return result
+    return (inverse_information(matrix, prior @ matrix) - np.outer(prior, prior)) / size
 
 
 class Intervals(NamedTuple):
@@ -261,5 +260,4 @@ def _water_fill(t: Array, spread: float) -> Array:
     levels = (spread + np.arange(1, t.shape[1] + 1)) / np.cumsum(ordered, axis=1)
     support = (levels * ordered > 1).sum(axis=1)
     level = levels[np.arange(len(t)), support - 1]
-    result: Array = np.maximum(level[:, None] * t - 1, 0.0) / spread
-    return result
+    return np.maximum(level[:, None] * t - 1, 0.0) / spread

@@ -41,8 +41,7 @@ def _xlogx(x: Array) -> Array:
 
 
 def _hellinger(x: Array) -> Array:
-    result: Array = (np.sqrt(x) - 1) ** 2
-    return result
+    return (np.sqrt(x) - 1) ** 2
 
 
 def _chi_squared(x: Array) -> Array:
@@ -84,14 +83,11 @@ def divergence_of(loss: str | Divergence) -> Divergence | None:
 def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
     """The loss of every row, papers/002, (4a)–(4c); "tv" is ‖p̂ − p‖₁ as there, without the half."""
     if loss == "mse":
-        result: Array = ((estimates - p) ** 2).sum(axis=1)
-        return result
+        return ((estimates - p) ** 2).sum(axis=1)
     if loss == "tv":
-        distances: Array = np.abs(estimates - p).sum(axis=1)
-        return distances
+        return np.abs(estimates - p).sum(axis=1)
     f = (DIVERGENCES[loss] if isinstance(loss, str) else loss).f
-    divergence: Array = f(estimates / p) @ p
-    return divergence
+    return f(estimates / p) @ p
 
 
 class ExpectedLoss(float):
@@ -175,5 +171,4 @@ def multinomial(counts: Array, q: Array) -> Array:
     """The probability of every row of counts under the output law q."""
     n = counts[0].sum()
     logs = counts @ np.log(q, out=np.full_like(q, -1e9), where=q > 0)
-    result: Array = np.exp(gammaln(n + 1) - gammaln(counts + 1).sum(axis=1) + logs)
-    return result
+    return np.exp(gammaln(n + 1) - gammaln(counts + 1).sum(axis=1) + logs)

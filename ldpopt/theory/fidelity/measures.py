@@ -58,8 +58,7 @@ def phi_matrix(W: Any) -> Array:
     For a broad mechanism W⁻¹ is the right inverse of least variance at the uniform distribution.
     """
     matrix = matrix_of(W)
-    result: Array = matrix @ right_inverse(matrix, matrix.mean(axis=0)) ** 2
-    return result
+    return matrix @ right_inverse(matrix, matrix.mean(axis=0)) ** 2
 
 
 def phi(W: Any) -> float:
@@ -208,8 +207,7 @@ def balanced_phi(k: int, epsilon: float, m: int) -> float:
 
 def _phi_of_sizes(m: NDArray[Any], k: int, epsilon: float) -> Array:
     excess = math.expm1(epsilon)
-    result: Array = 1 + (k - 1) ** 2 * ((m * excess + k) / excess) ** 2 / (m * (k - m))
-    return result
+    return 1 + (k - 1) ** 2 * ((m * excess + k) / excess) ** 2 / (m * (k - m))
 
 
 def printed_phi_bound(k: int, epsilon: float) -> float:

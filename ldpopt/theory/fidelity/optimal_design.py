@@ -85,8 +85,7 @@ def _minimised(columns: Array, start: Array, p: Array, weights: Array) -> Array:
         constraints=[LinearConstraint(columns, 1, 1)],
         options={"maxiter": 500, "ftol": 1e-16},
     )
-    result: Array = found.x
-    return result
+    return found.x
 
 
 def _polished(columns: Array, theta: Array, p: Array, weights: Array) -> Array:
@@ -116,8 +115,7 @@ def _newton_step(columns: Array, theta: Array, p: Array, weights: Array) -> Arra
     right = np.append(np.diag(far) / q, 1 - columns @ theta)
     # rows of very different size are balanced, as lstsq drops what is small
     scale = np.append(np.full(count, 1 / np.abs(hessian).max()), np.ones(k))
-    step: Array = np.linalg.lstsq(system * scale[:, None], right * scale, rcond=1e-14)[0][:count]
-    return step
+    return np.linalg.lstsq(system * scale[:, None], right * scale, rcond=1e-14)[0][:count]
 
 
 def _proof(

@@ -24,8 +24,7 @@ def project(v: Array) -> Array:
     shifts = (np.cumsum(ordered, axis=1) - 1) / sizes
     support = (ordered > shifts).sum(axis=1)
     shift = shifts[np.arange(len(v)), support - 1]
-    result: Array = np.maximum(v - shift[:, None], 0.0)
-    return result
+    return np.maximum(v - shift[:, None], 0.0)
 
 
 def minimise(derivatives: Derivatives, count: int, k: int) -> Array:
@@ -68,15 +67,13 @@ def _newton(hessian: Array, barrier: Array, right: Array) -> Array:
     solved = np.linalg.solve(system, both)
     free, unit = solved[..., 0], solved[..., 1]
     multiplier = free.sum(axis=1, keepdims=True) / unit.sum(axis=1, keepdims=True)
-    result: Array = free - multiplier * unit
-    return result
+    return free - multiplier * unit
 
 
 def _length(x: Array, dx: Array) -> Array:
     """The longest step, at most 1, that keeps x positive."""
     ratio = np.where(dx < 0, -dx / x, 0.0).max(axis=1, keepdims=True)
-    result: Array = np.minimum(1.0, 0.995 / np.maximum(ratio, 1e-300))
-    return result
+    return np.minimum(1.0, 0.995 / np.maximum(ratio, 1e-300))
 
 
 def _polished(derivatives: Derivatives, p: Array, s: Array) -> Array:
@@ -97,5 +94,4 @@ def _polished(derivatives: Derivatives, p: Array, s: Array) -> Array:
     level = (x * gradient).sum(axis=1, keepdims=True)
     slack = 1e-9 * (1 + np.abs(gradient).max(axis=1, keepdims=True))
     optimal = (gradient >= level - slack).all(axis=1)
-    result: Array = np.where(optimal[:, None], x, p)
-    return result
+    return np.where(optimal[:, None], x, p)

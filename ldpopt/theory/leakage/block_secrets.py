@@ -147,8 +147,7 @@ class BlockQuantization:
 
 def _log_fillings(records: Any, categories: Any) -> Array:
     """log of the number of histograms of so many records over so many categories ≥ 1."""
-    fillings: Array = gammaln(records + categories) - gammaln(categories) - gammaln(records + 1)
-    return fillings
+    return gammaln(records + categories) - gammaln(categories) - gammaln(records + 1)
 
 
 def _log_reaching(records: NDArray[np.int64], known: int, reached: int) -> Array:

@@ -84,14 +84,12 @@ def subset_ratios(k: int) -> Array:
     inside = i <= b
     i = np.where(inside, i, 0)
     logs = gammaln(b + 1) - gammaln(b - i + 1) - gammaln(k + 1) + gammaln(k - i + 1)
-    ratios: Array = np.where(inside, np.exp(logs), 0.0)
-    return ratios
+    return np.where(inside, np.exp(logs), 0.0)
 
 
 def _gains(reach: Array, ratios: Array, own: Array, prices: Array) -> Array:
     """What a secret gains above the prices, by the size of its set."""
-    gains: Array = own + np.maximum(reach - ratios * prices, 0).sum(axis=1)
-    return gains
+    return own + np.maximum(reach - ratios * prices, 0).sum(axis=1)
 
 
 def _best_prices(reach: Array, ratios: Array, own: Array, secrets: int) -> tuple[Array, Array]:

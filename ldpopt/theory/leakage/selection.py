@@ -42,8 +42,7 @@ def row_gains(matrix: csr_array, level: Array) -> Array:
     """Σ_y (W[θ, y] − level_y)⁺ for every row θ."""
     excess = np.maximum(matrix.data - level[matrix.indices], 0.0)
     sums = np.concatenate([[0.0], np.cumsum(excess)])
-    result: Array = sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
-    return result
+    return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
 
 
 MOST_DENSE = 20_000_000

@@ -116,8 +116,7 @@ class PriceLP:
 
     def _uniform(self) -> Array:
         sizes = np.bincount(self.form.groups)
-        result: Array = 1.0 / sizes[self.form.groups]
-        return result
+        return 1.0 / sizes[self.form.groups]
 
     def _run(self, deadline: float) -> None:
         if deadline < math.inf:

@@ -136,8 +136,7 @@ class BlockCone:
         found = np.hstack([self._product_rays(product) for product in self.products()])
         scaled = found / found.max(axis=0)
         _, first = np.unique(scaled.round(12), axis=1, return_index=True)
-        result: Array = found[:, np.sort(first)]
-        return result
+        return found[:, np.sort(first)]
 
     def _product_rays(self, product: Product) -> Array:
         blocks = [self.vertices(s, lo, hi) for s, (lo, hi) in enumerate(zip(*product, strict=True))]
@@ -155,8 +154,7 @@ class BlockCone:
                     mine, theirs = y[s * a2 : (s + 1) * a2], y[t * a2 : (t + 1) * a2]
                     rows.append((E * theirs[None] - mine[:, None]).reshape(-1, self.dimension))
         stacked = np.vstack(rows)
-        result: Array = stacked[np.abs(stacked).max(axis=1) > 0]
-        return result
+        return stacked[np.abs(stacked).max(axis=1) > 0]
 
     def _extremes_matrix(self) -> Array:
         """The matrix that maps T to y."""
@@ -245,5 +243,4 @@ def _third_type(p: Array, raised: Any, low: float, high: float) -> Iterator[Arra
 def _columns(p: Array, y: Array, zero: Any) -> Array:
     """T from the rows y, exactly zero where it is known to be."""
     T = (y - (y @ p)[:, None]) / (1 - p.sum())
-    result: Array = np.where(zero, 0.0, np.maximum(T, 0.0)).T
-    return result
+    return np.where(zero, 0.0, np.maximum(T, 0.0)).T

@@ -222,8 +222,7 @@ def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64
     # only those that are left may rule others out: of two that are alike but for rounding, one stays
     down = (f - xlogy(q + low, q + low))[order]
     smaller = np.append(-np.inf, np.maximum.accumulate(down)[:-1])
-    result: NDArray[np.int64] = np.sort(order[down > smaller])
-    return result
+    return np.sort(order[down > smaller])
 
 
 def _stacked(tables: list[Table], picks: list[int]) -> Array:

@@ -66,8 +66,7 @@ class FacetCone:
                         self._row(s, V, t, E * W) for V in self.polytopes[s] for W in self.polytopes[t]
                     ]
         stacked = np.vstack(rows)
-        result: Array = stacked[np.abs(stacked).max(axis=1) > 0]
-        return result
+        return stacked[np.abs(stacked).max(axis=1) > 0]
 
     def _row(self, s: int, V: Array, t: int, W: Array) -> Array:
         row = np.zeros(self.uncertainty.shape)
@@ -118,5 +117,4 @@ def outer_vertices(ball: Chi2Ball, facets: int) -> Array:
     )
     matrix.lin_set = {0}
     generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
-    result: Array = generators[:, 1:]
-    return result
+    return generators[:, 1:]

@@ -157,5 +157,4 @@ def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: floa
     mass = F.secrets.copy()
     mass[s] *= math.sqrt(mine.bound + 1)
     mass[other] *= math.sqrt(theirs.bound + 1)
-    result: Array = given * (mass / mass.sum())[:, None]
-    return result
+    return given * (mass / mass.sum())[:, None]

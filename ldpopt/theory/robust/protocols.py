@@ -143,8 +143,7 @@ class Reporting(Problem):
 
 def relaxed_level(epsilon: Array, distance: Any) -> Array:
     """δ = log(1 + 2 (e^ε − 1)/d): the level of a block for u that leaks at most ε about s (Lemma 3)."""
-    result: Array = np.log1p(2 * np.expm1(epsilon) / distance)
-    return result
+    return np.log1p(2 * np.expm1(epsilon) / distance)
 
 
 def response(k: int, level: Array) -> tuple[Array, Array]:
@@ -157,8 +156,7 @@ def response(k: int, level: Array) -> tuple[Array, Array]:
 def response_noise(k: int, level: Array) -> Array:
     """H(Y|X) of randomised response."""
     c, d = response(k, level)
-    result: Array = entr(c + d) + (k - 1) * entr(d)
-    return result
+    return entr(c + d) + (k - 1) * entr(d)
 
 
 def response_information(p: Array, level: Array) -> Array:

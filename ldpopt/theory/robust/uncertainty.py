@@ -60,18 +60,15 @@ class Chi2Ball:
         """The smallest value of every coordinate: Lemma 9, (36)."""
         B, q = self.bound, self.center
         # (36) multiplied out: no cancellation where q is small
-        result: Array = 2 * q**2 / (B + 2 * q + self._root())
-        return result
+        return 2 * q**2 / (B + 2 * q + self._root())
 
     def upper(self) -> Array:
         """The largest value of every coordinate: Lemma 9, (37)."""
-        result: Array = (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
-        return result
+        return (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
 
     def _root(self) -> Array:
         B, q = self.bound, self.center
-        result: Array = np.sqrt(B * B + 4 * B * q * (1 - q))
-        return result
+        return np.sqrt(B * B + 4 * B * q * (1 - q))
 
     def maximum(self, c: Any) -> tuple[float, Array]:
         """max c·R over the ball, and the R that attains it.
@@ -126,8 +123,7 @@ class Chi2Ball:
         roots = np.sqrt(gaps + np.exp(high))
         # R ∝ q/roots; the mass that is left goes where the gap is zero
         R = q[:, None] / roots * (q @ roots) / r
-        result: Array = bottom + spread * (gaps * R).sum(axis=0)
-        return result
+        return bottom + spread * (gaps * R).sum(axis=0)
 
     def l1_bound(self) -> float:
         """An upper bound of ‖R − q‖₁: Proposition 10 as printed, (43) or √B. d_s of (65)."""
@@ -171,8 +167,7 @@ class Chi2Ball:
             inside = self.contains((1 - middle) * self.center + middle * far, tolerance=0.0)
             low, high = (middle, high) if inside else (low, middle)
         step = low * rng.random() ** (1 / len(self.center))
-        result: Array = (1 - step) * self.center + step * far
-        return result
+        return (1 - step) * self.center + step * far
 
 
 def _tension(q: Array, gaps: Array) -> float:
@@ -285,8 +280,7 @@ class Chi2Set:
     @cached_property
     def secrets(self) -> Array:
         """P̂_s."""
-        result: Array = self.p_hat.sum(axis=1)
-        return result
+        return self.p_hat.sum(axis=1)
 
     @cached_property
     def conditionals(self) -> tuple[Chi2Ball, ...]:
@@ -358,8 +352,7 @@ class Single:
 
     def sample(self, rng: np.random.Generator) -> Array:
         """The distribution."""
-        result: Array = self.p.copy()
-        return result
+        return self.p.copy()
 
 
 def merge_rare(weights: list[float], width: int) -> list[int]:
@@ -385,5 +378,4 @@ def _check_secrets(name: str, table: Array) -> None:
 
 def _given(row: Array) -> Array:
     conditional = row / row.sum()
-    result: Array = conditional / conditional.sum()
-    return result
+    return conditional / conditional.sum()
