@@ -1,8 +1,7 @@
-"""The commands for people with a table: ``ldpopt design | privatize | estimate``."""
+"""``ldpopt design``: a mechanism made for a table."""
 
 from __future__ import annotations
 
-import csv
 import json
 import math
 from pathlib import Path
@@ -10,30 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.terminal import (
-    AsJson,
-    check_writable,
-    counting,
-    err_console,
-    print_facts,
-    print_table,
-    watching,
-)
+from ldpopt.cli.tables import TableName, read_bins, split_columns
+from ldpopt.cli.terminal import AsJson, check_writable, counting, print_facts, print_table, watching
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import Design
-    from ldpopt.release.estimating import Frequencies
-
-TableName = Annotated[
-    str,
-    typer.Argument(
-        metavar="TABLE", help="A CSV or Parquet file, or an embedded table: adult, adult:sex-race, …"
-    ),
-]
-MechanismFile = Annotated[
-    Path, typer.Option("--mechanism", "-m", help="The file that ldpopt design wrote.")
-]
 
 
 def design(
@@ -84,14 +65,14 @@ def design(
     with watching() as progress:
         made = designing.design(
             table,
-            _split(secret),
-            _split(public),
+            split_columns(secret),
+            split_columns(public),
             epsilon=epsilon,
             robust=_robustness(robust, known),
             alpha=alpha,
             method=method,
-            bins=_bins(bins or []),
-            text=_split(text),
+            bins=read_bins(bins or []),
+            text=split_columns(text),
             width=width,
             time_limit=time_limit,
             progress=progress,
@@ -115,104 +96,10 @@ def design(
         raise KeyboardInterrupt
 
 
-def privatize(
-    table: TableName,
-    mechanism: MechanismFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The released file: .csv or .parquet.")],
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
-    ] = None,
-) -> None:
-    """Send every row of a table through a mechanism; only the reports are written."""
-    from ldpopt.release import releasing
-    from ldpopt.release.designing import load_design
-
-    check_writable(out, table, mechanism)
-    made = load_design(mechanism)
-    if seed is not None:
-        err_console.print(
-            "warning: --seed makes the noise repeatable: whoever knows the seed can take it out again. "
-            "Never release this file.",
-            soft_wrap=True,
-        )
-    with counting("rows") as count:
-        rows = releasing.privatize(
-            table, made, out, seed=seed, progress=None if count is None else lambda n: count(n, None)
-        )
-    print(
-        f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to "
-        f"{made.mechanism.shape[1] - 1}\nnext: ldpopt estimate {out} --mechanism {mechanism}"
-    )
-
-
-def estimate(
-    released: Annotated[
-        str, typer.Argument(metavar="RELEASED", help="The file that ldpopt privatize wrote.")
-    ],
-    mechanism: MechanismFile,
-    level: Annotated[float, typer.Option(help="Of all confidence intervals together.")] = 0.95,
-    plot: Annotated[Path | None, typer.Option(help="Draw the estimates: .png, .svg or .pdf.")] = None,
-    joint: Annotated[
-        bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
-    ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sampled posterior.")] = 0,
-    as_json: AsJson = False,
-) -> None:
-    """Estimate the frequencies of the data from released reports, with their uncertainty."""
-    from ldpopt.release import estimating
-    from ldpopt.release.designing import load_design
-
-    if plot is not None:
-        check_writable(plot, released, mechanism)
-        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
-    made = load_design(mechanism)
-    found = estimating.estimate(released, made, level=level, seed=seed)
-    if as_json:
-        print(json.dumps(found.to_json(), allow_nan=False))
-    else:
-        shown = [group for group in found.names if joint or group != "joint"]
-        _print_frequencies(found, shown)
-    if plot is not None:
-        found.plot(plot)
-        err_console.print(f"wrote {plot}")
-
-
-# ------------------------------------------------------------ reading options
-
-
-def _split(columns: str) -> list[str]:
-    try:
-        names = next(csv.reader([columns], skipinitialspace=True), [])
-    except csv.Error:
-        raise InvalidInputError(f"put the column name {columns!r} in double quotes") from None
-    return [name.strip() for name in names if name.strip()]
-
-
 def _robustness(robust: str | None, known: bool) -> str:
     if known and robust is not None:
         raise InvalidInputError("--known and --robust exclude each other")
     return "known" if known else robust or "chi2"
-
-
-def _bins(options: list[str]) -> dict[str, int | list[float]]:
-    found: dict[str, int | list[float]] = {}
-    for option in options:
-        name, _, spec = option.rpartition("=")
-        try:
-            parts = [float(part) for part in spec.split(",") if part.strip()]
-        except ValueError:
-            parts = []
-        if not name or not parts:
-            raise InvalidInputError(f"--bins must look like COLUMN=5 or COLUMN=18,30,65, not {option!r}")
-        if name in found:
-            raise InvalidInputError(f"--bins says twice how to bin {name!r}")
-        found[name] = int(parts[0]) if "," not in spec and parts[0] % 1 == 0 else parts
-    return found
-
-
-# ------------------------------------------------------------ printing
 
 
 def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
@@ -300,41 +187,6 @@ def _comparison_row(name: str, made: Design) -> dict[str, Any]:
         "seconds": made.result.seconds,
         "verified": bool(made.verification),
     }
-
-
-def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
-    for group in groups:
-        name = found.names[group]
-        rows = [
-            (
-                row.label,
-                f"{row.ml:.4f}" if row.determined else "not determined",
-                f"{row.low:.4f} – {row.high:.4f}",
-                f"{row.mmse:.4f}" if row.determined else "not determined",
-                f"{row.bayes:.4f}",
-                f"{row.credible_low:.4f} – {row.credible_high:.4f}",
-            )
-            for row in found.group(group)
-        ]
-        percent = f"{100 * found.level:.10g} %"
-        titles = (
-            name,
-            "maximum likelihood",
-            f"{percent} confidence",
-            "least squares",
-            "posterior mean",
-            f"{percent} credible",
-        )
-        print_table(titles, rows, left=(name,), title=f"Frequencies of {name} ({group})")
-    print(
-        f"From {found.n:,} reports. The confidence intervals hold all at once, each credible interval "
-        f"by itself ({found.posterior})."
-    )
-    if not all(row.determined for row in found.rows):
-        print(
-            "Not determined: different distributions of the data give the same reports; the confidence "
-            "interval is the range that they leave open."
-        )
 
 
 def _design_summary(made: Design, found: dict[str, Design | str], verified: bool) -> dict[str, Any]:

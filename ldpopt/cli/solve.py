@@ -1,0 +1,95 @@
+"""``ldpopt solve``: answer a problem from its JSON specification."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ldpopt.cli.terminal import AsJson, cell, check_writable, watching
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+
+if TYPE_CHECKING:
+    from ldpopt.core.problem import Problem
+    from ldpopt.engine.result import Result
+
+
+def solve(
+    spec: Annotated[Path, typer.Argument(help='A JSON file: {"problem": KIND, "params": {…}}.')],
+    solver: Annotated[str, typer.Option(help="A solver's name, or auto.")] = "auto",
+    gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
+    seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Write the result file here.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Solve a problem; print the answer, write the certified result."""
+    from ldpopt.engine.solving import solve as solve_problem
+
+    problem = _read_spec(spec)
+    if out is not None:
+        check_writable(out, spec)
+    with watching() as progress:
+        result = solve_problem(
+            problem, solver, gap=gap, time_limit=time_limit, seed=seed, progress=progress
+        )
+    if out is not None:
+        result.save(out)
+    if as_json:
+        print(json.dumps(_summary(result), allow_nan=False))
+    else:
+        _print_result(result, out)
+    if result.stats.get("interrupted"):
+        raise KeyboardInterrupt
+
+
+def _read_spec(path: Path) -> Problem:
+    from ldpopt.engine.solving import problem
+
+    try:
+        spec = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidInputError(f"cannot read {path}: {error.strerror}") from None
+    except ValueError as error:
+        raise UnreadableFileError(f"{path} is not JSON: {error}") from None
+    if not isinstance(spec, dict) or not isinstance(spec.get("problem"), str):
+        raise InvalidInputError(f'{path} must look like {{"problem": KIND, "params": {{…}}}}')
+    params = spec.get("params", {})
+    if not isinstance(params, dict):
+        raise InvalidInputError(f"'params' in {path} must be a JSON object, not {params!r}")
+    return problem(spec["problem"], **params)
+
+
+def _summary(result: Result) -> dict[str, Any]:
+    """The result without its mechanism and proof."""
+    whole = result.to_json()
+    return {
+        key: whole[key] for key in whole if key not in ("mechanism", "answer", "certificate", "params")
+    }
+
+
+def _print_result(result: Result, out: Path | None) -> None:
+    facts = {
+        "problem": result.problem.kind,
+        "status": result.status.value,
+        "value": cell(result.value, digits=12),
+        "bound": cell(result.bound, digits=12),
+        "relative gap": cell(result.gap),
+        "solver": result.solver,
+        "seconds": cell(result.seconds),
+    }
+    for name, text in facts.items():
+        print(f"{name:<13} {text}")
+    mechanism = result.mechanism
+    if mechanism is not None:
+        inputs, outputs = mechanism.shape
+        print(
+            f"{'mechanism':<13} {inputs} inputs, {outputs} outputs, LDP level {mechanism.epsilon():.6g}"
+        )
+        if inputs <= 12 and outputs <= 12:
+            for label, row in zip(mechanism.inputs, mechanism.matrix, strict=True):
+                print(f"  {label!s:>8} " + " ".join(f"{entry:7.4f}" for entry in row))
+    if out is not None:
+        print(f"wrote {out}; check it with: ldpopt verify {out}")
