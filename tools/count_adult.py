@@ -47,7 +47,8 @@ PAIRS = (
     ("education", "occupation"),
     ("race", "income"),
 )
-# the four columns of papers/004, Figure 2, every other column of few values, and the ages
+# The four columns of Bravo-Hermsdorff et al. 2022, Figure 2, every other column of few values,
+# and the ages.
 JOINT = ("sex", "income", "race", "workclass")
 FEATURES = (
     *JOINT,

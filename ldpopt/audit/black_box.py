@@ -125,7 +125,8 @@ def lower_bound(
     """A lower bound on the level at which a sampler hides the secret, sound for any sampler.
 
     The level is sup over the given distributions P, s ≠ s' and y of log P(Y=y|S=s)/P(Y=y|S=s')
-    (papers/001, Definition 1); the draws of a report must be independent of each other.
+    (Lopuhaä-Zwakenberg and Goseling 2021, Definition 1); the draws of a report must be independent of
+    each other.
 
     Args:
         sample: the black box.

@@ -47,12 +47,12 @@ def _asymptotic_utility(params: dict[str, Any]) -> dict[str, Any]:
 
 
 class DesignStatement(NamedTuple):
-    """Maximise the discretised asymptotic utility of papers/000, (6.1), over ε-LDP mechanisms.
+    """Maximise the discretised asymptotic utility of ε-LDP mechanisms.
 
-    With the points p_i and weights w_i of `prior_points` in place of the expectation it is
-    −½ log 2πe + Σ_i w_i log det J(p_i)/(2k − 2), J(p) = Σ_y W_y W_yᵀ/(W_y·p). The weights are such that
-    randomised response has no discretisation error. If all α are equal, every p_i stands for all its
-    permutations.
+    Lopuhaä-Zwakenberg et al. 2019, (6.1). With the points p_i and weights w_i of `prior_points` in place
+    of the expectation it is −½ log 2πe + Σ_i w_i log det J(p_i)/(2k − 2), J(p) = Σ_y W_y W_yᵀ/(W_y·p).
+    The weights are such that randomised response has no discretisation error. If all α are equal, every
+    p_i stands for all its permutations.
     """
 
     alpha: tuple[float, ...]
@@ -190,7 +190,7 @@ def _draws(alpha: Sequence[float], count: int) -> Iterator[list[float]]:
 
 
 def _gamma(alpha: float, uniform: Callable[[], float]) -> float:
-    """A Gamma(α) draw by the method of Marsaglia and Tsang (2000)."""
+    """A Gamma(α) draw by the method of Marsaglia and Tsang 2000."""
     if alpha < 1:
         boost = float((1 - uniform()) ** (1 / alpha))
         return max(boost * _gamma(alpha + 1, uniform), 1e-200)

@@ -1,7 +1,7 @@
 """The checker's section for statistical anonymity: composition bounds and the release of features.
 
 Like the rest of the checker it needs the standard library alone, and takes every statement from the
-problem's parameters (papers/004, corrected).
+problem's parameters (Bravo-Hermsdorff et al. 2022, corrected).
 """
 
 from __future__ import annotations

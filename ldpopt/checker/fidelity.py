@@ -177,7 +177,10 @@ def _inverse(M: list[list[Decimal]]) -> list[list[Decimal]] | None:
 
 
 def moment_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of a result that minimises α at a known distribution p (papers/002, (20a)–(20c))."""
+    """The claims of a result that minimises α at a known distribution p.
+
+    Pastore and Gastpar 2021, (20a)–(20c).
+    """
     p, loss = read_source(plain["p"]), _loss(plain["loss"])
     epsilon = _level(document, plain)
     matrix, value = read_matrix(document, len(p)), read_number(document["value"], "value")
@@ -251,7 +254,7 @@ def _loss(loss: Any) -> str:
 
 
 def alpha_of(moments: Sequence[Decimal], p: Sequence[Decimal], loss: str) -> Decimal:
-    """α from the second moments; papers/002, (20a)–(20c)."""
+    """α from the second moments; Pastore and Gastpar 2021, (20a)–(20c)."""
     if loss == "f-divergence":
         total = sum((m / x for m, x in zip(moments, p, strict=True)), Decimal(0))
         return (total - 1) / (len(p) - 1)
@@ -274,7 +277,7 @@ def _root(x: Decimal) -> Decimal:
 
 
 def alpha_bound_below(p: Sequence[Decimal], epsilon: float, loss: str) -> Decimal:
-    """A number just below papers/002, (46), with φ* in place of Lemma 11.
+    """A number just below Pastore and Gastpar 2021, (46), with φ* in place of Lemma 11.
 
     For f-divergences also (K − 1)/sinh²(ε/2), which no p beats: the harmonic mean of the eigenvalues
     of D^½ W diag(pW)⁻¹ Wᵀ D^½ but the first, 1, is at most their mean, and a column that is E on S and
@@ -327,10 +330,10 @@ def design_bound_below(
 
 
 def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: float, loss: str) -> Decimal:
-    """A number just above sup α over {p ≥ p0} of a square mechanism (papers/002, Section 7.2).
+    """A number just above sup α over {p ≥ p0} of a square mechanism.
 
-    For an f-divergence and for the mean squared error all entries but one are p0 at the supremum; for
-    total variation it is the bound (43).
+    Pastore and Gastpar 2021, Section 7.2. For an f-divergence and for the mean squared error all entries
+    but one are p0 at the supremum; for total variation it is the bound (43).
     """
     k = len(matrix)
     with localcontext(Context(prec=DIGITS)):
@@ -356,7 +359,7 @@ def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: float, loss: str) -
 
 
 def minimax_bound_below(k: int, epsilon: float, loss: str, p0: float) -> Decimal:
-    """A number just below papers/002, (48), (50), (54), with φ* in place of Lemma 11."""
+    """A number just below Pastore and Gastpar 2021, (48), (50), (54), with φ* in place of Lemma 11."""
     least = phi_bound_below(k, epsilon)
     with localcontext(Context(prec=DIGITS)):
         low = Decimal(p0)

@@ -241,7 +241,10 @@ class Box(NamedTuple):
 
 
 def boxes(secrets: Sequence[Any], epsilon: float) -> Iterator[Box]:
-    """The generators of {T ≥ 0 : T_x ≤ e^ε T_x' where secrets differ}; papers/001, (105) times e^ε."""
+    """The generators of {T ≥ 0 : T_x ≤ e^ε T_x' where secrets differ}.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, (105) times e^ε.
+    """
     E, one = Decimal(epsilon).exp(), Decimal(1)
     yield Box([one for _ in secrets], [E for _ in secrets])
     for secret, count in Counter(secrets).items():

@@ -1,4 +1,6 @@
-"""The checker's section on robust local differential privacy (papers/001). Standard library only.
+"""The checker's section on robust local differential privacy. Standard library only.
+
+Lopuhaä-Zwakenberg and Goseling 2021.
 
 Privacy is decided from p̂, n, α and ε alone: the χ² quantile, the conditional sets and the proof that a
 mechanism is private against every member are all computed here, with the arithmetic of
@@ -61,7 +63,7 @@ def _polyopt(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "polyopt", **_confidence(params), **options}
 
 
-# ---------------------------------------------------------------- robust privacy (papers/001)
+# ------------------------------------------------ robust privacy (Lopuhaä-Zwakenberg and Goseling 2021)
 
 
 class RobustStatement(NamedTuple):
@@ -143,7 +145,7 @@ class Uncertain(NamedTuple):
 
 
 def uncertain(question: RobustStatement) -> Uncertain:
-    """Lemmas 8 and 9 of papers/001; call it within a context of many digits."""
+    """Lopuhaä-Zwakenberg and Goseling 2021, Lemmas 8 and 9; call it within a context of many digits."""
     B = chi_squared_quantile(question.cells - 1, question.alpha) / _decimal(question.n)
     t = B / ((B + 1).sqrt() + 1) * (1 + MARGIN)
     given, step, p_min = [], [], []
@@ -159,10 +161,11 @@ def uncertain(question: RobustStatement) -> Uncertain:
 
 
 def is_robustly_private(matrix: Sequence[Sequence[float]], question: RobustStatement) -> bool:
-    """P(Y=y|S=s) ≤ e^ε P(Y=y|S=s') for all y, s ≠ s' and every P in the χ² set: papers/001, (2).
+    """P(Y=y|S=s) ≤ e^ε P(Y=y|S=s') for all y, s ≠ s' and every P in the χ² set.
 
-    Three proofs of rising cost and strength: over the simplices {R ≥ P^min_{·|s}} (Theorem 11), over the
-    product of the conditional sets, and over the set itself.
+    Lopuhaä-Zwakenberg and Goseling 2021, (2). Three proofs of rising cost and strength: over the
+    simplices {R ≥ P^min_{·|s}} (Theorem 11), over the product of the conditional sets, and over the set
+    itself.
     """
     with localcontext(Context(prec=DIGITS)):
         F = uncertain(question)
@@ -609,11 +612,11 @@ def empirical_information(matrix: Sequence[Sequence[float]], question: RobustSta
 
 
 def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Decimal:
-    """A number below min_{P∈F} I_P(X; Y): Σ_y min_P μ_P(W[:, y]) (papers/001, Theorem 12).
+    """A number below min_{P∈F} I_P(X; Y): Σ_y min_P μ_P(W[:, y]).
 
-    μ_P(T) = Σ P T log T − q log q is at least min_λ e^(λ−1) + P·(T log T − λ T). The minimum over P is
-    concave in λ, so on an interval it is at least its chord; the sum with e^(λ−1) has an explicit least
-    value. Intervals are cut where the bound is lowest.
+    Lopuhaä-Zwakenberg and Goseling 2021, Theorem 12. μ_P(T) = Σ P T log T − q log q is at least min_λ
+    e^(λ−1) + P·(T log T − λ T). The minimum over P is concave in λ, so on an interval it is at least its
+    chord; the sum with e^(λ−1) has an explicit least value. Intervals are cut where the bound is lowest.
     """
     with localcontext(Context(prec=DIGITS)):
         B = chi_squared_quantile(question.cells - 1, question.alpha) / _decimal(question.n)

@@ -89,7 +89,7 @@ class Mechanism:
         return float(np.log(high / low).max())
 
     def then(self, other: Mechanism) -> Mechanism:
-        """Post-process: release ``other(self(x))`` (papers/000, Definition 7.1)."""
+        """Post-process: release ``other(self(x))`` (Lopuhaä-Zwakenberg et al. 2019, Definition 7.1)."""
         if self.outputs != other.inputs:
             raise InvalidInputError(
                 "then: the outputs of the first mechanism are not the inputs of the second: "
@@ -98,7 +98,9 @@ class Mechanism:
         return Mechanism(_normalised(self.matrix @ other.matrix), self.inputs, other.outputs)
 
     def product(self, other: Mechanism) -> Mechanism:
-        """Release both answers about the same x, drawn independently (papers/000, (7.7)).
+        """Release both answers about the same x, drawn independently.
+
+        Lopuhaä-Zwakenberg et al. 2019, (7.7).
 
         >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
         >>> flip.product(flip).matrix[0]
@@ -114,7 +116,9 @@ class Mechanism:
 
     @classmethod
     def mixture(cls, mechanisms: Sequence[Mechanism], weights: ArrayLike) -> Mechanism:
-        """Draw j from the weights and release (j, mechanism_j(x)) (papers/000, (7.10)).
+        """Draw j from the weights and release (j, mechanism_j(x)).
+
+        Lopuhaä-Zwakenberg et al. 2019, (7.10).
 
         >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
         >>> Mechanism.mixture([flip, flip], [0.5, 0.5]).outputs

@@ -1,4 +1,4 @@
-"""How fast n reports reach the asymptotic utility (papers/000, Corollary 6.8)."""
+"""How fast n reports reach the asymptotic utility (Lopuhaä-Zwakenberg et al. 2019, Corollary 6.8)."""
 
 from __future__ import annotations
 
@@ -71,7 +71,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="asymptotic-convergence",
-    summary="how fast n reports reach the asymptotic utility (papers/000, Corollary 6.8)",
+    summary="how fast n reports reach the asymptotic utility "
+    "(Lopuhaä-Zwakenberg et al. 2019, Corollary 6.8)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,7 @@
-"""Average against worst-case privacy by the number of values (papers/000, Figure 2)."""
+"""Average against worst-case privacy by the number of values.
+
+Lopuhaä-Zwakenberg et al. 2019, Figure 2.
+"""
 
 from __future__ import annotations
 
@@ -80,7 +83,8 @@ def _by_value(item: tuple[str, float]) -> float:
 
 EXPERIMENT = Experiment(
     name="average-privacy",
-    summary="average against worst-case privacy by the number of values (papers/000, Figure 2)",
+    summary="average against worst-case privacy by the number of values "
+    "(Lopuhaä-Zwakenberg et al. 2019, Figure 2)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,7 +1,8 @@
-"""papers/004, Figure 2: exposure of four Adult columns and what their marginals prove about it.
+"""The exposure of four Adult columns, and what their marginals prove about it.
 
-The paper draws the least bound of Theorems 2 and 3. Under it lie the tighter variant of Theorem 3 and
-the best possible bound: no proof from the marginals can go below the worst joint distribution.
+Bravo-Hermsdorff et al. 2022, Figure 2. The paper draws the least bound of Theorems 2 and 3. Under it lie
+the tighter variant of Theorem 3 and the best possible bound: no proof from the marginals can go below
+the worst joint distribution.
 """
 
 from __future__ import annotations
@@ -109,7 +110,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="exposure-adult",
-    summary="exposure of four Adult columns, and what their marginals prove (papers/004, Figure 2)",
+    summary="exposure of four Adult columns, and what their marginals prove "
+    "(Bravo-Hermsdorff et al. 2022, Figure 2)",
     points=points,
     measure=measure,
     draw=draw,

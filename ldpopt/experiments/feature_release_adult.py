@@ -77,7 +77,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="feature-release-adult",
-    summary="which Adult features are safe to release by their marginals alone (papers/004)",
+    summary="which Adult features are safe to release by their marginals alone "
+    "(Bravo-Hermsdorff et al. 2022)",
     points=points,
     measure=measure,
     draw=draw,

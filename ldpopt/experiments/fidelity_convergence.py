@@ -1,8 +1,9 @@
-"""How the loss of an estimate falls with the number of reports (papers/002, Figures 2 and 3).
+"""How the loss of an estimate falls with the number of reports.
 
-The step mechanism on four values, p = (1/2, 1/4, 1/8, 1/8): the expected loss of the ML and the MMSE
-estimate, exact where all count vectors can be listed and sampled beyond, next to the expansions (16),
-(18), (19) and, as a ratio to the loss without privacy, next to the limits (20a)–(20c).
+Pastore and Gastpar 2021, Figures 2 and 3. The step mechanism on four values, p = (1/2, 1/4, 1/8, 1/8):
+the expected loss of the ML and the MMSE estimate, exact where all count vectors can be listed and
+sampled beyond, next to the expansions (16), (18), (19) and, as a ratio to the loss without privacy, next
+to the limits (20a)–(20c).
 """
 
 from __future__ import annotations
@@ -96,7 +97,7 @@ def conclude(rows: list[Row]) -> str:
         if row["n"] == last
     ]
     return (
-        f"At n = {last} (ML against the limit α of papers/002, (20a)–(20c)):\n"
+        f"At n = {last} (ML against the limit α of Pastore and Gastpar 2021, (20a)–(20c)):\n"
         + "\n".join(parts)
         + "\nThe water-filling forms of ML and MMSE are swapped in the paper; here they are right."
     )
@@ -104,7 +105,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-convergence",
-    summary="expected loss of an estimate against the number of reports (papers/002, Figures 2 and 3)",
+    summary="expected loss of an estimate against the number of reports "
+    "(Pastore and Gastpar 2021, Figures 2 and 3)",
     points=points,
     measure=measure,
     draw=draw,

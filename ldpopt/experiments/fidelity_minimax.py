@@ -1,7 +1,7 @@
-"""Bounds on the minimax α over {p ≥ p0} against ε (papers/002, Figures 7 and 9), put right.
+"""Bounds on the minimax α over {p ≥ p0} against ε.
 
-Above, the step mechanism, (38) corrected, (42), (43), and the best design known here; below, (48), (50)
-and (54) with φ* in place of the false Lemma 11.
+Pastore and Gastpar 2021, Figures 7 and 9, put right. Above, the step mechanism, (38) corrected, (42),
+(43), and the best design known here; below, (48), (50) and (54) with φ* in place of the false Lemma 11.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-minimax",
-    summary="bounds on the worst α over {p ≥ p0} against ε (papers/002, Figures 7 and 9)",
+    summary="bounds on the worst α over {p ≥ p0} against ε (Pastore and Gastpar 2021, Figures 7 and 9)",
     points=points,
     measure=measure,
     draw=draw,

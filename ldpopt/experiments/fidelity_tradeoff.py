@@ -1,8 +1,9 @@
-"""Bounds on the best α against ε for known sources (papers/002, Figures 5 and 6), put right.
+"""Bounds on the best α against ε for known sources.
 
-Above, the step mechanism; below, (46) with φ* in place of the false Lemma 11, and as printed; where K is
-small, the proven optimum between them. Figure 6b of the paper has the ages in a Brazilian census that
-is not free to redistribute: here they are those of the Adult data, which start at 17, in as many groups.
+Pastore and Gastpar 2021, Figures 5 and 6, put right. Above, the step mechanism; below, (46) with φ* in
+place of the false Lemma 11, and as printed; where K is small, the proven optimum between them. Figure 6b
+of the paper has the ages in a Brazilian census that is not free to redistribute: here they are those of
+the Adult data, which start at 17, in as many groups.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-tradeoff",
-    summary="bounds on the best α against ε for known sources (papers/002, Figures 5 and 6)",
+    summary="bounds on the best α against ε for known sources "
+    "(Pastore and Gastpar 2021, Figures 5 and 6)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,7 +1,7 @@
 """Optimal mutual information under ε-LDP against ε, next to two mechanisms with a name.
 
-For small ε a binary mechanism is optimal, for large ε generalised randomised response (Kairouz, Oh &
-Viswanath, papers/001 [2], Theorems 5 and 14); between them neither is, and the figure marks where each
+For small ε a binary mechanism is optimal, for large ε generalised randomised response (Kairouz, Oh and
+Viswanath 2014, Theorems 5 and 14); between them neither is, and the figure marks where each
 starts or stops to be.
 """
 

@@ -1,9 +1,10 @@
-"""papers/003, Fig. 7: leakage and forests when the holder misjudges which combinations are feasible.
+"""Leakage and forests when the holder misjudges which combinations are feasible.
 
-As `leakage-forest`: the data are those named by the environment variable LDPOPT_ADULT, the secret is
-the share of white people with a high income. The missed combinations are other people's. The data
-that hold them are released over the known combinations and them, so missing some costs privacy, not
-utility; combinations that the holder adds in vain (drawn from those that nobody has) cost utility.
+Wang et al. 2024, Fig. 7. As `leakage-forest`: the data are those named by the environment variable
+LDPOPT_ADULT, the secret is the share of white people with a high income. The missed combinations are
+other people's. The data that hold them are released over the known combinations and them, so missing
+some costs privacy, not utility; combinations that the holder adds in vain (drawn from those that nobody
+has) cost utility.
 """
 
 from __future__ import annotations
@@ -161,7 +162,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-missed",
-    summary="papers/003, Fig. 7: leakage and random forests with misjudged combinations",
+    summary="Wang et al. 2024, Fig. 7: leakage and random forests with misjudged combinations",
     points=points,
     measure=measure,
     draw=draw,

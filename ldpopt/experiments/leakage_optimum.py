@@ -1,4 +1,4 @@
-"""How far the mechanisms of papers/003 are from the best under a leakage budget."""
+"""How far the mechanisms of Wang et al. 2024 are from the best under a leakage budget."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-optimum",
-    summary="The mechanisms of papers/003 against the best under a leakage budget",
+    summary="The mechanisms of Wang et al. 2024 against the best under a leakage budget",
     points=points,
     measure=measure,
     draw=draw,

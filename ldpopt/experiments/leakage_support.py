@@ -1,4 +1,4 @@
-"""papers/003, Figs. 7(c)–(e): what unknown and infeasible categories do to the leakage.
+"""Wang et al. 2024, Figs. 7(c)–(e): what unknown and infeasible categories do to the leakage.
 
 Proven bounds from both sides, which meet for few missed categories; `leakage-missed` has the utility.
 """
@@ -68,7 +68,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-support",
-    summary="papers/003, Fig. 7(c)-(e): leakage with misjudged categories, against the printed bound",
+    summary="Wang et al. 2024, Fig. 7(c)-(e): "
+    "leakage with misjudged categories, against the printed bound",
     points=points,
     measure=measure,
     draw=draw,

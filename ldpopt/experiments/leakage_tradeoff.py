@@ -1,4 +1,4 @@
-"""papers/003, Figs. 4 and 5 at the size of the census data, with the corrected formulas."""
+"""Wang et al. 2024, Figs. 4 and 5 at the size of the census data, with the corrected formulas."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ COLUMNS = ("age", "workclass", "education", "marital_status", "occupation", "rac
 COMBINATIONS = 27_641
 """How many values the eight columns take together in all rows of the census data."""
 PAPER_COMBINATIONS = 22_381
-"""What papers/003 says; no choice of columns gives it."""
+"""What Wang et al. 2024 says; no choice of columns gives it."""
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -138,7 +138,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-tradeoff",
-    summary="papers/003, Figs. 4 and 5 corrected: who distorts less at equal leakage",
+    summary="Wang et al. 2024, Figs. 4 and 5 corrected: who distorts less at equal leakage",
     points=points,
     measure=measure,
     draw=draw,

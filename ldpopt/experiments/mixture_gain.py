@@ -1,4 +1,4 @@
-"""A mixture of two protocols beats both (papers/000, Remark 7.9)."""
+"""A mixture of two protocols beats both (Lopuhaä-Zwakenberg et al. 2019, Remark 7.9)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="mixture-gain",
-    summary="a mixture of two protocols beats both (papers/000, Remark 7.9)",
+    summary="a mixture of two protocols beats both (Lopuhaä-Zwakenberg et al. 2019, Remark 7.9)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,7 @@
-"""The participation factor against average and worst-case privacy (papers/000, Figure 3)."""
+"""The participation factor against average and worst-case privacy.
+
+Lopuhaä-Zwakenberg et al. 2019, Figure 3.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +84,8 @@ def _best(rows: list[Row], key: str, level: float) -> str:
 
 EXPERIMENT = Experiment(
     name="privacy-utility-tradeoff",
-    summary="participation factor against average and worst-case privacy (papers/000, Figure 3)",
+    summary="participation factor against average and worst-case privacy "
+    "(Lopuhaä-Zwakenberg et al. 2019, Figure 3)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,7 +1,7 @@
 """Utility against ε on the Adult census, and on synthetic tables of the same sizes.
 
-papers/001, Figures 10 and 11. PolyOpt is included for every pair of attributes; where the public
-attribute is wide, its rarest values are merged first.
+Lopuhaä-Zwakenberg and Goseling 2021, Figures 10 and 11. PolyOpt is included for every pair of
+attributes; where the public attribute is wide, its rarest values are merged first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-adult",
-    summary="robust LDP on the Adult census and on tables of its sizes (papers/001, Figures 10, 11)",
+    summary="robust LDP on the Adult census and on tables of its sizes "
+    "(Lopuhaä-Zwakenberg and Goseling 2021, Figures 10, 11)",
     points=points,
     measure=measure,
     draw=draw,

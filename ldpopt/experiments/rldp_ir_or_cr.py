@@ -1,4 +1,7 @@
-"""When GRR-CR beats IR: the difference of their utilities against H(X); papers/001, Figure 6."""
+"""When GRR-CR beats IR: the difference of their utilities against H(X).
+
+Lopuhaä-Zwakenberg and Goseling 2021, Figure 6.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-ir-or-cr",
-    summary="robust LDP: IR against GRR-CR by entropy (papers/001, Figure 6)",
+    summary="robust LDP: IR against GRR-CR by entropy (Lopuhaä-Zwakenberg and Goseling 2021, Figure 6)",
     points=points,
     measure=measure,
     draw=draw,

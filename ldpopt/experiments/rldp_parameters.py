@@ -1,4 +1,7 @@
-"""The optimal parameters of IR, GRR-CR and UE-CR against ε: papers/001, Figure 5."""
+"""The optimal parameters of IR, GRR-CR and UE-CR against ε.
+
+Lopuhaä-Zwakenberg and Goseling 2021, Figure 5.
+"""
 
 from __future__ import annotations
 
@@ -65,7 +68,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-parameters",
-    summary="robust LDP: optimal parameters of IR, GRR-CR and UE-CR (papers/001, Figure 5)",
+    summary="robust LDP: optimal parameters of IR, GRR-CR and UE-CR "
+    "(Lopuhaä-Zwakenberg and Goseling 2021, Figure 5)",
     points=points,
     measure=measure,
     draw=draw,

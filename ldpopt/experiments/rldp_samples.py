@@ -1,4 +1,7 @@
-"""The role of the number of samples n and of the significance level α: papers/001, Figures 7 and 8."""
+"""The role of the number of samples n and of the significance level α.
+
+Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,7 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-samples",
-    summary="robust LDP: the role of n and α (papers/001, Figures 7 and 8)",
+    summary="robust LDP: the role of n and α (Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,7 +1,8 @@
-"""Utility against ε on synthetic tables of many sizes: papers/001, Figures 2, 3 and 4.
+"""Utility against ε on synthetic tables of many sizes.
 
-The paper shows PolyOpt for 3 × 3 only (72 s for 3 × 4, no answer for 4 × 4 in twelve hours); here it is
-part of every panel. Tables with more than seven public values have the rarest merged first.
+Lopuhaä-Zwakenberg and Goseling 2021, Figures 2, 3 and 4. The paper shows PolyOpt for 3 × 3 only (72 s
+for 3 × 4, no answer for 4 × 4 in twelve hours); here it is part of every panel. Tables with more than
+seven public values have the rarest merged first.
 """
 
 from __future__ import annotations
@@ -50,7 +51,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-synthetic",
-    summary="robust LDP: utility against ε for many sizes (papers/001, Figures 2-4)",
+    summary="robust LDP: utility against ε for many sizes "
+    "(Lopuhaä-Zwakenberg and Goseling 2021, Figures 2-4)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,6 +1,7 @@
 """Computation time of PolyOpt against the number of inputs a = a1·a2, by three solvers.
 
-papers/001, Section VIII-A: 72 s for 3 × 4, and no answer for 4 × 4 within twelve hours.
+Lopuhaä-Zwakenberg and Goseling 2021, Section VIII-A: 72 s for 3 × 4, and no answer for 4 × 4 within
+twelve hours.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Is the utility under p̂ also that under the true P*? papers/001, Figure 9, with PolyOpt."""
+"""Is the utility under p̂ also that under the true P*?
+
+Lopuhaä-Zwakenberg and Goseling 2021, Figure 9, with PolyOpt.
+"""
 
 from __future__ import annotations
 
@@ -70,7 +73,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-true-utility",
-    summary="robust LDP: utility under p̂ and under the true distribution (papers/001, Figure 9)",
+    summary="robust LDP: utility under p̂ and under the true distribution "
+    "(Lopuhaä-Zwakenberg and Goseling 2021, Figure 9)",
     points=points,
     measure=measure,
     draw=draw,

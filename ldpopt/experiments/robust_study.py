@@ -1,4 +1,7 @@
-"""What the studies of papers/001, Section VIII share: tables, methods, and the figure of curves."""
+"""What the studies of robust LDP share: tables, methods, and the figure of curves.
+
+Lopuhaä-Zwakenberg and Goseling 2021, Section VIII.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""papers/004, Figure 3: the statistical exposure is easier to estimate than the exposure."""
+"""The statistical exposure is easier to estimate than the exposure.
+
+Bravo-Hermsdorff et al. 2022, Figure 3.
+"""
 
 from __future__ import annotations
 
@@ -64,13 +67,14 @@ def conclude(rows: list[Row]) -> str:
     largest = {n: max(row[f"{n}_std"] for row in rows) for n in ("exposure", "statistical")}
     return (
         f"The largest standard deviation is {largest['statistical']:.3f} for the statistical exposure "
-        f"and {largest['exposure']:.3f} for the exposure, as papers/004 says."
+        f"and {largest['exposure']:.3f} for the exposure, as Bravo-Hermsdorff et al. 2022 says."
     )
 
 
 EXPERIMENT = Experiment(
     name="statistical-exposure",
-    summary="plug-in estimates of exposure and statistical exposure (papers/004, Figure 3)",
+    summary="plug-in estimates of exposure and statistical exposure "
+    "(Bravo-Hermsdorff et al. 2022, Figure 3)",
     points=points,
     measure=measure,
     draw=draw,

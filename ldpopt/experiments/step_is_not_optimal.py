@@ -1,8 +1,9 @@
 """The step mechanism is not optimal: φ against ε for the best mechanism of each family.
 
-papers/002, Theorem 9 and the conjecture of Section 7.1 say that the step mechanism has the least φ among
-circulant, and among all square, ε-LDP mechanisms. Below e^{2ε} = (K−1)(K−2)/2 the best broad mechanism
-is better, and where a difference set or descent finds one, so is a square and a circulant one.
+Pastore and Gastpar 2021, Theorem 9 and the conjecture of Section 7.1 say that the step mechanism has the
+least φ among circulant, and among all square, ε-LDP mechanisms. Below e^{2ε} = (K−1)(K−2)/2 the best
+broad mechanism is better, and where a difference set or descent finds one, so is a square and a
+circulant one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""papers/004, Theorem 8 is false as printed: the error grows like n, its bound like √n.
+"""A printed error bound is false: the error grows like n, the bound like √n.
 
-p = (1, 0) and p̂ = (1 − 10⁻⁴, 10⁻⁴) with k = n: one deviating user ends everybody's n-anonymity.
+Bravo-Hermsdorff et al. 2022, Theorem 8. p = (1, 0) and p̂ = (1 − 10⁻⁴, 10⁻⁴) with k = n: one deviating
+user ends everybody's n-anonymity.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="theorem-8",
-    summary="the printed error bound of the statistical exposure fails (papers/004, Theorem 8)",
+    summary="the printed error bound of the statistical exposure fails "
+    "(Bravo-Hermsdorff et al. 2022, Theorem 8)",
     points=points,
     measure=measure,
     draw=draw,

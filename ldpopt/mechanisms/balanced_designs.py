@@ -120,7 +120,7 @@ def octic(k: int) -> Iterator[DifferenceSet]:
 
 
 def twin_primes(k: int) -> Iterator[DifferenceSet]:
-    """K = p(p + 2), both prime powers: m = (K − 1)/2 (Stanton & Sprott 1958).
+    """K = p(p + 2), both prime powers: m = (K − 1)/2 (Stanton and Sprott 1958).
 
     The pairs with χ(x)χ(y) = 1, and those with y = 0.
     """
@@ -198,7 +198,7 @@ def two_level(blocks: Array, epsilon: float) -> Array:
 
 
 def step_mechanism(k: int, epsilon: float) -> Mechanism:
-    """The step mechanism of papers/002, (23): another name of generalised randomised response.
+    """The step mechanism: generalised randomised response (Pastore and Gastpar 2021, (23)).
 
     >>> step_mechanism(3, 1.0).matrix[0].round(4)
     array([0.5761, 0.2119, 0.2119])
@@ -207,7 +207,7 @@ def step_mechanism(k: int, epsilon: float) -> Mechanism:
 
 
 def subset_selection(k: int, epsilon: float, size: int) -> Mechanism:
-    """All C(K, m) subsets as outputs, those that contain x being E times as likely (Ye & Barg 2018).
+    """All C(K, m) subsets as outputs, those that contain x being E times as likely (Ye and Barg 2018).
 
     >>> subset_selection(4, 1.0, 2).shape
     (4, 6)

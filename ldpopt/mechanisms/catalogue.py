@@ -21,7 +21,9 @@ MOST_CELLS = 2**22
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:
-    """Generalised randomised response: the truth e^ε times as likely as each lie (papers/001, (16)).
+    """Generalised randomised response: the truth e^ε times as likely as each lie.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, (16).
 
     >>> randomized_response(2, np.log(3)).matrix
     array([[0.75, 0.25],
@@ -34,9 +36,9 @@ def randomized_response(k: int, epsilon: float) -> Mechanism:
 
 
 def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Mechanism:
-    """Secret randomised response on inputs (s, u), s < a1 and u < a2 (papers/001, (18)).
+    """Secret randomised response on inputs (s, u), s < a1 and u < a2.
 
-    Within a secret the factor is e^2ε, across secrets e^ε.
+    Lopuhaä-Zwakenberg and Goseling 2021, (18). Within a secret the factor is e^2ε, across secrets e^ε.
 
     >>> secret_randomized_response(2, 1, 1.0).epsilon().__round__(12)
     1.0
@@ -64,7 +66,9 @@ def binary_mechanism(chosen: np.typing.ArrayLike, epsilon: float) -> Mechanism:
 
 
 def independent_reporting(first: Mechanism, second: Mechanism) -> Mechanism:
-    """Report s through the first mechanism and u through the second: papers/001, Protocol 1.
+    """Report s through the first mechanism and u through the second.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Protocol 1.
 
     >>> flip = randomized_response(2, 1.0)
     >>> independent_reporting(flip, flip).shape
@@ -79,7 +83,9 @@ def independent_reporting(first: Mechanism, second: Mechanism) -> Mechanism:
 def grr_conditional_reporting(
     p_hat: Any, epsilon_1: float, blocks: Sequence[Mechanism] | Sequence[float]
 ) -> Mechanism:
-    """Report s by randomised response, and u only if s came out true: papers/001, Protocol 2.
+    """Report s by randomised response, and u only if s came out true.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Protocol 2.
 
     Args:
         p_hat: the distribution [s][u] from which u is drawn where s came out false.
@@ -106,10 +112,11 @@ def grr_conditional_reporting(
 
 @dataclass(frozen=True, eq=False)
 class UEConditional:
-    """UE conditional reporting as a sampler: papers/001, Protocol 3. No column is ever built.
+    """UE conditional reporting as a sampler.
 
-    A report is a vector with one entry per secret s': −1 if s' is not reported, else the output of
-    R^{s'} for u (if s' = s) or for a value drawn from p̂_{U|s'} (if not).
+    Lopuhaä-Zwakenberg and Goseling 2021, Protocol 3. No column is ever built. A report is a vector with
+    one entry per secret s': −1 if s' is not reported, else the output of R^{s'} for u (if s' = s) or for
+    a value drawn from p̂_{U|s'} (if not).
     """
 
     p_hat: Any
@@ -162,7 +169,9 @@ class UEConditional:
 def ue_conditional_reporting(
     p_hat: Any, kappa: float, lam: float, blocks: Sequence[Mechanism] | Sequence[float]
 ) -> UEConditional:
-    """Report a random set of secrets, each with a value of u: papers/001, Protocol 3.
+    """Report a random set of secrets, each with a value of u.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Protocol 3.
 
     Args:
         p_hat: the distribution [s][u] from which u is drawn for the false secrets.

@@ -109,7 +109,9 @@ class SetMechanism(Support):
 
 
 class UnaryEncoding(SetMechanism):
-    """Report each value independently: the own with probability κ, others with λ (papers/000, (10.8)).
+    """Report each value independently: the own with probability κ, others with λ.
+
+    Lopuhaä-Zwakenberg et al. 2019, (10.8).
 
     >>> UnaryEncoding.oue(100, 1.0).kappa
     0.5
@@ -130,7 +132,7 @@ class UnaryEncoding(SetMechanism):
 
     @classmethod
     def rappor(cls, k: int, epsilon: float) -> Self:
-        """Basic RAPPOR: κ = 1 − λ (papers/000, Table 10.1)."""
+        """Basic RAPPOR: κ = 1 − λ (Lopuhaä-Zwakenberg et al. 2019, Table 10.1)."""
         root = math.exp(validate.epsilon(epsilon) / 2)
         return cls(k, root / (root + 1), 1 / (root + 1))
 
@@ -165,8 +167,8 @@ class UnaryEncoding(SetMechanism):
 class LocalHashing(SetMechanism):
     """Hash the value into g buckets by a random function, then randomised response on the buckets.
 
-    papers/000, Example 7.4, the functions uniform over all g^k. A report is (seed of the function,
-    bucket); it supports the values that fall into the bucket.
+    Lopuhaä-Zwakenberg et al. 2019, Example 7.4, the functions uniform over all g^k. A report is (seed of
+    the function, bucket); it supports the values that fall into the bucket.
 
     >>> round(LocalHashing(1000, 4, 1.0).epsilon(), 12)
     1.0
@@ -258,7 +260,7 @@ class SubsetSelection(SetMechanism):
 
 
 class HadamardResponse(Mechanism, Support):
-    """Report an index y of a K × K Hadamard matrix, K > k a power of two (Acharya, Sun & Zhang 2019).
+    """Report an index y of a K × K Hadamard matrix, K > k a power of two (Acharya et al. 2019).
 
     Output y supports x where H[x + 1, y] = 1, which is so for half of the outputs of every x and, for
     any two values, for a quarter.

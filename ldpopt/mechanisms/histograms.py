@@ -1,4 +1,4 @@
-"""Mechanisms on data sets: histograms of τ records over d categories (papers/003, Section V).
+"""Mechanisms on data sets: histograms of τ records over d categories (Wang et al. 2024, Section V).
 
 The space has C(τ+d−1, d−1) histograms, so nothing here lists it, except ``mechanism()`` on small ones.
 """
@@ -110,7 +110,7 @@ class HistogramMechanism(ABC):
 
 @dataclass(frozen=True)
 class HistogramRandomizedResponse(HistogramMechanism):
-    """The data itself with e^ε times the probability of any other histogram (papers/003, V-B).
+    """The data itself with e^ε times the probability of any other histogram (Wang et al. 2024, V-B).
 
     Args:
         tau: the number of records.
@@ -138,13 +138,13 @@ class HistogramRandomizedResponse(HistogramMechanism):
         return self.epsilon + math.log(-math.expm1(-self.epsilon)) - log_count(self.tau, self.d)
 
     def sml(self) -> float:
-        """log (1 + s r)/(1 + r) (papers/003, Theorem 4)."""
+        """log (1 + s r)/(1 + r) (Wang et al. 2024, Theorem 4)."""
         s = self.secret_values
         assert s is not None
         return float(np.logaddexp(0.0, math.log(s) + self.log_r) - np.logaddexp(0.0, self.log_r))
 
     def distortion(self) -> float:
-        """(d − 1)/(d (1 + r)) (papers/003, Theorem 4)."""
+        """(d − 1)/(d (1 + r)) (Wang et al. 2024, Theorem 4)."""
         return (self.d - 1) / self.d * math.exp(-np.logaddexp(0.0, self.log_r))
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
@@ -177,10 +177,10 @@ class HistogramRandomizedResponse(HistogramMechanism):
 
 @dataclass(frozen=True)
 class HistogramQuantization(HistogramMechanism):
-    """A uniform histogram among those with the middle secret of the data's bin (papers/003, V-B).
+    """A uniform histogram among those with the middle secret of the data's bin (Wang et al. 2024, V-B).
 
     The values 0 … τ of the secret are cut into bins of ``interval``; the bin of 0-based number k
-    releases the value kI + ⌊I/2⌋, or τ if the last bin is so short that this exceeds it (errata).
+    releases the value kI + ⌊I/2⌋, or τ if the last bin is so short that this exceeds it (corrected).
 
     >>> [HistogramQuantization(6, 3, interval).bins for interval in range(1, 8)]
     [7, 4, 3, 2, 2, 2, 1]
@@ -208,11 +208,14 @@ class HistogramQuantization(HistogramMechanism):
         return min(value // self.interval * self.interval + self.interval // 2, self.tau)
 
     def sml(self) -> float:
-        """log ⌈s/I⌉ (papers/003, Theorem 4)."""
+        """log ⌈s/I⌉ (Wang et al. 2024, Theorem 4)."""
         return math.log(self.bins)
 
     def distortion(self) -> float:
-        """1 − (τ − ⌊I/2⌋)/(τ(d−1)) (papers/003, Theorem 4, corrected: the print is right for d = 2)."""
+        """1 − (τ − ⌊I/2⌋)/(τ(d−1)).
+
+        Wang et al. 2024, Theorem 4, corrected: the print is right for d = 2.
+        """
         return 1 - (self.tau - self.interval // 2) / (self.tau * (self.d - 1))
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
@@ -228,11 +231,11 @@ class HistogramQuantization(HistogramMechanism):
 
 @dataclass(frozen=True)
 class HistogramMaxL(HistogramMechanism):
-    """The nearest of a few histograms, one drawn from each bin of the secret: MaxL (Wu et al.).
+    """The nearest of a few histograms, one drawn from each bin of the secret: MaxL (Wu et al. 2020).
 
-    papers/003, VI-A, with Θ' of one member per bin of ``interval`` values. All members are kept: with
-    the worst-case cost, the stopping rule of the paper ends at once, as one more member seldom
-    lowers the largest distance (so it does *not* release the original when Θ' = Θ; errata).
+    Wang et al. 2024, VI-A, with Θ' of one member per bin of ``interval`` values. All members are kept:
+    with the worst-case cost, the stopping rule of the paper ends at once, as one more member seldom
+    lowers the largest distance (so it does *not* release the original when Θ' = Θ).
     """
 
     interval: int

@@ -21,8 +21,8 @@ from ldpopt.theory.bayes.problem import MOST_UNEQUAL, DesignProblem
 class AsymptoticUtility(DesignProblem):
     """Maximise U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2k − 2) over ε-LDP mechanisms on k values.
 
-    papers/000, Definition 6.5; the "future work" of its Section 11. A D-optimal design problem: see
-    :class:`ldpopt.theory.bayes.problem.DesignProblem`.
+    Lopuhaä-Zwakenberg et al. 2019, Definition 6.5; the "future work" of its Section 11. A D-optimal
+    design problem: see :class:`ldpopt.theory.bayes.problem.DesignProblem`.
 
     Args:
         alpha: the parameter of the Dirichlet prior; 1/2 everywhere is Jeffreys' prior.

@@ -15,9 +15,9 @@ class BroadFidelity(PhiProblem):
     """Minimise φ(W) over all ε-LDP mechanisms on k inputs.
 
     Solved for every k and ε: subset selection with the best subset size m attains the bound φ*. This
-    closes the gap between O(K²) and O(K³) that papers/002, Section 8 leaves open. Where the C(k, m)
-    outputs are too many for a matrix and no symmetric design is known, the answer is plain data:
-    ``{"mechanism": "subset-selection", "inputs": k, "size": m, "ratio": E}``.
+    closes the gap between O(K²) and O(K³) that Pastore and Gastpar 2021, Section 8 leaves open. Where
+    the C(k, m) outputs are too many for a matrix and no symmetric design is known, the answer is plain
+    data: ``{"mechanism": "subset-selection", "inputs": k, "size": m, "ratio": E}``.
 
     Args:
         k: the number of inputs.

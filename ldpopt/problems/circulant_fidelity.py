@@ -14,9 +14,9 @@ from ldpopt.theory.fidelity.problem import PhiProblem
 class CirculantFidelity(PhiProblem):
     """Minimise φ(W) over circulant ε-LDP mechanisms.
 
-    papers/002, Theorem 9 says that the step mechanism is the answer; that is false for small ε (its
-    proof takes the maximum of a quasi-concave function at the ends of the interval). Circulants of
-    cyclic difference sets attain the bound φ* where their block size is the best one.
+    Pastore and Gastpar 2021, Theorem 9 says that the step mechanism is the answer; that is false for
+    small ε (its proof takes the maximum of a quasi-concave function at the ends of the interval).
+    Circulants of cyclic difference sets attain the bound φ* where their block size is the best one.
 
     Args:
         k: the number of inputs (and outputs).

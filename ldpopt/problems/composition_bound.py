@@ -24,7 +24,9 @@ METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
 
 @dataclass(frozen=True, eq=False)
 class CompositionBound(Problem):
-    """The least upper bound on the joint exposure Q(t) that follows from the marginals (papers/004).
+    """The least upper bound on the joint exposure Q(t) that follows from the marginals.
+
+    Bravo-Hermsdorff et al. 2022.
 
     * "theorem-2", "theorem-3": what these theorems prove with the best thresholds, j* and c (minimise).
     * "worst-joint": the joint distribution of the largest exposure, and a proof that no other has

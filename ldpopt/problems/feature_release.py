@@ -37,7 +37,8 @@ class Released(NamedTuple):
 def rarest(p: Array, at: float) -> list[int]:
     """The values to redact: all below ``at``, and the next rarest until they reach it together.
 
-    A redacted value is itself a value, and may be a rare one (papers/004, Section 8.1).
+    A redacted value is itself a value, and may be a rare one (Bravo-Hermsdorff et al. 2022, Section
+    8.1).
 
     >>> rarest(np.array([0.5, 0.3, 0.15, 0.05]), 0.1)
     [2, 3]
@@ -75,13 +76,13 @@ def _empirical(table: NDArray[np.int64]) -> tuple[Array, ...]:
 class FeatureRelease(Problem):
     """Release the heaviest set of features whose exposure at t stays within a budget.
 
-    With ``marginals`` (all that the curator of papers/004, Section 5 knows) the exposure of a set is
-    the least bound that Theorem 2, Theorem 3 or its tighter variant prove. With a ``table`` it is the
-    true exposure, as a trusted curator would compute it. With a table and ``users`` the table is a
-    sample, and the release will hold other users of the same distribution (the statistical database of
-    Section 7): the exposure is then the statistical one of Definition 7 for k = ⌈t·users⌉, by an upper
-    bound that holds for all sets of features at once with probability 1 − delta (the corrected
-    Theorem 8, :func:`ldpopt.theory.anonymity.exposure.statistical_exposure_ceiling`).
+    With ``marginals`` (all that the curator of Bravo-Hermsdorff et al. 2022, Section 5 knows) the
+    exposure of a set is the least bound that Theorem 2, Theorem 3 or its tighter variant prove. With a
+    ``table`` it is the true exposure, as a trusted curator would compute it. With a table and ``users``
+    the table is a sample, and the release will hold other users of the same distribution (the
+    statistical database of Section 7): the exposure is then the statistical one of Definition 7 for k =
+    ⌈t·users⌉, by an upper bound that holds for all sets of features at once with probability 1 − delta
+    (the corrected Theorem 8, :func:`ldpopt.theory.anonymity.exposure.statistical_exposure_ceiling`).
 
     Args:
         threshold: t, in (0, 1].

@@ -26,9 +26,10 @@ from ldpopt.theory.fidelity.problem import repaired
 class Fidelity(Problem):
     """Minimise α(W, p), the factor by which privacy asks for more reports, at a given p.
 
-    The feasibility problem of papers/002, (8). For "f-divergence" and "mse" and any number of outputs it
-    is a convex program over staircase columns (an optimal design) with a proof of optimality; with as
-    many outputs as inputs, and for "tv", the bound is (46) with φ* in place of Lemma 11.
+    The feasibility problem of Pastore and Gastpar 2021, (8). For "f-divergence" and "mse" and any number
+    of outputs it is a convex program over staircase columns (an optimal design) with a proof of
+    optimality; with as many outputs as inputs, and for "tv", the bound is (46) with φ* in place of Lemma
+    11.
 
     Args:
         p: the distribution, all entries positive.

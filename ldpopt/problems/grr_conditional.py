@@ -24,7 +24,7 @@ from ldpopt.theory.robust.protocols import (
 
 @dataclass(frozen=True, eq=False)
 class GRRConditional(Reporting):
-    """Maximise I(X; Y) over ε₂ for GRR-CR (papers/001, Protocol 2).
+    """Maximise I(X; Y) over ε₂ for GRR-CR (Lopuhaä-Zwakenberg and Goseling 2021, Protocol 2).
 
     Theorem 17: s at level ε − ε₂ and, for each s, u at level δ_s = log(1 + 2 (e^ε₂ − 1)/d_s) make it
     (ε, F)-RLDP. The utility (86) of Theorem 18 is exact for P = p̂ (only).

@@ -27,9 +27,10 @@ from ldpopt.theory.robust.protocols import (
 
 @dataclass(frozen=True, eq=False)
 class IndependentReporting(Reporting):
-    """Maximise I(X; Y) over ε₂ for IR: s at level ε − ε₂, u at level δ₂ (papers/001, Protocol 1).
+    """Maximise I(X; Y) over ε₂ for IR: s at level ε − ε₂, u at level δ₂.
 
-    Theorem 15: with d of (66), δ₂ = log(1 + 2 (e^ε₂ − 1)/d) makes it (ε, F)-RLDP.
+    Lopuhaä-Zwakenberg and Goseling 2021, Protocol 1. Theorem 15: with d of (66), δ₂ = log(1 + 2 (e^ε₂ −
+    1)/d) makes it (ε, F)-RLDP.
 
     >>> IndependentReporting(1.0, [[0.3, 0.2], [0.1, 0.4]], 1000).box
     (array([0.]), array([1.]))

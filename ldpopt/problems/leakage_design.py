@@ -24,8 +24,8 @@ from ldpopt.mechanisms import histograms
 class LeakageDesign(Problem):
     """Minimise the worst-case expected total variation distortion subject to SML ≤ budget.
 
-    papers/003 compares three mechanisms on histograms of τ records over d categories (Section V) and
-    leaves open how far they are from the best. e^SML is a maximum of linear functions of the
+    Wang et al. 2024 compares three mechanisms on histograms of τ records over d categories (Section V)
+    and leaves open how far they are from the best. e^SML is a maximum of linear functions of the
     mechanism, so the best one is the solution of a linear program with many cuts.
 
     Args:
@@ -82,7 +82,7 @@ class LeakageDesign(Problem):
         return Mechanism(solution.point, labels, labels)
 
     def value(self, answer: Mechanism) -> float:
-        """max_θ Σ_θ' W[θ, θ'] TV(θ, θ') (papers/003, Lemma 1)."""
+        """max_θ Σ_θ' W[θ, θ'] TV(θ, θ') (Wang et al. 2024, Lemma 1)."""
         return float((answer.matrix * histograms.distances(self.space, self.space)).sum(axis=1).max())
 
     def claim(self, answer: Mechanism) -> float:

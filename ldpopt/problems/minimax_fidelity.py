@@ -24,9 +24,9 @@ from ldpopt.theory.fidelity.problem import inputs, repaired
 class MinimaxFidelity(Problem):
     """Minimise the supremum of α(W, p) over all p with entries ≥ p0, W with k outputs.
 
-    The minimax problem of papers/002, (9) and (35), with the lower bounds (48), (50) and (54) and φ* in
-    place of Lemma 11. For "mse" a symmetric design that attains φ* attains the bound. For "tv" the value
-    is the upper bound (43) on the supremum.
+    The minimax problem of Pastore and Gastpar 2021, (9) and (35), with the lower bounds (48), (50) and
+    (54) and φ* in place of Lemma 11. For "mse" a symmetric design that attains φ* attains the bound. For
+    "tv" the value is the upper bound (43) on the supremum.
 
     Args:
         k: the number of inputs and outputs.

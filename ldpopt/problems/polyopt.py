@@ -34,11 +34,11 @@ CALIBRATION_STEPS = 16
 
 @dataclass(frozen=True, eq=False)
 class PolyOpt(ColumnProblem):
-    """Maximise I(X; Y) over mechanisms whose columns lie in the cone Γ of papers/001, (44).
+    """Maximise I(X; Y) over mechanisms whose columns lie in the polyhedral cone Γ.
 
-    By Theorem 11 every such mechanism is (ε, F)-RLDP for the χ² confidence set F. Γ is described in
-    :mod:`ldpopt.theory.robust.block_cone`; (44) is printed with the rows s1 = s2, which Definition 1
-    does not need.
+    Lopuhaä-Zwakenberg and Goseling 2021, (44). By Theorem 11 every such mechanism is (ε, F)-RLDP for the
+    χ² confidence set F. Γ is described in :mod:`ldpopt.theory.robust.block_cone`; (44) is printed with
+    the rows s1 = s2, which Definition 1 does not need.
 
     Args:
         epsilon: the level, in nats.

@@ -14,9 +14,9 @@ from ldpopt.theory.fidelity.problem import PhiProblem
 class SquareFidelity(PhiProblem):
     """Minimise φ(W) over ε-LDP mechanisms with k outputs.
 
-    papers/002, Section 7.1 conjectures that the step mechanism is the answer; that is false for small ε.
-    Symmetric designs attain the bound φ* where their block size is the best one; elsewhere the best
-    mechanisms known have entries strictly between the two levels.
+    Pastore and Gastpar 2021, Section 7.1 conjectures that the step mechanism is the answer; that is
+    false for small ε. Symmetric designs attain the bound φ* where their block size is the best one;
+    elsewhere the best mechanisms known have entries strictly between the two levels.
 
     Args:
         k: the number of inputs and outputs.

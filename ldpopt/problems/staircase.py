@@ -23,7 +23,7 @@ class Staircase(ColumnProblem):
     """Maximise a sublinear utility over all ε-LDP mechanisms on k inputs.
 
     Some optimum has columns with entries in {1, e^ε} only (up to scale) and at most k of them: an LP
-    over the 2^k rays of the staircase cone (Kairouz, Oh & Viswanath, papers/001 [2], Theorems 2, 4).
+    over the 2^k rays of the staircase cone (Kairouz, Oh and Viswanath 2014, Theorems 2, 4).
 
     Args:
         epsilon: the level, in nats.

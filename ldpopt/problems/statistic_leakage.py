@@ -30,8 +30,8 @@ MOST_DENSE = 2_000
 class StatisticLeakage(Problem):
     """SML = max over one parameter θ_g per secret g of log Σ_θ' max_g P(θ'|θ_g), in nats.
 
-    papers/003, (2) and Proposition 1. For a deterministic mechanism it is the logarithm of a largest
-    matching between secrets and outputs; in general it is NP-hard (Theorem 1; the approximation
+    Wang et al. 2024, (2) and Proposition 1. For a deterministic mechanism it is the logarithm of a
+    largest matching between secrets and outputs; in general it is NP-hard (Theorem 1; the approximation
     scheme claimed there is about a flow's cost, there is none for e^SML unless P = NP).
 
     Args:
@@ -96,7 +96,7 @@ class StatisticLeakage(Problem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """papers/003, Fig. 1; a deterministic mechanism; two copies of the Fano plane."""
+        """Wang et al. 2024, Fig. 1; a deterministic mechanism; two copies of the Fano plane."""
         yield Example(cls([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1]), math.log(7 / 5))
         outputs, secrets = [0, 1, 1, 0, 1, 2, 2], [0, 0, 1, 1, 2, 2, 3]
         yield Example(cls(np.eye(3)[outputs], secrets), math.log(3))

@@ -23,7 +23,7 @@ MOST_SECRETS = 12
 
 @dataclass(frozen=True, eq=False)
 class UEConditional(GRRConditional):
-    """Maximise I(X; Y) over ε₂, κ, λ for UE-CR (papers/001, Protocol 3).
+    """Maximise I(X; Y) over ε₂, κ, λ for UE-CR (Lopuhaä-Zwakenberg and Goseling 2021, Protocol 3).
 
     Theorem 19, with δ_s of Theorem 17: the protocol is (max(ε₁ + ε₂, 2 ε₂), F)-RLDP where e^ε₁ is the
     ratio of the odds of κ and λ. Less λ at the same κ is always better (bit by bit, the other can be

@@ -1,9 +1,9 @@
-"""What the parties of the two-round protocol say to each other (papers/004, Section 5, Figure 1).
+"""What the parties of the two-round protocol say to each other.
 
-A *note* is one salted value (round 1) or one redacted row (round 2), padded to a fixed length and
-sealed for its reader. An *envelope* carries all notes of one user, sealed once more for the shuffler and
-signed by the user. (The caption of Figure 1 prints the two encryptions in the wrong order: the
-shuffler decrypts first, so its encryption must come last.)
+Bravo-Hermsdorff et al. 2022, Section 5, Figure 1. A *note* is one salted value (round 1) or one redacted
+row (round 2), padded to a fixed length and sealed for its reader. An *envelope* carries all notes of one
+user, sealed once more for the shuffler and signed by the user. (The caption of Figure 1 prints the two
+encryptions in the wrong order: the shuffler decrypts first, so its encryption must come last.)
 """
 
 from __future__ import annotations

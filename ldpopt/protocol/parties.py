@@ -1,11 +1,11 @@
-"""The two-round protocol without a trusted curator, as running processes (papers/004, Section 5).
+"""The two-round protocol without a trusted curator, as running processes.
 
-Users, shuffler, curator and analyst are processes of their own that talk over loopback sockets; each
-makes its keys itself and never shows a private one. Round 1: every user seals each salted value for the
-curator and all of them for the shuffler; the shuffler opens its layer and mixes the values of all users;
-the curator counts, so it learns the marginals only, and decides what may be released
-(:class:`ldpopt.problems.FeatureRelease`). Round 2: every user seals one row of the released features
-for the analyst, again through the shuffler.
+Bravo-Hermsdorff et al. 2022, Section 5. Users, shuffler, curator and analyst are processes of their own
+that talk over loopback sockets; each makes its keys itself and never shows a private one. Round 1: every
+user seals each salted value for the curator and all of them for the shuffler; the shuffler opens its
+layer and mixes the values of all users; the curator counts, so it learns the marginals only, and decides
+what may be released (:class:`ldpopt.problems.FeatureRelease`). Round 2: every user seals one row of the
+released features for the analyst, again through the shuffler.
 
 What is noticed: a message dropped, duplicated, replayed or forged on its way to the shuffler (the users
 sign), and notes dropped or duplicated by the shuffler (the readers count, and know every salt). What is

@@ -107,8 +107,8 @@ class Design:
     def sample_factor(self) -> float:
         """α: how many times as many rows give the frequencies as precisely as the raw data do.
 
-        papers/002, (20b), the squared error, at the observed distribution (half a row added to each
-        cell, as α needs full support); infinite if the reports do not determine them.
+        Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
+        added to each cell, as α needs full support); infinite if the reports do not determine them.
         """
         if self.rank < self.mechanism.shape[0]:
             return math.inf

@@ -1,4 +1,4 @@
-"""The minimum-cost flow of papers/003, Algorithm 1, by networkx: a slow cross-check of the matching."""
+"""The minimum-cost flow of Wang et al. 2024, Algorithm 1, by networkx: a slow check of the matching."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_EDGES = 300_000
 class FlowNetworkx(Solver):
     """Algorithm 1 to the letter, with the costs −P(θ'|θ) ∈ {−1, 0} as integers.
 
-    papers/003, Proposition 2, corrected: SML is the logarithm of the *negative* cost.
+    Wang et al. 2024, Proposition 2, corrected: SML is the logarithm of the *negative* cost.
     """
 
     name: ClassVar[str] = "flow-networkx"

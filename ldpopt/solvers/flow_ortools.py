@@ -1,4 +1,4 @@
-"""The minimum-cost flow of papers/003, Algorithm 1, by OR-Tools."""
+"""The minimum-cost flow of Wang et al. 2024, Algorithm 1, by OR-Tools."""
 
 from __future__ import annotations
 

@@ -16,9 +16,10 @@ from ldpopt.theory.columns.cones import SecretCone
 
 
 class RandomizedResponse(Solver):
-    """Secret randomised response (papers/001, (18)); k-ary randomised response if all of x is secret.
+    """Secret randomised response; k-ary randomised response if all of x is secret.
 
-    Optimal for large ε only (papers/001, Theorem 7), so nothing is proven about others.
+    Lopuhaä-Zwakenberg and Goseling 2021, (18). Optimal for large ε only (Theorem 7): no proof for
+    others.
     """
 
     name: ClassVar[str] = "randomized-response"

@@ -137,7 +137,9 @@ class Features:
 
 @cache
 def adult_features() -> Features:
-    """Count the features of the Adult training data, four of them jointly (papers/004, Figure 2).
+    """Count the features of the Adult training data, four of them jointly.
+
+    Bravo-Hermsdorff et al. 2022, Figure 2.
 
     >>> adult_features().joint_names
     ('sex', 'income', 'race', 'workclass')

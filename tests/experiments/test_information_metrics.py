@@ -1,4 +1,4 @@
-"""The studies of papers/000: what each figure must show."""
+"""The studies of Lopuhaä-Zwakenberg et al. 2019: what each figure must show."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def test_a_set_that_is_none() -> None:
     ],
 )
 def test_where_cyclic_sets_are_exactly_optimal(k: int, m: int, low: float, high: float) -> None:
-    """The table of the errata: the set is constructed, and its circulant meets the bound there only."""
+    """The set is constructed, and its circulant meets the bound there only."""
     design = next(d for d in designs.difference_sets(k, cyclic=True) if len(d.elements) == m)
     middle = (low + high) / 2
     circulant = designs.two_level(design.blocks(), middle)

@@ -68,7 +68,7 @@ def test_maxl_by_enumeration() -> None:
 
 
 def test_comparison_theorem_fails_for_small_intervals() -> None:
-    """papers/003, Theorem 4: the limit is (d−1)²(I−1)/(d(d−2)I), at least 1 iff I ≥ (d−1)²."""
+    """Wang et al. 2024, Theorem 4: the limit is (d−1)²(I−1)/(d(d−2)I), at least 1 iff I ≥ (d−1)²."""
     tau, d = 10**7, 4
     for interval, response_wins in ((2, True), (8, True), (9, False), (20, False)):
         quantisation = HistogramQuantization(tau, d, interval)

@@ -76,7 +76,7 @@ def test_closed_forms_are_the_utility_of_the_matrix(kind):
 
 
 def test_theorem_18_holds_for_the_observed_distribution_only():
-    """The term I(R(U); S | S̃) that (86) leaves out: papers/001 says "for any P"."""
+    """The term I(R(U); S | S̃) that (86) leaves out, though it is said to hold "for any P"."""
     from ldpopt.theory.columns.utilities import MutualInformation
 
     problem = GRRConditional(2.0, TABLE, 100)

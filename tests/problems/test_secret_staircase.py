@@ -14,7 +14,7 @@ PRIOR = np.array([[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]])
 
 
 def test_secret_randomised_response_is_optimal_for_large_epsilon():
-    """papers/001, Theorem 7."""
+    """Lopuhaä-Zwakenberg and Goseling 2021, Theorem 7."""
     question = SecretStaircase(PRIOR, 4.0)
     response = question.value(secret_randomized_response(3, 3, 4.0))
     assert solve(question).value == pytest.approx(response, abs=1e-12)

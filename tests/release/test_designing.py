@@ -74,7 +74,10 @@ def test_learning():
 
 
 def test_observers_who_know_the_public_value(made):
-    """Robust LDP for a set does not limit them, for all distributions it does: papers/001, Prop. 4."""
+    """Robust LDP for a set does not limit them, for all distributions it does.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Prop. 4.
+    """
     W = made.mechanism.matrix.reshape(2, 2, -1)
     given = [
         np.log(W[s, u] / W[1 - s, u]).max() for s in range(2) for u in range(2) if (W[:, u] > 0).all()

@@ -1,8 +1,8 @@
-"""Rules that bound the exposure of a joint distribution by its marginals (papers/004, Section 6.2).
+"""Rules that bound the exposure of a joint distribution by its marginals.
 
-Each rule holds for every choice of one threshold t_j per marginal; a :class:`ThresholdSearch` asks for
-the choice that proves the least. Q_j is the exposure of marginal j, N_j(t) the number of its values
-with p ≥ t, |V_j| that of all its values.
+Bravo-Hermsdorff et al. 2022, Section 6.2. Each rule holds for every choice of one threshold t_j per
+marginal; a :class:`ThresholdSearch` asks for the choice that proves the least. Q_j is the exposure of
+marginal j, N_j(t) the number of its values with p ≥ t, |V_j| that of all its values.
 
 * theorem-2: Q(t) ≤ Σ_j Q_j(t_j) + Σ_{j≠j*} t_j |V_j| where Π t_j ≥ t.
 * theorem-3: Q(t) ≤ Σ_j Q_j(t_j) + t / Π t_j.

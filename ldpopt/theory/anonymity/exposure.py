@@ -1,8 +1,9 @@
-"""Exposure: which fraction of the users shares its data with too few others (papers/004).
+"""Exposure: which fraction of the users shares its data with too few others.
 
-A value v of probability p(v) < t hides its owner among fewer than t·n of n users. The *exposure*
-Q(t) is the probability of such values. Everywhere here *strict* means p < t, as Definition 1 prints;
-the non-strict version p ≤ t, which Proposition 13 needs, is called ``exposure_at_most``.
+Bravo-Hermsdorff et al. 2022. A value v of probability p(v) < t hides its owner among fewer than t·n of n
+users. The *exposure* Q(t) is the probability of such values. Everywhere here *strict* means p < t, as
+Definition 1 prints; the non-strict version p ≤ t, which Proposition 13 needs, is called
+``exposure_at_most``.
 
 Information is measured in nats.
 """
@@ -68,7 +69,7 @@ def exposure(p: ArrayLike, t: float) -> float: ...
 @overload
 def exposure(p: ArrayLike, t: list[float] | Array) -> Array: ...
 def exposure(p: ArrayLike, t: Any) -> Any:
-    """Q(t) = Σ_v p(v) 1{p(v) < t}, strict (papers/004, (1)).
+    """Q(t) = Σ_v p(v) 1{p(v) < t}, strict (Bravo-Hermsdorff et al. 2022, (1)).
 
     Args:
         p: a distribution.
@@ -95,7 +96,9 @@ def exposure_at_most(p: ArrayLike, t: Any) -> Any:
 
 
 def exposure_of_table(table: Any, columns: Any, t: Any) -> Any:
-    """Q(t) of the empirical joint distribution of some columns (papers/004, (1) and (2)).
+    """Q(t) of the empirical joint distribution of some columns.
+
+    Bravo-Hermsdorff et al. 2022, (1) and (2).
 
     Args:
         table: a pandas or polars data frame, a dictionary of columns, or a matrix with a user per row.
@@ -136,8 +139,9 @@ def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
     """The probability that a random user of n i.i.d. ones is less than k-anonymous.
 
     Q_p(n, k) = Σ_i p_i F(k−2; n−1, p_i), F the binomial distribution function: at most k−2 of the n−1
-    others share the value (papers/004, Definition 7; App. G, corrected, prints F(k; n, p)). The edges:
-    0 for k ≤ 1 and 1 for k ≥ n+1, where the printed incomplete beta function is not defined.
+    others share the value (Bravo-Hermsdorff et al. 2022, Definition 7; App. G, corrected, prints F(k; n,
+    p)). The edges: 0 for k ≤ 1 and 1 for k ≥ n+1, where the printed incomplete beta function is not
+    defined.
 
     >>> round(statistical_exposure([0.5, 0.3, 0.2], 8, 3), 8)
     0.24541852
@@ -152,9 +156,9 @@ def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
 def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -> float:
     """A bound on |Q_p(n, k) − Q_p̂(n, k)|: Σ_i L_i |p_i − p̂_i|.
 
-    papers/004, Theorem 8, corrected (as printed, C√n ‖p−p̂‖∞, it is false). The derivative of
-    x F(k−2; n−1, x) is F − (k−1) b(k−1; n−1, x), hence L_i = max(1, (k−1) max_x b(k−1; n−1, x)) over
-    the x between p_i and p̂_i, where b is the binomial mass.
+    Bravo-Hermsdorff et al. 2022, Theorem 8, corrected (as printed, C√n ‖p−p̂‖∞, it is false). The
+    derivative of x F(k−2; n−1, x) is F − (k−1) b(k−1; n−1, x), hence L_i = max(1, (k−1) max_x b(k−1;
+    n−1, x)) over the x between p_i and p̂_i, where b is the binomial mass.
 
     >>> statistical_exposure_error([1, 0], [0.9999, 0.0001], 100, 100) >= 0.0098
     True
@@ -172,9 +176,9 @@ def statistical_exposure_ceiling(
 ) -> float:
     """The most that Q_p(n, k) can be if no p_i is further than γ from p̂_i.
 
-    Σ_i max { x F(k−2; n−1, x) : |x − p̂_i| ≤ γ }: the corrected Theorem 8 of papers/004 before it is
-    linearised, so never above Q_p̂(n, k) + γ Σ L_i. Each term rises to one peak and falls after it.
-    Splitting values into finer ones never lowers it.
+    Σ_i max { x F(k−2; n−1, x) : |x − p̂_i| ≤ γ }: the corrected Theorem 8 of Bravo-Hermsdorff et al.
+    2022 before it is linearised, so never above Q_p̂(n, k) + γ Σ L_i. Each term rises to one peak and
+    falls after it. Splitting values into finer ones never lowers it.
 
     Args:
         p_hat: the frequencies of a sample.
@@ -215,7 +219,8 @@ def threshold_for_users(n: int, k: int, miss: float) -> float:
 
     A user whose value has p ≥ t is less than k-anonymous with probability at most ``miss``, so
     Q_p(n, k) ≤ Q(t) + miss. What proves Q(t) ≤ budget − miss from the marginals of p (problem
-    feature-release, Theorems 2 and 3) thus decides for users yet to come (papers/004, Section 7).
+    feature-release, Theorems 2 and 3) thus decides for users yet to come (Bravo-Hermsdorff et al. 2022,
+    Section 7).
 
     >>> t = threshold_for_users(1000, 10, 0.01)
     >>> round(float(stats.binom.cdf(8, 999, t)), 12)
@@ -312,8 +317,8 @@ def exposure_interval(
 ) -> Interval:
     """Where the true exposure lies with probability 1 − delta, given a sample's frequencies.
 
-    Q̂(t−γ) − γ|V| ≤ Q(t) ≤ Q̂(t+γ) + γ|V| with γ = √(log(2|V|/δ) / 2n) (papers/004, Theorem 5;
-    corrected: the two-sided Hoeffding bound of its proof needs log(2|V|/δ), not log(|V|/δ)).
+    Q̂(t−γ) − γ|V| ≤ Q(t) ≤ Q̂(t+γ) + γ|V| with γ = √(log(2|V|/δ) / 2n) (Bravo-Hermsdorff et al. 2022,
+    Theorem 5; corrected: the two-sided Hoeffding bound of its proof needs log(2|V|/δ), not log(|V|/δ)).
 
     >>> exposure_interval([0.5, 0.3, 0.2], 0.4, 10_000).high < 0.55
     True
@@ -352,7 +357,9 @@ def samples_needed(gamma: float, support: int, delta: float) -> int:
 
 
 def entropy(p: ArrayLike) -> float:
-    """H(p) = E[−log p] in nats (papers/004, 7.3, corrected: printed without the minus).
+    """H(p) = E[−log p] in nats.
+
+    Bravo-Hermsdorff et al. 2022, 7.3, corrected: printed without the minus.
 
     >>> round(entropy([0.5, 0.5]), 12)
     0.69314718056
@@ -363,7 +370,7 @@ def entropy(p: ArrayLike) -> float:
 
 
 def entropy_from_curve(curve: ExposureCurve) -> float:
-    """H = ∫₀¹ Q(t)/t dt (papers/004, Proposition 9), integrated exactly step by step.
+    """H = ∫₀¹ Q(t)/t dt (Bravo-Hermsdorff et al. 2022, Proposition 9), integrated exactly step by step.
 
     >>> round(entropy_from_curve(exposure_curve([0.5, 0.25, 0.25])), 12)
     1.03972077084
@@ -373,7 +380,9 @@ def entropy_from_curve(curve: ExposureCurve) -> float:
 
 
 def entropy_bound(entropy: float, t: float) -> float:
-    """Q(t) ≤ H / (−log t), and so is the non-strict exposure (papers/004, Proposition 9).
+    """Q(t) ≤ H / (−log t), and so is the non-strict exposure.
+
+    Bravo-Hermsdorff et al. 2022, Proposition 9.
 
     >>> entropy_bound(8 * math.log(2), 2**-16)
     0.5
@@ -389,8 +398,8 @@ def entropy_bound_example(t: float, copies: int) -> Array:
     """A distribution that shows the bound of Proposition 9 to be tight up to 1/e in the entropy.
 
     ``copies`` values of probability t and one with the rest: for B = −copies·t·log t its *non-strict*
-    exposure at t is B/(−log t) and H ≤ B + 1/e (papers/004, Proposition 13; with the strict Q(t) of
-    Definition 1, as printed, it would be 0).
+    exposure at t is B/(−log t) and H ≤ B + 1/e (Bravo-Hermsdorff et al. 2022, Proposition 13; with the
+    strict Q(t) of Definition 1, as printed, it would be 0).
 
     >>> exposure_at_most(entropy_bound_example(0.125, 3), 0.125)
     0.375
@@ -409,7 +418,7 @@ def slack_example(c: float, values: int) -> Array:
 
     Both marginals are uniform on m values, so Q_j(1/m) = 0, and every cell off the diagonal has just
     less than c/m²: Q(c/m²) = c (1 − 1/m), where Theorem 3 proves c. So no smaller slack holds for all
-    distributions (papers/004, Theorem 4, whose own example has a vanishing exposure).
+    distributions (Bravo-Hermsdorff et al. 2022, Theorem 4, whose own example has a vanishing exposure).
 
     >>> joint = slack_example(0.5, 100)
     >>> round(exposure(joint.ravel(), 0.5 / 100**2), 9)

@@ -1,8 +1,9 @@
-"""The hierarchical protocol (papers/004, Section 8.2): ask for pairs, triples, … only where safe.
+"""The hierarchical protocol: ask for pairs, triples, … only where safe.
 
-The curator starts from the marginals. A set of features may be asked about if what is already known
-proves that its joint counts expose few users: a set that was asked before counts as *one* feature with
-known distribution, so the composition rules apply to any partition into known blocks.
+Bravo-Hermsdorff et al. 2022, Section 8.2. The curator starts from the marginals. A set of features may
+be asked about if what is already known proves that its joint counts expose few users: a set that was
+asked before counts as *one* feature with known distribution, so the composition rules apply to any
+partition into known blocks.
 """
 
 from __future__ import annotations

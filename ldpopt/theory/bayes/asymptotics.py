@@ -1,4 +1,7 @@
-"""The utility of very many reports: (6.1) of papers/000, and the bounds of its Section 8."""
+"""The utility of very many reports and bounds on it.
+
+Lopuhaä-Zwakenberg et al. 2019, (6.1) and Section 8.
+"""
 
 from __future__ import annotations
 

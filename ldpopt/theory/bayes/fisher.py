@@ -1,7 +1,8 @@
 """The information that one report carries about P: J(p) = Σ_y W[:, y] W[:, y]ᵀ / (W[:, y]·p).
 
-This is Q̃ᵀ D_p Q̃ of papers/000, Definition 6.5. It is a sum over the outputs, so mechanisms that use many
-sets in a symmetric way are handled set size by set size, without listing the sets.
+This is Q̃ᵀ D_p Q̃ of Lopuhaä-Zwakenberg et al. 2019, Definition 6.5. It is a sum over the outputs, so
+mechanisms that use many sets in a symmetric way are handled set size by set size, without listing the
+sets.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Privacy and utility of a mechanism in nats: the metrics of papers/000, and the plain ones.
+"""Privacy and utility of a mechanism in nats: plain ones, and those of Lopuhaä-Zwakenberg et al. 2019.
 
 Every metric takes a :class:`Mechanism` or a set-valued mechanism and returns an :class:`Estimate`: a
 float with ``.error`` and ``.method``: "closed-form", "quadrature", "exact-enumeration" or "monte-carlo".
@@ -61,7 +61,7 @@ AnyMechanism = Mechanism | SetMechanism
 
 
 def ldp_level(m: AnyMechanism) -> Estimate:
-    """LDP(Q) = max log Q_{y|x}/Q_{y|x'} (papers/000, (3.1))."""
+    """LDP(Q) = max log Q_{y|x}/Q_{y|x'} (Lopuhaä-Zwakenberg et al. 2019, (3.1))."""
     return Estimate(m.epsilon())
 
 
@@ -231,7 +231,7 @@ def mutual_information(m: AnyMechanism, p: ArrayLike) -> Estimate:
 
 
 def maximal_leakage(m: AnyMechanism) -> Estimate:
-    """log Σ_y max_x W[x, y]: the largest gain of any guesser about any function of X (Issa et al.).
+    """log Σ_y max_x W[x, y]: the largest gain of any guesser about any function of X (Issa et al. 2020).
 
     >>> maximal_leakage(Mechanism([[1, 0], [0, 1]])) == math.log(2)
     True

@@ -1,4 +1,4 @@
-"""What the aggregator believes about P after the reports (papers/000, Section 9).
+"""What the aggregator believes about P after the reports (Lopuhaä-Zwakenberg et al. 2019, Section 9).
 
 Under a Dirichlet prior the posterior is a mixture of Dirichlets Δ_{α+t} over the hidden tallies t,
 (9.4). The mixture is summed exactly where it is small, through polynomials for randomised response with

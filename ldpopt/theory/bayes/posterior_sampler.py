@@ -1,8 +1,9 @@
 """Draws of P given the reports, for any mechanism and any number of them: Hamiltonian Monte Carlo.
 
 Let g have the density Π g_x^{α_x − 1} e^{−g_x} · Π_y (gW)_y^{s_y} on g > 0. Then P = g/Σg has the
-posterior density (papers/000, (9.1)), and Σg is an independent Gamma variable. In g the likelihood is
-log-concave: what the reports fix, they fix to a thin *flat* slab, which one linear map makes round.
+posterior density (Lopuhaä-Zwakenberg et al. 2019, (9.1)), and Σg is an independent Gamma variable. In g
+the likelihood is log-concave: what the reports fix, they fix to a thin *flat* slab, which one linear map
+makes round.
 
 What is left is the pole of g_x^{α_x − 1} at 0, and frequencies that only the prior knows. There
 g^{α − 1} ∝ g^{α + m − 1} ∫ λ^{m − 1} e^{−λ g} dλ, so λ_x, distributed as Gamma(m)/g_x given g, joins the

@@ -22,10 +22,10 @@ STEP = 0.25
 
 
 class Prior(ABC):
-    """A distribution of P on the simplex with ``size`` corners (papers/000, Section 2.4).
+    """A distribution of P on the simplex with ``size`` corners.
 
-    A column matrix V holds linear forms: column j is the form p ↦ V[:, j]·p, the probability of an
-    output whose likelihoods are V[:, j].
+    Lopuhaä-Zwakenberg et al. 2019, Section 2.4. A column matrix V holds linear forms: column j is the
+    form p ↦ V[:, j]·p, the probability of an output whose likelihoods are V[:, j].
     """
 
     continuous: bool
@@ -77,7 +77,7 @@ class Prior(ABC):
 
 
 class Dirichlet(Prior):
-    """Density B(α)⁻¹ Π p_x^{α_x − 1} on the simplex (papers/000, (2.4)).
+    """Density B(α)⁻¹ Π p_x^{α_x − 1} on the simplex (Lopuhaä-Zwakenberg et al. 2019, (2.4)).
 
     >>> prior = Dirichlet([0.5, 1.2, 2.0])
     >>> prior.mean().round(4)
@@ -211,7 +211,9 @@ class Dirichlet(Prior):
 
 @dataclass(frozen=True, eq=False)
 class PointMixture(Prior):
-    """P is one of finitely many distributions, each with its probability (papers/000, Remark 4.4).
+    """P is one of finitely many distributions, each with its probability.
+
+    Lopuhaä-Zwakenberg et al. 2019, Remark 4.4.
 
     >>> PointMixture([[1.0, 0.0], [0.0, 1.0]], [0.5, 0.5]).mean()
     array([0.5, 0.5])

@@ -32,12 +32,13 @@ MOST_COLUMNS = 20_000
 
 
 class DesignProblem(Problem):
-    """U^as of (6.1) in papers/000 as a concave program over the weights of two-valued columns.
+    """U^as as a concave program over the weights of two-valued columns.
 
-    A mechanism is Σ_v θ_v v = 1 over columns v; J(p) = Σ_v θ_v v vᵀ/(v·p) is linear in θ, so
-    E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is convex in v, so without a
-    floor on the privacy columns with entries {1, e^ε} suffice. With a floor they do not: milder columns
-    are needed too, and the program takes those of :data:`designchecker.LEVELS` levels up to ε.
+    Lopuhaä-Zwakenberg et al. 2019, (6.1). A mechanism is Σ_v θ_v v = 1 over columns v; J(p) = Σ_v θ_v v
+    vᵀ/(v·p) is linear in θ, so E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is
+    convex in v, so without a floor on the privacy columns with entries {1, e^ε} suffice. With a floor
+    they do not: milder columns are needed too, and the program takes those of
+    :data:`ldpopt.checker.asymptotic.LEVELS` levels up to ε.
 
     If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
     high entries alike: k − 1 variables a level, whatever k is.

@@ -2,7 +2,7 @@
 
 Reports enter through their tallies s_y only. ``P(Y = y) = E Π_y (W[:, y]·P)^{s_y}`` is the expectation
 of a polynomial of degree n, for which Gauss quadrature is exact; for randomised response it is a
-coefficient of a product of one-variable polynomials (papers/000, (D.17)).
+coefficient of a product of one-variable polynomials (Lopuhaä-Zwakenberg et al. 2019, (D.17)).
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def _sampled_information(W: Array, prior: Prior, n: int, seed: int) -> Estimate:
 def _unobfuscated(prior: Dirichlet, n: int) -> Estimate:
     """I(X; P) = −E log B(α+T)/B(α) − n H(X|P), T Dirichlet-multinomial.
 
-    (D.20) of papers/000, corrected: it prints + n H(X|P).
+    (D.20) of Lopuhaä-Zwakenberg et al. 2019, corrected: it prints + n H(X|P).
     """
     value = -_expected_log_beta(prior, n) - n * prior.expected_entropy()
     return Estimate(value, ROUNDING * n, "closed-form")

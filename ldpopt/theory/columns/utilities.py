@@ -2,7 +2,7 @@
 
 A utility ``U(W) = Σ_y g(W[:, y])`` with g convex and positively homogeneous of degree one: merging or
 splitting outputs in proportion changes nothing, and an optimal mechanism uses extreme rays of the
-privacy cone only (Kairouz, Oh & Viswanath; papers/001 [2]).
+privacy cone only (Kairouz, Oh and Viswanath 2014).
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from ldpopt.core.validate import Array
 
 @dataclass(frozen=True, eq=False)
 class MutualInformation:
-    """μ(T) = Σ_x P_x T_x log T_x − q log q, q = Σ_x P_x T_x (papers/001, (103)).
+    """μ(T) = Σ_x P_x T_x log T_x − q log q, q = Σ_x P_x T_x.
 
-    Summed over the columns of a mechanism it is I(X; Y) in nats.
+    Lopuhaä-Zwakenberg and Goseling 2021, (103). Summed over the columns of a mechanism it is I(X; Y) in
+    nats.
 
     >>> MutualInformation(np.array([0.5, 0.5]))(np.eye(2)).sum() == np.log(2)
     np.True_

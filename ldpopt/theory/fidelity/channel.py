@@ -23,7 +23,9 @@ def matrix_of(W: Any) -> Array:
 
 
 def full_support(name: str, p: Any, k: int) -> Array:
-    """A distribution over the k inputs with no zeros: papers/002 supposes full support throughout.
+    """A distribution over the k inputs with no zeros.
+
+    Pastore and Gastpar 2021 supposes full support throughout.
 
     >>> full_support("p", [0.5, 0.5, 0.0], 3)
     Traceback (most recent call last):

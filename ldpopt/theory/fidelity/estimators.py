@@ -1,9 +1,9 @@
-"""Estimators of a distribution from the counts of privatised reports (papers/002, Section 4).
+"""Estimators of a distribution from the counts of privatised reports.
 
-All take a mechanism (or its matrix [x][y]) and counts of the outputs: one vector, or many as the rows of
-a matrix, answered in one vectorised call. Square mechanisms need no iteration where the inverted counts
-are a distribution; mechanisms of the form a·I + b (the step mechanism, k-ary randomised response) need
-none at all.
+Pastore and Gastpar 2021, Section 4. All take a mechanism (or its matrix [x][y]) and counts of the
+outputs: one vector, or many as the rows of a matrix, answered in one vectorised call. Square mechanisms
+need no iteration where the inverted counts are a distribution; mechanisms of the form a·I + b (the step
+mechanism, k-ary randomised response) need none at all.
 
 >>> from ldpopt.mechanisms.balanced_designs import step_mechanism
 >>> maximum_likelihood(step_mechanism(5, 1.5), [7, 5, 4, 3, 1]).round(6)
@@ -28,9 +28,10 @@ from ldpopt.theory.fidelity.channel import full_support, inverse_information, ma
 
 
 def invert(W: Any, counts: Any) -> Array:
-    """The unbiased estimate t A with W A = I (papers/002, (2)); entries may lie outside [0, 1].
+    """The unbiased estimate t A, W A = I; entries may lie outside [0, 1].
 
-    For a square W, A = W⁻¹; for a broad one A has the least variance at the uniform distribution.
+    Pastore and Gastpar 2021, (2). For a square W, A = W⁻¹; for a broad one A has the least variance at
+    the uniform distribution.
 
     >>> invert([[0.75, 0.25], [0.25, 0.75]], [10, 90])
     array([-0.3,  1.3])
@@ -50,10 +51,10 @@ def project(W: Any, counts: Any) -> Array:
 
 
 def maximum_likelihood(W: Any, counts: Any) -> Array:
-    """The distribution that makes the reports most likely: min D(t ‖ pW) (papers/002, (11)).
+    """The distribution that makes the reports most likely: min D(t ‖ pW).
 
-    For the step mechanism by water-filling, p = max(0, η t − 1)/(E − 1) (papers/002, Section 5; printed
-    there as the MMSE form), else by Newton's method on the simplex.
+    Pastore and Gastpar 2021, (11). For the step mechanism by water-filling, p = max(0, η t − 1)/(E − 1)
+    (Section 5; printed there as the MMSE form), else by Newton's method on the simplex.
     """
     matrix, t, shape = _read(W, counts)
     if (spread := _step_spread(matrix)) is not None:
@@ -69,10 +70,10 @@ def maximum_likelihood(W: Any, counts: Any) -> Array:
 
 
 def mmse(W: Any, counts: Any) -> Array:
-    """The distribution whose output law is nearest to the counts: min ‖t − pW‖ (papers/002, (12)).
+    """The distribution whose output law is nearest to the counts: min ‖t − pW‖.
 
-    For the step mechanism it is the projection of the inverted counts to the simplex:
-    p = max(0, (E + K − 1) t + η)/(E − 1) (papers/002, Section 5; printed there as the ML form).
+    Pastore and Gastpar 2021, (12). For the step mechanism it is the projection of the inverted counts to
+    the simplex: p = max(0, (E + K − 1) t + η)/(E − 1) (Section 5; printed there as the ML form).
     """
     matrix, t, shape = _read(W, counts)
     if _step_spread(matrix) is not None:
@@ -132,7 +133,8 @@ def estimate(W: Any, counts: Any, estimator: str = "ml") -> Array:
 def covariance(W: Any, p: Any, n: float) -> Array:
     """The covariance (M⁻¹ − pᵀp)/n of an efficient estimate from n reports, M = W diag(pW)⁻¹ Wᵀ.
 
-    Exact for :func:`invert` of a square mechanism, else the limit as n → ∞ (papers/002, (64a)).
+    Exact for :func:`invert` of a square mechanism, else the limit as n → ∞ (Pastore and Gastpar 2021,
+    (64a)).
     """
     matrix = matrix_of(W)
     prior = full_support("p", p, len(matrix))

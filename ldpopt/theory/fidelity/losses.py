@@ -58,7 +58,7 @@ DIVERGENCES = {
     "chi-squared": Divergence(_chi_squared, 2, 0, 0),
     "triangular": Divergence(_triangular, 1, -3 / 2, 3),
 }
-"""papers/002, Table 1, with the divergence Σ p f(p̂/p) of the proof, not the printed Σ p̂ f(p/p̂)."""
+"""Pastore and Gastpar 2021, Table 1, with the divergence Σ p f(p̂/p); there Σ p̂ f(p/p̂) is printed."""
 
 
 FINITE_LOSSES = (*DIVERGENCES, "mse", "tv")
@@ -81,7 +81,10 @@ def divergence_of(loss: str | Divergence) -> Divergence | None:
 
 
 def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
-    """The loss of every row, papers/002, (4a)–(4c); "tv" is ‖p̂ − p‖₁ as there, without the half."""
+    """The loss of every row; "tv" is ‖p̂ − p‖₁, without the half.
+
+    Pastore and Gastpar 2021, (4a)–(4c).
+    """
     if loss == "mse":
         return ((estimates - p) ** 2).sum(axis=1)
     if loss == "tv":
@@ -112,7 +115,7 @@ def expected_loss(
     samples: int = 20_000,
     seed: int = 0,
 ) -> ExpectedLoss:
-    """The expected loss of an estimate from n reports (papers/002, (4a)–(4c)).
+    """The expected loss of an estimate from n reports (Pastore and Gastpar 2021, (4a)–(4c)).
 
     Exact, by enumeration of all count vectors, where they are at most 200 000; else a Monte Carlo mean
     with its standard error.

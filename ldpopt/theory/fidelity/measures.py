@@ -1,6 +1,6 @@
 """How well a distribution can be learnt through a private channel: Φ, φ, α and the loss at n reports.
 
-papers/002 with the corrections of its errata: each function names the equation and what was put right.
+Pastore and Gastpar 2021, corrected: each function names the equation and what was put right.
 W is a mechanism or a row-stochastic matrix [x][y]; E = e^ε and K is the number of inputs.
 
 >>> W = [[0.5, 0.3, 0.2], [0.25, 0.45, 0.3], [0.2, 0.2, 0.6]]
@@ -53,7 +53,7 @@ LOSSES = ("f-divergence", "mse", "tv")
 
 
 def phi_matrix(W: Any) -> Array:
-    """Φ(W) = W (W⁻¹ ∘ W⁻¹), entrywise squares (papers/002, (14)).
+    """Φ(W) = W (W⁻¹ ∘ W⁻¹), entrywise squares (Pastore and Gastpar 2021, (14)).
 
     For a broad mechanism W⁻¹ is the right inverse of least variance at the uniform distribution.
     """
@@ -62,7 +62,9 @@ def phi_matrix(W: Any) -> Array:
 
 
 def phi(W: Any) -> float:
-    """φ(W) = Σ Φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums (papers/002, (15)); also for broad W.
+    """φ(W) = Σ Φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums; also for broad W.
+
+    Pastore and Gastpar 2021, (15).
 
     >>> phi([[1, 0], [0, 1]])
     2.0
@@ -72,7 +74,7 @@ def phi(W: Any) -> float:
 
 
 def second_moments(W: Any, p: Any) -> Array:
-    """ν₂ = diag((W diag(pW)⁻¹ Wᵀ)⁻¹), for square W the pΦ(W) of papers/002, (13).
+    """ν₂ = diag((W diag(pW)⁻¹ Wᵀ)⁻¹), for square W the pΦ(W) of Pastore and Gastpar 2021, (13).
 
     n·Var of an efficient estimate of p_k is ν₂ₖ − p_k².
     """
@@ -82,7 +84,9 @@ def second_moments(W: Any, p: Any) -> Array:
 
 
 def alpha(W: Any, p: Any, loss: str) -> float:
-    """The factor by which privacy asks for more reports, as n → ∞ (papers/002, (20a)–(20c)).
+    """The factor by which privacy asks for more reports, as n → ∞.
+
+    Pastore and Gastpar 2021, (20a)–(20c).
 
     Args:
         W: the mechanism.
@@ -116,7 +120,10 @@ class Coefficients(NamedTuple):
 
 
 def expansion_coefficients(W: Any, p: Any) -> Coefficients:
-    """A, B, C of papers/002, (17a)–(17c); in (17b) corrected: ν₂/ν₁, not ν₂/ν₃. For square W."""
+    """A, B, C for square W.
+
+    Pastore and Gastpar 2021, (17a)–(17c); corrected in (17b): ν₂/ν₁ for ν₂/ν₃.
+    """
     matrix = _square(W)
     prior = full_support("p", p, len(matrix))
     inverse = right_inverse(matrix, prior @ matrix)
@@ -130,10 +137,10 @@ def expansion_coefficients(W: Any, p: Any) -> Coefficients:
 
 
 def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
-    """The expected loss at n reports by its expansion: papers/002, (16), (18), (19), no remainder.
+    """The expected loss at n reports by its expansion.
 
-    The loss is named as in :func:`expected_loss`, or a
-    :class:`ldpopt.theory.fidelity.losses.Divergence` of your own.
+    Pastore and Gastpar 2021, (16), (18), (19), no remainder. The loss is named as in
+    :func:`expected_loss`, or a :class:`ldpopt.theory.fidelity.losses.Divergence` of your own.
     """
     f = divergence_of(loss)
     n = validate.positive_number("n", n)
@@ -182,9 +189,10 @@ def phi_bound(k: int, epsilon: float) -> float:
     """φ*(ε, K) ≤ φ(W) for every ε-LDP mechanism W on K inputs, square or broad.
 
     φ* = min over m = 1..K−1 of 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²). It takes the place of
-    papers/002, Lemma 11, which is false for large K and far too low for small ε: W D⁻¹ Wᵀ has the
-    eigenvalue 1 and a trace of at most K max_m (mE² + K − m)/(mE + K − m)², and the harmonic mean of
-    its other eigenvalues is at most their arithmetic mean. Balanced designs of block size m* attain it.
+    Pastore and Gastpar 2021, Lemma 11, which is false for large K and far too low for small ε: W D⁻¹ Wᵀ
+    has the eigenvalue 1 and a trace of at most K max_m (mE² + K − m)/(mE + K − m)², and the harmonic
+    mean of its other eigenvalues is at most their arithmetic mean. Balanced designs of block size m*
+    attain it.
 
     >>> round(phi_bound(7, 0.5), 9)
     571.530243355
@@ -211,15 +219,16 @@ def _phi_of_sizes(m: NDArray[Any], k: int, epsilon: float) -> Array:
 
 
 def printed_phi_bound(k: int, epsilon: float) -> float:
-    """papers/002, Lemma 11, (44), as printed: NOT a bound; kept to show where it fails."""
+    """Pastore and Gastpar 2021, Lemma 11, (44), as printed: NOT a bound; kept to show where it fails."""
     k, E = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon))
     return k / (1 - E**-4) * (E + k - 1) ** 2 / (E**2 + k - 1)
 
 
 def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
-    """No ε-LDP mechanism has an α below this at p (papers/002, (46), with φ* in place of Lemma 11).
+    """No ε-LDP mechanism has an α below this at p.
 
-    For f-divergences the bound of :func:`best_case_alpha`, which holds at every p, is taken too.
+    Pastore and Gastpar 2021, (46), with φ* in place of Lemma 11. For f-divergences the bound of
+    :func:`best_case_alpha`, which holds at every p, is taken too.
     """
     prior = validate.distribution("p", p)
     prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))
@@ -247,11 +256,11 @@ class BestCase(NamedTuple):
 def best_case_alpha(k: int, epsilon: float) -> BestCase:
     """The best case inf_p min_W α(W, p) over the ε-LDP mechanisms, for f-divergences.
 
-    papers/002, 3.3.3, which states it and leaves it open. The value is (φ* − 1)/(K − 1), at the uniform
-    distribution, for all three losses. The bound is max(1, (K − 1)/sinh²(ε/2)), at every p: by the
-    harmonic mean, (K − 1)α ≥ (K − 1)²/(tr J − 1) for J = D^½ W diag(pW)⁻¹ Wᵀ D^½, D = diag(p), which
-    has the eigenvalue 1; a staircase column that is E on S adds s(1−s)(E−1)²/(1+s(E−1))² to the trace
-    by its probability, s = p(S), and that is at most (E−1)²/4E, where s = 1/(E+1). So the two are
+    Pastore and Gastpar 2021, 3.3.3, which states it and leaves it open. The value is (φ* − 1)/(K − 1),
+    at the uniform distribution, for all three losses. The bound is max(1, (K − 1)/sinh²(ε/2)), at every
+    p: by the harmonic mean, (K − 1)α ≥ (K − 1)²/(tr J − 1) for J = D^½ W diag(pW)⁻¹ Wᵀ D^½, D = diag(p),
+    which has the eigenvalue 1; a staircase column that is E on S adds s(1−s)(E−1)²/(1+s(E−1))² to the
+    trace by its probability, s = p(S), and that is at most (E−1)²/4E, where s = 1/(E+1). So the two are
     equal if K/(E+1) is a whole number.
 
     >>> [round(end, 9) for end in best_case_alpha(6, math.log(2))]
@@ -265,7 +274,7 @@ def best_case_alpha(k: int, epsilon: float) -> BestCase:
 def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
     """No ε-LDP mechanism has a supremum of α over {p ≥ p0} below this.
 
-    papers/002, (48), (50), (54), with φ* in place of Lemma 11.
+    Pastore and Gastpar 2021, (48), (50), (54), with φ* in place of Lemma 11.
     """
     k, p0 = validate.whole_number("k", k, 2), _floor(p0, k)
     least = phi_bound(k, epsilon)
@@ -287,11 +296,11 @@ class Supremum(NamedTuple):
 
 
 def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
-    """The supremum of α(W, p) over all p with entries ≥ p0, for a square W (papers/002, Section 7.2).
+    """The supremum of α(W, p) over all p with entries ≥ p0, for a square W.
 
-    Exact for "f-divergence" (Lemma 10: α is largest where all entries but one are p0, (36)) and for
-    "mse" ((39)–(41)). For "tv" the value is the largest at those points and at the uniform one, the
-    bound that of (43): K max_p pΦ1 − 1 over the least (Σ √(p(1−p)))².
+    Pastore and Gastpar 2021, Section 7.2. Exact for "f-divergence" (Lemma 10: α is largest where all
+    entries but one are p0, (36)) and for "mse" ((39)–(41)). For "tv" the value is the largest at those
+    points and at the uniform one, the bound that of (43): K max_p pΦ1 − 1 over the least (Σ √(p(1−p)))².
     """
     matrix = _square(W)
     k = len(matrix)
@@ -311,7 +320,7 @@ def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
 
 
 def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
-    """The closed forms for the step mechanism: papers/002, (38), (42), (43).
+    """The closed forms for the step mechanism: Pastore and Gastpar 2021, (38), (42), (43).
 
     (38) corrected: (K−1)(E+K−2) where (K−1)(E+K−1) is printed; then it is the exact supremum. (42) is
     exact as well, (43) an upper bound.

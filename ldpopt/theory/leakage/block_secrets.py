@@ -26,8 +26,8 @@ MOST_SUMS = 5_000_000
 class BlockQuantization:
     """Release a uniform histogram among those with the middle secret of the data's bin.
 
-    papers/003, V-B, for secrets other than the fraction of one category: every category belongs to a
-    block, the secret is the cell of the value grid in which a function of the blocks' record counts
+    Wang et al. 2024, V-B, for secrets other than the fraction of one category: every category belongs to
+    a block, the secret is the cell of the value grid in which a function of the blocks' record counts
     falls, and ``interval`` neighbouring cells make a bin.
 
     Args:
@@ -99,7 +99,8 @@ class BlockQuantization:
         """Bounds on the SML if the holder misses so many feasible categories of block 0.
 
         Data whose records fall into missed categories are released over the known ones and those
-        (papers/003, Appendix H), which betrays them; see :mod:`ldpopt.theory.leakage.missed_cover`.
+        (Wang et al. 2024, Appendix H), which betrays them; see
+        :mod:`ldpopt.theory.leakage.missed_cover`.
         """
         sizes = range(validate.whole_number("missed", missed, 0) + 1)
         low = high = 0.0

@@ -1,4 +1,4 @@
-"""Statistic maximal leakage as two network problems (papers/003, Appendix C).
+"""Statistic maximal leakage as two network problems (Wang et al. 2024, Appendix C).
 
 Both are transformations, not methods: they show which known hard problems the leakage is an instance
 of. Flows are integral here; with fractional ones an edge cost would be earned more than once.
@@ -25,7 +25,7 @@ def edge_cost_network(form: SelectionProgram) -> nx.DiGraph:
 
     Source → secrets → parameters (cost 1) → outputs (cost −P) → sink, and parameters → sink. In a
     maximum flow |G||Θ'| every secret uses a parameter and a second one costs 1 and gains at most 1,
-    so the least cost is |G| − e^SML (papers/003 prints |Θ'| − e^SML).
+    so the least cost is |G| − e^SML (Wang et al. 2024 prints |Θ'| − e^SML).
     """
     network = _network(form, secret_cost=1.0)
     for row in range(len(form.groups)):

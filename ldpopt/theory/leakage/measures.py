@@ -1,4 +1,4 @@
-"""How much a mechanism leaks about a secret, whatever the prior: the measures of papers/003, in nats.
+"""How much a mechanism leaks about a secret, whatever the prior, in nats (Wang et al. 2024).
 
 ``matrix[θ][θ'] = P(θ'|θ)`` and ``secrets`` gives the label g(θ) of each row θ. The worst-case priors of
 the first two families put their mass on one θ_g per secret, so these measures are maxima over
@@ -34,7 +34,7 @@ PROVEN = 1e-12
 
 
 def statistic_maximal_leakage(matrix: Any, secrets: Any) -> float:
-    """SML: log of the largest Σ_θ' max_g P(θ'|θ_g) over selections (papers/003, Proposition 1).
+    """SML: log of the largest Σ_θ' max_g P(θ'|θ_g) over selections (Wang et al. 2024, Proposition 1).
 
     >>> round(math.exp(statistic_maximal_leakage([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])), 12)
     1.4
@@ -44,7 +44,7 @@ def statistic_maximal_leakage(matrix: Any, secrets: Any) -> float:
 
 
 def maximal_leakage(matrix: Any) -> float:
-    """log Σ_θ' max_θ P(θ'|θ), for the worst prior (papers/003, Section IV; Issa et al.).
+    """log Σ_θ' max_θ P(θ'|θ), for the worst prior (Wang et al. 2024, Section IV; Issa et al. 2020).
 
     >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
     True
@@ -73,7 +73,7 @@ def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
 def infimum_leakage(matrix: Any, secrets: Any) -> float:
     """Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
 
-    papers/003, Appendix K, in the closed form of the errata. With the column maxima t, min_g W is
+    Wang et al. 2024, Appendix K, in closed form. With the column maxima t, min_g W is
     t − max_g (t − W): again a largest selection.
     """
     dense = selection_program(matrix, secrets).matrix.toarray()
@@ -91,7 +91,7 @@ def _lacking(matrix: Any, secrets: Any) -> SelectionProgram:
 def pointwise_leakage(matrix: Any, secrets: Any) -> float:
     """Π̃: the gain in guessing the secret after the worst output, for the worst prior.
 
-    papers/003, Appendix K, corrected: the worst prior is uniform on a *subset* of the secrets, so
+    Wang et al. 2024, Appendix K, corrected: the worst prior is uniform on a *subset* of the secrets, so
     Π̃ = log max over θ', g*, j of j x*/(x* + the j − 1 smallest others), where x* is the largest
     P(θ'|θ) of g* and the others count with their smallest.
 
@@ -112,14 +112,14 @@ def pointwise_leakage(matrix: Any, secrets: Any) -> float:
 def pointwise_infimum_leakage(matrix: Any, secrets: Any) -> float:
     """Π̃^inf: ruling a secret out after the worst output.
 
-    papers/003, Proposition 7, sharpened: the worst prior puts nearly all mass on the likeliest other
-    secret, so Π̃^inf alone *is* the indistinguishability level.
+    Wang et al. 2024, Proposition 7, sharpened: the worst prior puts nearly all mass on the likeliest
+    other secret, so Π̃^inf alone *is* the indistinguishability level.
     """
     return indistinguishability(matrix, secrets)
 
 
 def indistinguishability(matrix: Any, secrets: Any) -> float:
-    """The smallest μ with P(θ'|θ1) ≤ e^μ P(θ'|θ2) wherever g(θ1) ≠ g(θ2) (papers/003, (10)).
+    """The smallest μ with P(θ'|θ1) ≤ e^μ P(θ'|θ2) wherever g(θ1) ≠ g(θ2) (Wang et al. 2024, (10)).
 
     >>> indistinguishability([[1, 0], [1, 0], [0.5, 0.5]], ["a", "a", "b"])
     inf
@@ -182,7 +182,7 @@ def _minus_log(left: float) -> float:
 def additive_noise_leakage(
     noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike
 ) -> LeakageBounds:
-    """SML of releasing θ + noise for continuous θ, by discretisation (papers/003, Appendix L).
+    """SML of releasing θ + noise for continuous θ, by discretisation (Wang et al. 2024, Appendix L).
 
     Proposition 8: e^Π is the supremum over one θ_g per secret of ∫ sup_g f(θ'|θ_g) dθ'. Below: the
     midpoints of the cells with the output rounded to the bins, by post-processing. Above: on every bin

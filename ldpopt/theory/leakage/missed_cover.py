@@ -150,7 +150,10 @@ def _average(reach: Array, ratios: Array, own: Array, sizes: NDArray[np.int64]) 
 
 
 def _disjoint(reach: Array, own: Array, count: int) -> float:
-    """Sets without a common category share the empty S alone (papers/003, proof of Proposition 5)."""
+    """Sets without a common category share the empty S alone.
+
+    Wang et al. 2024, proof of Proposition 5.
+    """
     if count == 0:
         return 0.0
     size = (len(reach) - 1) // count

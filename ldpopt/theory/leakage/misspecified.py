@@ -1,11 +1,12 @@
-"""Histogram mechanisms whose holder misjudges which categories are feasible (papers/003, Appendix H).
+"""Histogram mechanisms whose holder misjudges which categories are feasible.
 
-The holder knows d̂ categories (d̂₀ feasible, d̂₁ not) and misses k feasible ones. Data whose records
-fall into the missed categories B are released over the known categories and B, which betrays B.
-Everything depends on a data set through its secret and B alone, and on a release through its secret
-and the missed categories S that occur in it: the leakage is a small selection program, one B per
-secret. The secret is the number of records in one known category. For many missed categories, whose
-subsets cannot be listed, :mod:`ldpopt.theory.leakage.missed_cover` bounds the leakage from both sides.
+Wang et al. 2024, Appendix H. The holder knows d̂ categories (d̂₀ feasible, d̂₁ not) and misses k
+feasible ones. Data whose records fall into the missed categories B are released over the known
+categories and B, which betrays B. Everything depends on a data set through its secret and B alone, and
+on a release through its secret and the missed categories S that occur in it: the leakage is a small
+selection program, one B per secret. The secret is the number of records in one known category. For many
+missed categories, whose subsets cannot be listed, :mod:`ldpopt.theory.leakage.missed_cover` bounds the
+leakage from both sides.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class MisspecifiedSupport:
         return LeakageBounds(math.log(low + (secrets - free) * own[0]), math.log(high))
 
     def response_upper(self, epsilon: float) -> float:
-        """Proposition 4 for randomised response, with + E − 1 in the first denominator (errata)."""
+        """Proposition 4 for randomised response, with + E − 1 in the first denominator (corrected)."""
         s, k, d, tau = self.tau + 1, self.missed, self.known, self.tau
         few, many = log_count(tau, d), log_count(tau, d + k)
         extra = _log_minus_1(epsilon)

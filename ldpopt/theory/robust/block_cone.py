@@ -1,8 +1,9 @@
 """The cone of PolyOpt: columns that are private against a polytope around every conditional set.
 
-papers/001, Section V. For each secret s the set of possible P_{U|s} is replaced by the simplex
-{R : R_u ≥ p_u}, p = P^min_{·|s}. With σ = Σ_u p_u and y_u = (1 − σ) T_u + p·T, the extreme values of
-R·T over that simplex are min_u y_u and max_u y_u, so that a column T is admissible iff
+Lopuhaä-Zwakenberg and Goseling 2021, Section V. For each secret s the set of possible P_{U|s} is
+replaced by the simplex {R : R_u ≥ p_u}, p = P^min_{·|s}. With σ = Σ_u p_u and y_u = (1 − σ) T_u + p·T,
+the extreme values of R·T over that simplex are min_u y_u and max_u y_u, so that a column T is admissible
+iff
 
     max_u y_{s,u} ≤ e^ε min_u y_{s',u}        for all s ≠ s'  (and, as (44) is printed, for s = s').
 

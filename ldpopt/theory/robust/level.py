@@ -1,4 +1,7 @@
-"""How private a mechanism is against every distribution of an uncertainty set (papers/001, Def. 1)."""
+"""How private a mechanism is against every distribution of an uncertainty set.
+
+Lopuhaä-Zwakenberg and Goseling 2021, Def. 1.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ class Level:
         y, s, other: where it is attained (output index, secrets s and s').
         witness: a member P of F, as a matrix [s][u], that attains it.
         product_level: the level over the larger product set F' = {P : every P_{U|s} ∈ F_{U|s}}
-            (papers/001, Remark 14); equal to ``level`` where F is its own product set.
+            (Lopuhaä-Zwakenberg and Goseling 2021, Remark 14); equal to ``level`` where F is its own
+            product set.
     """
 
     level: float

@@ -1,4 +1,7 @@
-"""What the questions of papers/001 share: a χ² confidence set, and privacy against all of it."""
+"""What the questions of robust LDP share: a χ² confidence set, and privacy against all of it.
+
+Lopuhaä-Zwakenberg and Goseling 2021.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +48,7 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class RobustPrivacy:
-    """(ε, F)-RLDP for a χ² set F: papers/001, Definition 1."""
+    """(ε, F)-RLDP for a χ² set F: Lopuhaä-Zwakenberg and Goseling 2021, Definition 1."""
 
     uncertainty: Chi2Set
     epsilon: float

@@ -1,8 +1,9 @@
 """Independent and conditional reporting: utilities in closed form, and their monotone bounds.
 
-papers/001, Sections VI and VII. Every block of a protocol is better (in the order of Blackwell) at a
-higher level, so the utility rises with each level when the others are fixed: over an interval of the
-split of the budget it is at most the utility with each level at its own best end.
+Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII. Every block of a protocol is better (in the
+order of Blackwell) at a higher level, so the utility rises with each level when the others are fixed:
+over an interval of the split of the budget it is at most the utility with each level at its own best
+end.
 """
 
 from __future__ import annotations
@@ -38,7 +39,9 @@ LEAST_LEVEL = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class Reporting(Problem):
-    """A protocol of papers/001 whose parameters are to be chosen best; subclasses say which.
+    """A protocol whose parameters are to be chosen best; subclasses say which.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII.
 
     Args:
         epsilon: the level, in nats.

@@ -1,8 +1,8 @@
 """Sets F of possible distributions of the data x = (s, u), against all of which privacy must hold.
 
-papers/001, Sections II to IV: all distributions, a single one, or the confidence set of a χ² test. A
-set of joint distributions is described by matrices [s][u]; a set of distributions of u alone, such as
-what a confidence set says about u given s, is a :class:`Chi2Ball`.
+Lopuhaä-Zwakenberg and Goseling 2021, Sections II to IV: all distributions, a single one, or the
+confidence set of a χ² test. A set of joint distributions is described by matrices [s][u]; a set of
+distributions of u alone, such as what a confidence set says about u given s, is a :class:`Chi2Ball`.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ class Uncertainty(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Chi2Ball:
-    """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1} (papers/001, (3), (4)).
+    """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1}.
 
-    Entries with q_u = 0 may carry mass at no cost but that of what is left for the others.
+    Lopuhaä-Zwakenberg and Goseling 2021, (3), (4). Entries with q_u = 0 may carry mass at no cost but
+    that of what is left for the others.
 
     >>> ball = Chi2Ball([0.5, 0.5], 1.0)
     >>> ball.lower().round(6), ball.upper().round(6)
@@ -198,7 +199,9 @@ def _l1(B: float, mass: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Chi2Set:
-    """The 1 − α confidence set of a χ² test around p̂ from n samples: papers/001, (3).
+    """The 1 − α confidence set of a χ² test around p̂ from n samples.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, (3).
 
     Args:
         p_hat: the observed distribution as a matrix [s][u]. Cells may be zero, but not a whole row:
@@ -310,7 +313,10 @@ class Chi2Set:
 
 @dataclass(frozen=True, eq=False)
 class AllDistributions:
-    """All joint distributions of a1 secrets and a2 public values: papers/001, Section III."""
+    """All joint distributions of a1 secrets and a2 public values.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Section III.
+    """
 
     a1: int
     a2: int

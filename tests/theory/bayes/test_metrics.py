@@ -1,4 +1,4 @@
-"""The metrics of papers/000: printed and computed values, theorems as properties, brute force."""
+"""The metrics of Lopuhaä-Zwakenberg et al. 2019: known values, theorems as properties, brute force."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def test_entropies_agree_with_scipy_and_with_the_definition():
     prior = Dirichlet(ALPHA)
     assert prior.differential_entropy() == pytest.approx(dirichlet(ALPHA).entropy(), abs=1e-12)
     assert prior.expected_entropy() == pytest.approx(-prior.expected_xlogx(np.eye(3)).sum(), abs=1e-13)
-    a = 7  # (10.2) of papers/000
+    a = 7  # (10.2) of Lopuhaä-Zwakenberg et al. 2019
     assert Dirichlet.jeffreys(a).expected_entropy() == pytest.approx(digamma(a / 2 + 1) - digamma(1.5))
 
 

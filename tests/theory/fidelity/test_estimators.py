@@ -73,7 +73,10 @@ def test_against_a_general_solver(W: Array) -> None:
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32 - 1))
 def test_projector(seed: int) -> None:
-    """papers/002, (10): where the inverted counts are a distribution, every estimator returns it."""
+    """Where the inverted counts are a distribution, every estimator returns it.
+
+    Pastore and Gastpar 2021, (10).
+    """
     rng = np.random.default_rng(seed)
     W = 0.3 * rng.dirichlet(np.ones(4), size=4) + 0.7 * np.eye(4)
     p = rng.dirichlet(np.ones(4))

@@ -1,4 +1,4 @@
-"""papers/002: known values, brute force, and the theorems as properties; also where they are false."""
+"""Pastore and Gastpar 2021: known values, brute force, theorems as properties, and where they fail."""
 
 import math
 from itertools import product
@@ -289,7 +289,7 @@ def random_private(k: int, epsilon: float, rng: np.random.Generator) -> Array:
 
 @pytest.mark.parametrize("k", [2, 3, 5])
 def test_no_distribution_beats_the_best_case(k: int) -> None:
-    """papers/002, 3.3.3: random distributions and mechanisms, and the uniform one that attains it."""
+    """Pastore and Gastpar 2021, 3.3.3: random distributions and mechanisms; uniform ones attain it."""
     rng = np.random.default_rng(k)
     for epsilon in (0.3, 1.0, 2.5):
         best = fidelity.best_case_alpha(k, epsilon)

@@ -12,7 +12,7 @@ from ldpopt.theory.leakage.block_secrets import BlockQuantization
 
 
 def gap(sums):
-    """The difference of two rates, 0 where a group is empty (papers/003, VI-D)."""
+    """The difference of two rates, 0 where a group is empty (Wang et al. 2024, VI-D)."""
     first, second = sums[:, 0] + sums[:, 1], sums[:, 2] + sums[:, 3]
     return sums[:, 0] / np.maximum(first, 1) - sums[:, 2] / np.maximum(second, 1)
 

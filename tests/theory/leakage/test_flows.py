@@ -1,4 +1,4 @@
-"""The network problems of papers/003, Appendix C, give the same leakage."""
+"""The network problems of Wang et al. 2024, Appendix C, give the same leakage."""
 
 import itertools
 
@@ -26,7 +26,7 @@ def test_edge_cost_flow(seed: int) -> None:
 
 
 def test_printed_constant_is_wrong() -> None:
-    """papers/003 prints |Θ'| − e^SML; here |G| = 2 and |Θ'| = 3."""
+    """Wang et al. 2024 prints |Θ'| − e^SML; here |G| = 2 and |Θ'| = 3."""
     case = StatisticLeakage([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], [0, 1])
     cost = least_edge_cost(edge_cost_network(case.form))
     assert cost == pytest.approx(2 - 2)

@@ -1,4 +1,4 @@
-"""The leakage measures: known values, definitions by brute force, and the theorems of papers/003."""
+"""The leakage measures: known values, definitions by brute force, the theorems of Wang et al. 2024."""
 
 import itertools
 import math

@@ -95,7 +95,7 @@ def test_proposition_3(known: int, missed: int, infeasible: int) -> None:
 
 
 def test_printed_lower_bound_of_quantisation_fails() -> None:
-    """papers/003, Proposition 5, third case: it claims more than the exact leakage 17/6."""
+    """Wang et al. 2024, Proposition 5, third case: it claims more than the exact leakage 17/6."""
     tau, known, missed, interval = 3, 2, 2, 2
     s, zeta = tau + 1, missed // interval
     base = (known + zeta - 2) / (tau * interval / (2 * s) + known - 1)
@@ -140,7 +140,7 @@ def test_bounds_of_neighbouring_bins_taken_together(monkeypatch) -> None:
 
 
 def test_bounds_have_no_limit() -> None:
-    """papers/003, Figs. 7(d), (e) and 9: 20 and 100 missed categories, millions of records."""
+    """Wang et al. 2024, Figs. 7(d), (e) and 9: 20 and 100 missed categories, millions of records."""
     for missed in (5, 20, 100):
         case = MisspecifiedSupport(48_842, 27_641 - missed, missed)
         found = case.quantisation_bounds(10_000)
