@@ -2,8 +2,6 @@
 
 import json
 import math
-import subprocess
-import sys
 from dataclasses import replace
 
 import numpy as np
@@ -25,16 +23,9 @@ from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Single
 
-LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
 TABLE = "adult:sex-race"
 SURE = 1 - 1e-9
 """The confidence of tests with fresh randomness: a correct sampler fails them once in 10⁹ runs."""
-
-
-def ldpopt(*words):
-    return subprocess.run(
-        [*LDPOPT, *map(str, words)], capture_output=True, text=True, check=False, timeout=120
-    )
 
 
 @pytest.fixture(scope="module")
@@ -423,28 +414,28 @@ def test_released_tables_that_do_not_fit(response, census):
 # ------------------------------------------------------------ the command line
 
 
-def test_as_a_user(file, tmp_path):
+def test_as_a_user(file, tmp_path, ldpopt):
     shown = ldpopt("audit", file, "--samples", 10_000, "--confidence", SURE)
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stderr == ""
-    lines = shown.stdout.splitlines()
+    assert shown.code == 0, shown.err
+    assert shown.err == ""
+    lines = shown.out.splitlines()
     assert lines[-1].startswith("PASSED: what was promised holds (robust LDP level 0.9661 ≤ 1")
     assert any("statistic maximal leakage" in line and "0.3799" in line for line in lines)
     tampered(file, lambda d: d.update(value=d["value"] + 0.01))
     failed = ldpopt("audit", file, "--json")
-    assert failed.returncode == 1
-    answer = json.loads(failed.stdout)
+    assert failed.code == 1
+    answer = json.loads(failed.out)
     assert answer["passed"] is False
     assert next(c["statement"] for c in answer["claims"] if not c["holds"]).startswith("its utility")
     (tmp_path / "table.csv").write_text("sex,race\nFemale,Martian\n")
     bad = ldpopt("audit", file, "--data", tmp_path / "table.csv")
-    assert bad.returncode == 2
-    assert bad.stderr.count("\n") == 1
-    assert "'Martian'" in bad.stderr
+    assert bad.code == 2
+    assert bad.err.count("\n") == 1
+    assert "'Martian'" in bad.err
 
 
-def test_the_table_of_an_audit_fits_a_terminal(file):
-    said = ldpopt("audit", file, "--samples", "100").stdout
+def test_the_table_of_an_audit_fits_a_terminal(file, ldpopt):
+    said = ldpopt("audit", file, "--samples", "100").out
     framed = [line for line in said.splitlines() if line.startswith(("┏", "│"))]
     assert 0 < max(map(len, framed)) <= 90
     assert "\nLDP level: no report changes the odds of any two inputs" in said

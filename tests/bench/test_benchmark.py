@@ -3,7 +3,6 @@
 import csv
 import json
 import re
-import sys
 import time
 from datetime import UTC, datetime
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpopt import ColumnProgram, Columns, FormSolution, Solver, Status, cli
+from ldpopt import ColumnProgram, Columns, FormSolution, Solver, Status
 from ldpopt.bench import benchmark as bench
 from ldpopt.bench import page as benchpage
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
@@ -477,22 +476,14 @@ def test_an_interrupted_page_says_so(tmp_path):
 
 
 @pytest.fixture
-def command(tmp_path, monkeypatch, capsys):
-    """``ldpopt bench all`` on two problems with few sizes, in this process."""
-    monkeypatch.chdir(tmp_path)
+def command(tmp_path, monkeypatch, ldpopt):
+    """``ldpopt bench all`` on two problems with few sizes."""
     monkeypatch.setattr(bench, "targets", lambda name, forms=None: [Staircase, CompositionBound])
     monkeypatch.setattr(Staircase, "bench_sizes", (3, 5))
     monkeypatch.setattr(Staircase, "full_bench_sizes", (4,))
     monkeypatch.setattr(CompositionBound, "bench_sizes", (2,))
     monkeypatch.setattr(CompositionBound, "full_bench_sizes", ())
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["ldpopt", "bench", *words])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return (ended.value.code or 0, *capsys.readouterr())
-
-    return run
+    return lambda *words: ldpopt("bench", *words, cwd=tmp_path)
 
 
 def test_everything_on_one_page(command, tmp_path):

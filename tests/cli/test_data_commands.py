@@ -3,18 +3,13 @@
 import json
 import math
 import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from ldpopt import cli
 from ldpopt.release import designing
 
-LDPOPT = [sys.executable, "-c", "from ldpopt.cli import main; main()"]
 TABLE = pd.DataFrame(
     {
         "sex": ["f", "m"] * 200,
@@ -25,28 +20,22 @@ TABLE = pd.DataFrame(
 DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1")
 
 
-def ldpopt(*words, cwd):
-    return subprocess.run(
-        [*LDPOPT, *map(str, words)], capture_output=True, text=True, check=False, cwd=cwd, timeout=120
-    )
-
-
 @pytest.fixture(scope="module")
-def work(tmp_path_factory):
+def work(tmp_path_factory, ldpopt):
     """A directory with a table, its mechanism and a released file."""
     folder = tmp_path_factory.mktemp("work")
     TABLE.to_csv(folder / "table.csv", index=False)
     TABLE.to_parquet(folder / "table.parquet")
     designed = ldpopt("design", "table.csv", *DESIGN, "-o", "mech.json", cwd=folder)
-    assert designed.returncode == 0, designed.stderr
+    assert designed.code == 0, designed.err
     released = ldpopt("privatize", "table.csv", "--mechanism", "mech.json", "-o", "out.csv", cwd=folder)
-    assert released.returncode == 0, released.stderr
+    assert released.code == 0, released.err
     return folder
 
 
-def test_design_says_what_it_did(work):
+def test_design_says_what_it_did(work, ldpopt):
     said = ldpopt("design", "table.parquet", *DESIGN, "-o", "again.json", cwd=work)
-    assert said.returncode == 0
+    assert said.code == 0
     for words in (
         "table.parquet, 400 rows",
         "sex (2 values)",
@@ -57,15 +46,15 @@ def test_design_says_what_it_did(work):
         "contains the counts of the table",
         "ldpopt privatize table.parquet --mechanism again.json",
     ):
-        assert words in said.stdout
+        assert words in said.out
     fingerprints = [
         json.loads((work / name).read_text())["design"] for name in ("mech.json", "again.json")
     ]
     assert fingerprints[0] == fingerprints[1]
-    assert ldpopt("verify", "again.json", cwd=work).returncode == 0
+    assert ldpopt("verify", "again.json", cwd=work).code == 0
 
 
-def test_compare(work):
+def test_compare(work, ldpopt):
     said = ldpopt(
         "design",
         "table.csv",
@@ -78,51 +67,51 @@ def test_compare(work):
         "c.json",
         cwd=work,
     )
-    answer = json.loads(said.stdout)
+    answer = json.loads(said.out)
     methods = answer["methods"]
     assert methods["ir"]["reason"].startswith("is made for a confidence set")
     assert answer["method"] == max(
         (name for name in methods if "nats" in methods[name]), key=lambda name: methods[name]["nats"]
     )
     assert all(row["verified"] for row in methods.values() if "nats" in row)
-    table = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "c.json", cwd=work).stdout
+    table = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "c.json", cwd=work).out
     for name in ("polyopt", "srr", "ir", "cr", "ue", "ldp", "grr"):
         assert f"│ {name}" in table
 
 
-def test_bins_and_known(work):
+def test_bins_and_known(work, ldpopt):
     options = ("--secret", "sex", "--public", "age", "--epsilon", "1", "--known")
     said = ldpopt("design", "table.csv", *options, "--bins", "age=3", "-o", "b.json", cwd=work)
-    assert "age (3 values)" in said.stdout
-    assert "if the data have the distribution of the table" in said.stdout
+    assert "age (3 values)" in said.out
+    assert "if the data have the distribution of the table" in said.out
     said = ldpopt("design", "table.csv", *options, "--bins", "age=30,60", "-o", "b.json", cwd=work)
     column = json.loads((work / "b.json").read_text())["design"]["domain"]["public"]["columns"][0]
     assert column["values"] == ["< 30", "[30, 60)", "≥ 60"]
 
 
-def test_release_and_estimate(work):
+def test_release_and_estimate(work, ldpopt):
     lines = (work / "out.csv").read_text().splitlines()
     assert lines[0].startswith('"ldpopt-')
     assert len(lines) == 401
     said = ldpopt("estimate", "out.csv", "--mechanism", "mech.json", "--plot", "plot.svg", cwd=work)
-    assert said.returncode == 0, said.stderr
-    assert "Frequencies of job (public)" in said.stdout
-    assert "From 400 reports" in said.stdout
-    assert "(joint)" not in said.stdout
+    assert said.code == 0, said.err
+    assert "Frequencies of job (public)" in said.out
+    assert "From 400 reports" in said.out
+    assert "(joint)" not in said.out
     assert (work / "plot.svg").read_text().startswith("<?xml")
-    answer = json.loads(ldpopt("estimate", "out.csv", "-m", "mech.json", "--json", cwd=work).stdout)
+    answer = json.loads(ldpopt("estimate", "out.csv", "-m", "mech.json", "--json", cwd=work).out)
     secret = [row for row in answer["frequencies"] if row["group"] == "secret"]
     assert [row["label"] for row in secret] == ["f", "m"]
     assert math.fsum(row["ml"] for row in secret) == pytest.approx(1)
 
 
-def test_a_seed_is_warned_about(work):
+def test_a_seed_is_warned_about(work, ldpopt):
     first = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s1.csv", "--seed", "1", cwd=work)
-    assert "Never release this file" in first.stderr
+    assert "Never release this file" in first.err
     ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s2.csv", "--seed", "1", cwd=work)
     assert (work / "s1.csv").read_text() == (work / "s2.csv").read_text()
     third = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s3.csv", cwd=work)
-    assert third.stderr == ""
+    assert third.err == ""
     assert (work / "s3.csv").read_text() != (work / "s1.csv").read_text()
 
 
@@ -175,7 +164,7 @@ BAD_TABLES = {
         ),
     ],
 )
-def test_one_sentence_and_exit_code_2(work, command, sentence, monkeypatch, capsys):
+def test_one_sentence_and_exit_code_2(work, command, sentence, ldpopt):
     for name, text in BAD_TABLES.items():
         (work / name).write_text(text)
     (work / "other-out.csv").write_text('"ldpopt-0123456789ab"\n1\n')
@@ -184,13 +173,8 @@ def test_one_sentence_and_exit_code_2(work, command, sentence, monkeypatch, caps
     (work / "result.json").write_text(json.dumps(document))
     before = set(work.iterdir())
     out = () if command[0] == "estimate" else ("-o", "new.json" if command[0] == "design" else "new.csv")
-    monkeypatch.chdir(work)
-    monkeypatch.setattr(sys, "argv", ["ldpopt", *command, *out])
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    said = capsys.readouterr()
-    assert stopped.value.code == 2
+    said = ldpopt(*command, *out, cwd=work)
+    assert said.code == 2
     assert sentence in said.err
     assert said.err.startswith("ldpopt: ")
     assert said.err.count("\n") == 1
@@ -208,26 +192,22 @@ def test_one_sentence_and_exit_code_2(work, command, sentence, monkeypatch, caps
         ("design", "table.csv", *DESIGN, "-o", "pipe"),
     ],
 )
-def test_nothing_is_written_over_an_input_or_a_device(work, command, monkeypatch, capsys):
+def test_nothing_is_written_over_an_input_or_a_device(work, command, ldpopt):
     if not (work / "pipe").exists():
         os.mkfifo(work / "pipe")
     kept = {name: (work / name).read_bytes() for name in ("table.csv", "mech.json", "out.csv")}
-    monkeypatch.chdir(work)
-    monkeypatch.setattr(sys, "argv", ["ldpopt", *command])
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    assert stopped.value.code == 2
-    assert capsys.readouterr().err.startswith(f"ldpopt: cannot write {Path(command[-1])}: it ")
+    said = ldpopt(*command, cwd=work)
+    assert said.code == 2
+    assert said.err.startswith(f"ldpopt: cannot write {Path(command[-1])}: it ")
     assert all((work / name).read_bytes() == content for name, content in kept.items())
     assert (work / "pipe").is_fifo()
 
 
-def test_a_name_with_a_comma(work):
+def test_a_name_with_a_comma(work, ldpopt):
     TABLE.rename(columns={"job": "job, last"}).to_csv(work / "comma.csv", index=False)
     options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
     said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
-    assert "public       job, last (3 values)" in said.stdout
+    assert "public       job, last (3 values)" in said.out
 
 
 @pytest.mark.parametrize(
@@ -235,27 +215,21 @@ def test_a_name_with_a_comma(work):
     [("privatize", "table.csv", "-o", "seed.csv"), ("estimate", "out.csv")],
     ids=lambda c: c[0],
 )
-def test_a_seed_is_not_negative(work, command):
+def test_a_seed_is_not_negative(work, command, ldpopt):
     said = ldpopt(*command, "-m", "mech.json", "--seed", "-1", cwd=work)
-    assert said.returncode == 2
-    assert "Invalid value for '--seed'" in said.stderr
+    assert said.code == 2
+    assert "Invalid value for '--seed'" in said.err
     assert not (work / "seed.csv").exists()
 
 
-def test_a_level_is_shown_with_all_its_digits(work):
+def test_a_level_is_shown_with_all_its_digits(work, ldpopt):
     said = ldpopt("estimate", "out.csv", "-m", "mech.json", "--level", "0.99999", cwd=work)
-    assert "99.999 % confidence" in said.stdout
+    assert "99.999 % confidence" in said.out
 
 
-def test_an_interrupted_comparison_is_written_and_exits_with_130(work, monkeypatch, capsys):
+def test_an_interrupted_comparison_is_written_and_exits_with_130(work, ldpopt, monkeypatch):
     monkeypatch.setattr(designing, "compare", lambda made, **_: {"polyopt": made, "grr": "interrupted"})
-    monkeypatch.chdir(work)
-    monkeypatch.setattr(
-        sys, "argv", ["ldpopt", "design", "table.csv", *DESIGN, "--compare", "-o", "i.json"]
-    )
-    monkeypatch.setattr(signal, "signal", lambda *_: None)
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    assert stopped.value.code == 130
-    assert "grr: interrupted" in capsys.readouterr().out
+    said = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "i.json", cwd=work)
+    assert said.code == 130
+    assert "grr: interrupted" in said.out
     assert (work / "i.json").exists()

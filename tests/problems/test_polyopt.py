@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from known import TABLE
 
 from ldpopt import Status, solve, testing, verify
 from ldpopt.checker import frame as checker
@@ -20,7 +21,6 @@ from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
-TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 VALUES = [
     (0.5, "all", 0.492305507873),
     (0.5, "distinct", 0.552714053374),

@@ -4,6 +4,7 @@ import copy
 
 import numpy as np
 import pytest
+from known import TABLE
 
 from ldpopt import solve, testing, verify
 from ldpopt.core.errors import InvalidInputError
@@ -11,7 +12,6 @@ from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
-TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 KINDS = (IndependentReporting, GRRConditional, UEConditional)
 VALUES = [
     (IndependentReporting, 0.5, 0.047085220034, 1e-9),

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known import TABLE
 
 from ldpopt import solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import SecretStaircase, Staircase
 
-PRIOR = np.array([[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]])
+PRIOR = np.array(TABLE)
 
 
 def test_secret_randomised_response_is_optimal_for_large_epsilon():

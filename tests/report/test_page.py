@@ -6,15 +6,12 @@ import math
 import re
 import shlex
 import shutil
-import signal
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from ldpopt.cli import main
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Certificate, Result
 from ldpopt.engine.solving import environment, solve
@@ -62,22 +59,6 @@ class Page(HTMLParser):
 
     def all(self, tag):
         return [given for name, given in self.tags if name == tag]
-
-
-@pytest.fixture
-def ldpopt(monkeypatch, capsys):
-    """The command line, in this process: exit code, output, errors."""
-    before = signal.getsignal(signal.SIGTERM)
-
-    def run(*words):
-        monkeypatch.setattr(sys, "argv", ["ldpopt", *map(str, words)])
-        with pytest.raises(SystemExit) as end:
-            main()
-        printed = capsys.readouterr()
-        return end.value.code or 0, printed.out, printed.err
-
-    yield run
-    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.fixture(scope="module")

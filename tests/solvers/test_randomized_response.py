@@ -1,6 +1,7 @@
 """Randomised response by name, as a solver."""
 
 import pytest
+from known import TABLE
 
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import NoSolverError
@@ -9,8 +10,6 @@ from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.solvers import RandomizedResponse
 from ldpopt.theory.columns.cones import SecretCone
-
-TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])

@@ -4,12 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from known import TABLE
 from scipy.optimize import minimize
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single, merge_rare
-
-TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 
 
 def random_ball(seed, zero=False):
