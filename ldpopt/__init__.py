@@ -7,14 +7,19 @@ decide every claim of it.
 
 from __future__ import annotations
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem
-from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status
-from ldpopt.engine.result import Certificate, Result, Verification, load, verify
-from ldpopt.engine.solving import problem, solve
-from ldpopt.forms.column_program import ColumnProgram, Columns
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ldpopt.core.form import Form, FormSolution
+    from ldpopt.core.mechanism import Mechanism
+    from ldpopt.core.problem import Example, Problem
+    from ldpopt.core.solver import Solver
+    from ldpopt.core.status import Status
+    from ldpopt.engine.result import Certificate, Result, load
+    from ldpopt.engine.solving import problem, solve
+    from ldpopt.engine.verifying import Verification, verify
+    from ldpopt.forms.column_program import ColumnProgram, Columns
 
 __version__ = "0.1.0"
 
@@ -36,3 +41,30 @@ __all__ = [
     "solve",
     "verify",
 ]
+
+_HOMES = {
+    "core.form": ("Form", "FormSolution"),
+    "core.mechanism": ("Mechanism",),
+    "core.problem": ("Example", "Problem"),
+    "core.solver": ("Solver",),
+    "core.status": ("Status",),
+    "engine.result": ("Certificate", "Result", "load"),
+    "engine.solving": ("problem", "solve"),
+    "engine.verifying": ("Verification", "verify"),
+    "forms.column_program": ("ColumnProgram", "Columns"),
+}
+
+
+if not TYPE_CHECKING:  # type checkers read the imports above, and report a name that is none of them
+
+    def __getattr__(name):
+        """Import a name when it is used first: ``import ldpopt`` alone loads no solver and no numpy."""
+        for home, names in _HOMES.items():
+            if name in names:
+                globals()[name] = found = getattr(import_module(f"ldpopt.{home}"), name)
+                return found
+        raise AttributeError(f"module 'ldpopt' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -27,8 +27,9 @@ from ldpopt.checker import frame as checker
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.engine.result import Result, load, verify
+from ldpopt.engine.result import Result, load
 from ldpopt.engine.solving import solve
+from ldpopt.engine.verifying import verify
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS
 

@@ -22,7 +22,8 @@ from ldpopt.audit.measures import Measure, Subject, data_measures, measures, pla
 from ldpopt.checker.frame import Claim
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.validate import Array
-from ldpopt.engine.result import Result, load, read_document, verify
+from ldpopt.engine.result import Result, load
+from ldpopt.engine.verifying import read_document, verify
 from ldpopt.release.designing import Design, load_design
 from ldpopt.release.releasing import ExactSampler, released_reports
 from ldpopt.tables.files import open_table

@@ -22,9 +22,10 @@ from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFi
 from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
-from ldpopt.engine.result import Result, verify
+from ldpopt.engine.result import Result
 from ldpopt.engine.solving import check_limits, solve
 from ldpopt.engine.sweep import Row
+from ldpopt.engine.verifying import verify
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS
 

@@ -6,22 +6,22 @@ import os
 import signal
 import sys
 
-from ldpopt.core.errors import LdpoptError, SolverError
-
 
 def main() -> None:
-    """Run the command line; an error on purpose is one sentence and an exit code."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # drafts of files are removed on the way out
-    try:
-        from ldpopt.cli.app import app
+    """Run the command line; an error on purpose is one sentence and an exit code.
 
-        app()
-    except LdpoptError as error:
-        print(f"ldpopt: {error}", file=sys.stderr)
-        sys.exit(3 if isinstance(error, SolverError) else 2)
+    Everything is imported inside, so that Ctrl-C during an import is one sentence, too.
+    """
+    try:
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # drafts of files are removed on the way
+        from ldpopt.cli.app import run
+
+        code = run(sys.argv[1:])
+        sys.stdout.flush()
     except KeyboardInterrupt:
         print("ldpopt: interrupted", file=sys.stderr)
-        sys.exit(130)
-    except BrokenPipeError:
+        code = 130
+    except BrokenPipeError:  # nobody reads on: what is still to be written goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        code = 141
+    sys.exit(code)

@@ -1,33 +1,78 @@
 """The application that ``ldpopt`` runs: every command, under its name.
 
 Exit codes: 0 done (for ``verify``: every claim holds), 1 refuted or contradicted, 2 bad input or an
-unreadable file, 3 a solver crashed, 130 interrupted.
+unreadable file, 3 a solver crashed, 130 interrupted, 141 nobody reads the output, 143 terminated.
 """
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterable
+from importlib import import_module
+
 import typer
+from typer.main import get_command
 
-from ldpopt.cli.audit import audit
-from ldpopt.cli.bench import bench
-from ldpopt.cli.demo import demo
-from ldpopt.cli.design import design
-from ldpopt.cli.estimate import estimate
-from ldpopt.cli.experiment import experiment
-from ldpopt.cli.list import list_entries
-from ldpopt.cli.privatize import privatize
-from ldpopt.cli.report import report
-from ldpopt.cli.solve import solve
-from ldpopt.cli.verify import verify
+from ldpopt.core.errors import LdpoptError, SolverError
 
-app = typer.Typer(
-    help="Design and audit privacy mechanisms by optimisation, with certificates.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
-app.command()(solve)
-app.command()(verify)
-app.command("list")(list_entries)
-for command in (experiment, demo, bench, design, privatize, estimate, audit, report):
-    app.command()(command)
+COMMANDS = {
+    "solve": "solve",
+    "verify": "verify",
+    "list": "list_entries",
+    "experiment": "experiment",
+    "demo": "demo",
+    "bench": "bench",
+    "design": "design",
+    "privatize": "privatize",
+    "estimate": "estimate",
+    "audit": "audit",
+    "report": "report",
+}
+"""The function of every command; it lies in the file of the command's name."""
+
+
+def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
+    """Assemble the application from the named commands; the files of others are not imported.
+
+    Help is plain text, as its frames would cost more time than all the rest of ``ldpopt --help``.
+    """
+    wide = {"max_content_width": 120}
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=wide)
+    app.callback()(describe)
+    for name in names:
+        app.command(name)(getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name]))
+    return app
+
+
+def describe() -> None:
+    """Design and audit privacy mechanisms by optimisation, with certificates."""
+
+
+def run(words: list[str]) -> int:
+    """Run one command; an error on purpose is one sentence. Return the exit code."""
+    words = words or ["--help"]
+    named = words[:1] if words[0] in COMMANDS else COMMANDS
+    program = get_command(application(named))
+    try:
+        with program.make_context("ldpopt", words) as context:
+            program.invoke(context)
+    except typer.Exit as end:
+        return end.exit_code
+    except typer.TyperException as error:
+        return _fail(_usage(error), 2)
+    except LdpoptError as error:
+        return _fail(str(error), 3 if isinstance(error, SolverError) else 2)
+    return 0
+
+
+def _fail(sentence: str, code: int) -> int:
+    print(f"ldpopt: {sentence}", file=sys.stderr)
+    return code
+
+
+def _usage(error: typer.TyperException) -> str:
+    """Say in one sentence what is wrong with the words of a command, and where its help is."""
+    said = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    where = context.command_path if context is not None else "ldpopt"
+    return f"{said[:1].lower()}{said[1:]} (see {where} --help)"

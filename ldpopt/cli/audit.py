@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.terminal import AsJson, err_console, print_table
+from ldpopt.cli.options import AsJson
+from ldpopt.cli.terminal import err_console, print_table
 
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import Audit

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.terminal import AsJson, counting, err_console, make_directory, print_table
+from ldpopt.cli.options import AsJson
+from ldpopt.cli.terminal import counting, err_console, make_directory, print_table
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.engine.result import Result, verify
+from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
+from ldpopt.engine.verifying import verify
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase

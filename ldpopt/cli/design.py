@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.tables import TableName, read_bins, split_columns
-from ldpopt.cli.terminal import AsJson, check_writable, counting, print_facts, print_table, watching
+from ldpopt.cli.options import AsJson, TableName, read_bins, split_columns
+from ldpopt.cli.terminal import check_writable, counting, print_facts, print_table, watching
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def design(
     as_json: AsJson = False,
 ) -> None:
     """Design a mechanism that hides the secret columns of a table and releases the public ones."""
-    from ldpopt.engine.result import verify
+    from ldpopt.engine.verifying import verify
     from ldpopt.release import designing
 
     check_writable(out, table)

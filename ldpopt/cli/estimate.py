@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.tables import MechanismFile
-from ldpopt.cli.terminal import AsJson, check_writable, err_console, print_table
+from ldpopt.cli.options import AsJson, MechanismFile
+from ldpopt.cli.terminal import check_writable, err_console, print_table
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import Annotated
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.terminal import AsJson
+from ldpopt.cli.options import AsJson
+
+if TYPE_CHECKING:
+    from ldpopt.core.registry import Registry
 
 
 class Listing(StrEnum):
@@ -26,7 +28,8 @@ def list_entries(
     as_json: AsJson = False,
 ) -> None:
     """List what is registered, with one line on each."""
-    rows = dict(_LISTINGS[what]())
+    registry = _registry(what)
+    rows = {name: _describe(registry, name) for name in registry}
     if as_json:
         print(json.dumps(rows, ensure_ascii=False))
         return
@@ -35,33 +38,23 @@ def list_entries(
         print(f"{name:<{width}}  {text}")
 
 
-def _describe(cls: object) -> str:
-    return (inspect.getdoc(cls) or "").split("\n", maxsplit=1)[0]
+def _registry(what: Listing) -> Registry[Any]:
+    match what:
+        case Listing.problems:
+            from ldpopt.problems import PROBLEMS
+
+            return PROBLEMS
+        case Listing.solvers:
+            from ldpopt.solvers import SOLVERS
+
+            return SOLVERS
+        case Listing.experiments:
+            from ldpopt.experiments import EXPERIMENTS
+
+            return EXPERIMENTS
 
 
-def _problems() -> Iterator[tuple[str, str]]:
-    from ldpopt.problems import PROBLEMS
-
-    return ((name, _describe(PROBLEMS[name])) for name in PROBLEMS)
-
-
-def _solvers() -> Iterator[tuple[str, str]]:
-    from ldpopt.solvers import SOLVERS
-
-    for name in SOLVERS:
-        missing = SOLVERS[name].missing()
-        note = f" (not installed: {', '.join(missing)})" if missing else ""
-        yield name, _describe(SOLVERS[name]) + note
-
-
-def _experiments() -> Iterator[tuple[str, str]]:
-    from ldpopt.experiments import EXPERIMENTS
-
-    return ((name, EXPERIMENTS[name].summary) for name in EXPERIMENTS)
-
-
-_LISTINGS: dict[Listing, Callable[[], Iterator[tuple[str, str]]]] = {
-    Listing.problems: _problems,
-    Listing.solvers: _solvers,
-    Listing.experiments: _experiments,
-}
+def _describe(registry: Registry[Any], name: str) -> str:
+    source = registry.source(name)
+    missing = [module for module in source.constants.get("requires", ()) if find_spec(module) is None]
+    return source.summary + (f" (not installed: {', '.join(missing)})" if missing else "")

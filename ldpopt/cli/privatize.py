@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.tables import MechanismFile, TableName
+from ldpopt.cli.options import MechanismFile, TableName
 from ldpopt.cli.terminal import check_writable, counting, err_console
 
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.terminal import AsJson, cell, check_writable, watching
+from ldpopt.cli.options import AsJson
+from ldpopt.cli.terminal import cell, check_writable, watching
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 
 if TYPE_CHECKING:

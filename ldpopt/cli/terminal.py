@@ -6,9 +6,8 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 from rich.console import Console
 from rich.measure import Measurement
 from rich.progress import (
@@ -26,8 +25,6 @@ from ldpopt.core.errors import InvalidInputError
 
 out_console = Console()
 err_console = Console(stderr=True)
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 
 
 def print_table(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.terminal import AsJson
+from ldpopt.cli.options import AsJson
 
 
 def verify(
@@ -16,7 +16,7 @@ def verify(
     as_json: AsJson = False,
 ) -> None:
     """Let the independent checker decide every claim of a result file (exit 0, 1 or 2)."""
-    from ldpopt.engine.result import verify as verify_result
+    from ldpopt.engine.verifying import verify as verify_result
 
     verification = verify_result(file)
     if as_json:

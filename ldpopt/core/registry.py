@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
 from ldpopt.core.errors import LdpoptError, UnknownNameError
+from ldpopt.core.source import Source, read_source
 
 T = TypeVar("T")
 
@@ -61,6 +62,13 @@ class Registry(Generic[T]):
                 )
             sources[entry.name] = entry
         return sources
+
+    def source(self, name: str) -> Source:
+        """What the source of an entry says of it; the entry is not imported."""
+        if name not in self._sources:
+            raise UnknownNameError(self.what, name, self._sources)
+        entry = self._sources[name]
+        return read_source(entry.module, entry.attr)
 
     def attribute(self, module: str, name: str) -> T:
         """The shipped entry whose attribute is called ``name``: the module's ``__getattr__``."""

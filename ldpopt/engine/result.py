@@ -1,4 +1,4 @@
-"""The answer to a problem, its certificate, and how both are stored and verified."""
+"""The answer to a problem, its certificate, and how both are stored."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ldpopt.checker import frame as checker
 from ldpopt.core.errors import UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.status import Status
+from ldpopt.engine.verifying import read_document
 
 FORMAT = 1
 
@@ -32,24 +32,6 @@ class Certificate:
     gap: float
     repair_loss: float
     audit: dict[str, Any] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Verification:
-    """The checker's answer: truthy if every claim holds.
-
-    >>> bool(Verification((checker.Claim("one is one", "exact", True),)))
-    True
-    """
-
-    claims: tuple[checker.Claim, ...]
-
-    def __bool__(self) -> bool:
-        return all(claim.holds for claim in self.claims)
-
-    def __str__(self) -> str:
-        marks = {True: "holds  ", False: "REFUTED"}
-        return "\n".join(f"{marks[c.holds]}  {c.statement} [{c.strength}]" for c in self.claims)
 
 
 @dataclass(frozen=True)
@@ -140,34 +122,5 @@ class Result:
 
 
 def load(path: str | os.PathLike[str]) -> Result:
-    """Read a result file; nothing in it is trusted before :func:`verify` says so."""
+    """Read a result file; nothing in it is trusted before :func:`ldpopt.verify` says so."""
     return Result.from_json(read_document(path))
-
-
-def verify(result: Result | str | os.PathLike[str]) -> Verification:
-    """Let the independent checker decide every claim of a result or result file.
-
-    The statement comes from the checker's own reading of the parameters, or, for a kind that another
-    package registered, from that problem's ``statement()``.
-    """
-    from ldpopt.problems import PROBLEMS
-
-    document = result.to_json() if isinstance(result, Result) else read_document(result)
-    kind, plain = document.get("problem"), None
-    try:
-        if isinstance(kind, str) and not checker.knows(kind) and kind in PROBLEMS:
-            plain = PROBLEMS[kind].from_params(**document.get("params", {})).statement()
-        return Verification(tuple(checker.check(document, plain)))
-    except checker.UnreadableError as error:
-        raise UnreadableFileError(str(error)) from None
-
-
-def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file."""
-    try:
-        document = checker.read(os.fspath(path))
-    except checker.UnreadableError as error:
-        raise UnreadableFileError(str(error)) from None
-    if not isinstance(document, dict):
-        raise UnreadableFileError(f"{os.fspath(path)} holds no JSON object")
-    return document

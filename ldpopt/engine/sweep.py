@@ -33,11 +33,10 @@ class Study:
 
 @dataclass(frozen=True)
 class Experiment:
-    """A figure of a paper, or a study of our own.
+    """A figure of a paper, or a study of our own; the docstring of its module says which, in a line.
 
     Attributes:
         name: the slug; file names start with it.
-        summary: one line for ``ldpopt list experiments``.
         points: the parameter settings, as plain JSON data; ``points(quick)`` with quick=False gives the
             paper's sizes.
         measure: one point to one row of plain values; a module-level function, as it runs in workers.
@@ -46,7 +45,6 @@ class Experiment:
     """
 
     name: str
-    summary: str
     points: Callable[[bool], Iterable[Point]]
     measure: Callable[..., Row]
     draw: Callable[[list[Row], Path], list[Path]]

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ldpopt.core.registry import Registry
-from ldpopt.engine.sweep import Experiment
+
+if TYPE_CHECKING:
+    from ldpopt.engine.sweep import Experiment
 
 EXPERIMENTS: Registry[Experiment] = Registry(
     "experiment",

@@ -71,8 +71,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="asymptotic-convergence",
-    summary="how fast n reports reach the asymptotic utility "
-    "(Lopuhaä-Zwakenberg et al. 2019, Corollary 6.8)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,5 @@
-"""Average against worst-case privacy by the number of values.
+"""Average against worst-case privacy by the number of values
+(Lopuhaä-Zwakenberg et al. 2019, Figure 2).
 
 Lopuhaä-Zwakenberg et al. 2019, Figure 2.
 """
@@ -83,8 +84,6 @@ def _by_value(item: tuple[str, float]) -> float:
 
 EXPERIMENT = Experiment(
     name="average-privacy",
-    summary="average against worst-case privacy by the number of values "
-    "(Lopuhaä-Zwakenberg et al. 2019, Figure 2)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,5 @@
-"""The exposure of four Adult columns, and what their marginals prove about it.
+"""Exposure of four Adult columns, and what their marginals prove
+(Bravo-Hermsdorff et al. 2022, Figure 2).
 
 Bravo-Hermsdorff et al. 2022, Figure 2. The paper draws the least bound of Theorems 2 and 3. Under it lie
 the tighter variant of Theorem 3 and the best possible bound: no proof from the marginals can go below
@@ -110,8 +111,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="exposure-adult",
-    summary="exposure of four Adult columns, and what their marginals prove "
-    "(Bravo-Hermsdorff et al. 2022, Figure 2)",
     points=points,
     measure=measure,
     draw=draw,

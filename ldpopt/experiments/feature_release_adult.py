@@ -1,4 +1,4 @@
-"""Which of nine Adult features may be released, if the curator knows their marginals only?"""
+"""Which Adult features are safe to release by their marginals alone (Bravo-Hermsdorff et al. 2022)."""
 
 from __future__ import annotations
 
@@ -77,8 +77,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="feature-release-adult",
-    summary="which Adult features are safe to release by their marginals alone "
-    "(Bravo-Hermsdorff et al. 2022)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,5 @@
-"""How the loss of an estimate falls with the number of reports.
+"""Expected loss of an estimate against the number of reports
+(Pastore and Gastpar 2021, Figures 2 and 3).
 
 Pastore and Gastpar 2021, Figures 2 and 3. The step mechanism on four values, p = (1/2, 1/4, 1/8, 1/8):
 the expected loss of the ML and the MMSE estimate, exact where all count vectors can be listed and
@@ -105,8 +106,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-convergence",
-    summary="expected loss of an estimate against the number of reports "
-    "(Pastore and Gastpar 2021, Figures 2 and 3)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""Bounds on the minimax α over {p ≥ p0} against ε.
+"""Bounds on the worst α over {p ≥ p0} against ε (Pastore and Gastpar 2021, Figures 7 and 9).
 
 Pastore and Gastpar 2021, Figures 7 and 9, put right. Above, the step mechanism, (38) corrected, (42),
 (43), and the best design known here; below, (48), (50) and (54) with φ* in place of the false Lemma 11.
@@ -84,7 +84,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-minimax",
-    summary="bounds on the worst α over {p ≥ p0} against ε (Pastore and Gastpar 2021, Figures 7 and 9)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""The least φ against the number of inputs (Pastore and Gastpar 2021, Figure 8), put right.
+"""The least φ against the number of inputs, with both bounds (Pastore and Gastpar 2021, Figure 8).
 
 φ of the step mechanism grows as K³, the printed lower bound (Lemma 11) as K²; the paper leaves the gap
 open. The truth is φ*, attained by subset selection: it grows as K², and the printed "bound" exceeds it
@@ -75,8 +75,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-phi",
-    summary="the least φ against the number of inputs, with both bounds "
-    "(Pastore and Gastpar 2021, Figure 8)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""Bounds on the best α against ε for known sources.
+"""Bounds on the best α against ε for known sources (Pastore and Gastpar 2021, Figures 5 and 6).
 
 Pastore and Gastpar 2021, Figures 5 and 6, put right. Above, the step mechanism; below, (46) with φ* in
 place of the false Lemma 11, and as printed; where K is small, the proven optimum between them. Figure 6b
@@ -112,8 +112,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="fidelity-tradeoff",
-    summary="bounds on the best α against ε for known sources "
-    "(Pastore and Gastpar 2021, Figures 5 and 6)",
     points=points,
     measure=measure,
     draw=draw,

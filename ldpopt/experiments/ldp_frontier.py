@@ -1,4 +1,4 @@
-"""Optimal mutual information under ε-LDP against ε, next to two mechanisms with a name.
+"""Optimal mutual information against ε, beside randomised response and binary mechanisms.
 
 For small ε a binary mechanism is optimal, for large ε generalised randomised response (Kairouz, Oh and
 Viswanath 2014, Theorems 5 and 14); between them neither is, and the figure marks where each
@@ -148,7 +148,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="ldp-frontier",
-    summary="optimal mutual information against ε, beside randomised response and binary mechanisms",
     points=points,
     measure=measure,
     draw=draw,

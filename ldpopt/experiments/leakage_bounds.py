@@ -1,4 +1,4 @@
-"""Wang et al. 2024, Fig. 9: leakage and distortion with misjudged categories, at five million records.
+"""Wang et al. 2024, Fig. 9: leakage and distortion with missed categories at 5 million records.
 
 The bounds on the leakage are ours, as the printed lower bounds do not hold (Proposition 5) and the
 printed upper ones are loose; those on the distortion are Appendix H-D, corrected.
@@ -92,8 +92,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-bounds",
-    summary="Wang et al. 2024, Fig. 9: "
-    "leakage and distortion with missed categories at 5 million records",
     points=points,
     measure=measure,
     draw=draw,

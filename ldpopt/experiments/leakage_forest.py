@@ -1,4 +1,4 @@
-"""Wang et al. 2024, Fig. 6: what a random forest learns from census data released by quantisation.
+"""Wang et al. 2024, Fig. 6: random forests on census data released by quantisation.
 
 The data are the complete Adult file (48,842 rows), named by the environment variable LDPOPT_ADULT. The
 holder releases the 32,561 training rows, the forest is judged on the 16,281 test rows. Its secret is the
@@ -148,7 +148,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-forest",
-    summary="Wang et al. 2024, Fig. 6: random forests on census data released by quantisation",
     points=points,
     measure=measure,
     draw=draw,

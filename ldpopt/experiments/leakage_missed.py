@@ -1,4 +1,4 @@
-"""Leakage and forests when the holder misjudges which combinations are feasible.
+"""Wang et al. 2024, Fig. 7: leakage and random forests with misjudged combinations.
 
 Wang et al. 2024, Fig. 7. As `leakage-forest`: the data are those named by the environment variable
 LDPOPT_ADULT, the secret is the share of white people with a high income. The missed combinations are
@@ -162,7 +162,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-missed",
-    summary="Wang et al. 2024, Fig. 7: leakage and random forests with misjudged combinations",
     points=points,
     measure=measure,
     draw=draw,

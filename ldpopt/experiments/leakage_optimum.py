@@ -1,4 +1,4 @@
-"""How far the mechanisms of Wang et al. 2024 are from the best under a leakage budget."""
+"""The mechanisms of Wang et al. 2024 against the best under a leakage budget."""
 
 from __future__ import annotations
 
@@ -87,7 +87,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-optimum",
-    summary="The mechanisms of Wang et al. 2024 against the best under a leakage budget",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""How far each method for statistic maximal leakage reaches: the scale left open by Wang et al. 2024."""
+"""Statistic maximal leakage: matching against flow, cuts against the full LP."""
 
 from __future__ import annotations
 
@@ -91,7 +91,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-scale",
-    summary="Statistic maximal leakage: matching against flow, cuts against the full LP",
     points=points,
     measure=measure,
     draw=draw,

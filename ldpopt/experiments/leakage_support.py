@@ -1,4 +1,4 @@
-"""Wang et al. 2024, Figs. 7(c)–(e): what unknown and infeasible categories do to the leakage.
+"""Wang et al. 2024, Fig. 7(c)-(e): leakage with misjudged categories, against the printed bound.
 
 Proven bounds from both sides, which meet for few missed categories; `leakage-missed` has the utility.
 """
@@ -68,8 +68,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-support",
-    summary="Wang et al. 2024, Fig. 7(c)-(e): "
-    "leakage with misjudged categories, against the printed bound",
     points=points,
     measure=measure,
     draw=draw,

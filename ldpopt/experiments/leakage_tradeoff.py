@@ -1,4 +1,4 @@
-"""Wang et al. 2024, Figs. 4 and 5 at the size of the census data, with the corrected formulas."""
+"""Wang et al. 2024, Figs. 4 and 5 corrected: who distorts less at equal leakage."""
 
 from __future__ import annotations
 
@@ -138,7 +138,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="leakage-tradeoff",
-    summary="Wang et al. 2024, Figs. 4 and 5 corrected: who distorts less at equal leakage",
     points=points,
     measure=measure,
     draw=draw,

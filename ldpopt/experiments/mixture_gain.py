@@ -65,7 +65,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="mixture-gain",
-    summary="a mixture of two protocols beats both (Lopuhaä-Zwakenberg et al. 2019, Remark 7.9)",
     points=points,
     measure=measure,
     draw=draw,

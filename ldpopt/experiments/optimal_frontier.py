@@ -1,4 +1,4 @@
-"""The optimal frontier between asymptotic utility and average privacy, at fixed and at free ε."""
+"""The optimal frontier of asymptotic utility and average privacy, ε fixed and free."""
 
 from __future__ import annotations
 
@@ -94,7 +94,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="optimal-frontier",
-    summary="the optimal frontier of asymptotic utility and average privacy, ε fixed and free",
     points=points,
     measure=measure,
     draw=draw,

@@ -90,7 +90,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="optimal-protocols",
-    summary="how far known protocols are from the best asymptotic utility at a given ε",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""Which K have a square mechanism of exactly least φ, and at which ε.
+"""Which K have an exactly optimal square mechanism, and at which ε.
 
 A symmetric design of block size m attains φ* where m is the best block size. For every K this lists the
 designs that can be constructed here, with that range of ε; each is tested to be a design.
@@ -77,7 +77,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="optimal-squares",
-    summary="which K have an exactly optimal square mechanism, and at which ε",
     points=points,
     measure=measure,
     draw=draw,

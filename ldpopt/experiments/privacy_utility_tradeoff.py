@@ -1,4 +1,5 @@
-"""The participation factor against average and worst-case privacy.
+"""Participation factor against average and worst-case privacy
+(Lopuhaä-Zwakenberg et al. 2019, Figure 3).
 
 Lopuhaä-Zwakenberg et al. 2019, Figure 3.
 """
@@ -84,8 +85,6 @@ def _best(rows: list[Row], key: str, level: float) -> str:
 
 EXPERIMENT = Experiment(
     name="privacy-utility-tradeoff",
-    summary="participation factor against average and worst-case privacy "
-    "(Lopuhaä-Zwakenberg et al. 2019, Figure 3)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,5 @@
-"""Utility against ε on the Adult census, and on synthetic tables of the same sizes.
+"""Robust LDP on the Adult census and on tables of its sizes
+(Lopuhaä-Zwakenberg and Goseling 2021, Figures 10, 11).
 
 Lopuhaä-Zwakenberg and Goseling 2021, Figures 10 and 11. PolyOpt is included for every pair of
 attributes; where the public attribute is wide, its rarest values are merged first.
@@ -63,8 +64,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-adult",
-    summary="robust LDP on the Adult census and on tables of its sizes "
-    "(Lopuhaä-Zwakenberg and Goseling 2021, Figures 10, 11)",
     points=points,
     measure=measure,
     draw=draw,

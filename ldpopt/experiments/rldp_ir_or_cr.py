@@ -1,4 +1,4 @@
-"""When GRR-CR beats IR: the difference of their utilities against H(X).
+"""Robust LDP: IR against GRR-CR by entropy (Lopuhaä-Zwakenberg and Goseling 2021, Figure 6).
 
 Lopuhaä-Zwakenberg and Goseling 2021, Figure 6.
 """
@@ -63,7 +63,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-ir-or-cr",
-    summary="robust LDP: IR against GRR-CR by entropy (Lopuhaä-Zwakenberg and Goseling 2021, Figure 6)",
     points=points,
     measure=measure,
     draw=draw,

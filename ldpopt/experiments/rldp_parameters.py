@@ -1,4 +1,5 @@
-"""The optimal parameters of IR, GRR-CR and UE-CR against ε.
+"""Robust LDP: optimal parameters of IR, GRR-CR and UE-CR
+(Lopuhaä-Zwakenberg and Goseling 2021, Figure 5).
 
 Lopuhaä-Zwakenberg and Goseling 2021, Figure 5.
 """
@@ -68,8 +69,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-parameters",
-    summary="robust LDP: optimal parameters of IR, GRR-CR and UE-CR "
-    "(Lopuhaä-Zwakenberg and Goseling 2021, Figure 5)",
     points=points,
     measure=measure,
     draw=draw,

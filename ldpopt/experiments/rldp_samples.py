@@ -1,4 +1,4 @@
-"""The role of the number of samples n and of the significance level α.
+"""Robust LDP: the role of n and α (Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8).
 
 Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8.
 """
@@ -61,7 +61,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-samples",
-    summary="robust LDP: the role of n and α (Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""Utility against ε on synthetic tables of many sizes.
+"""Robust LDP: utility against ε for many sizes (Lopuhaä-Zwakenberg and Goseling 2021, Figures 2-4).
 
 Lopuhaä-Zwakenberg and Goseling 2021, Figures 2, 3 and 4. The paper shows PolyOpt for 3 × 3 only (72 s
 for 3 × 4, no answer for 4 × 4 in twelve hours); here it is part of every panel. Tables with more than
@@ -51,8 +51,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-synthetic",
-    summary="robust LDP: utility against ε for many sizes "
-    "(Lopuhaä-Zwakenberg and Goseling 2021, Figures 2-4)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""Computation time of PolyOpt against the number of inputs a = a1·a2, by three solvers.
+"""Robust LDP: computation time of PolyOpt against the number of inputs.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Section VIII-A: 72 s for 3 × 4, and no answer for 4 × 4 within
 twelve hours.
@@ -72,7 +72,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-time",
-    summary="robust LDP: computation time of PolyOpt against the number of inputs",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,5 @@
-"""Is the utility under p̂ also that under the true P*?
+"""Robust LDP: utility under p̂ and under the true distribution
+(Lopuhaä-Zwakenberg and Goseling 2021, Figure 9).
 
 Lopuhaä-Zwakenberg and Goseling 2021, Figure 9, with PolyOpt.
 """
@@ -73,8 +74,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="rldp-true-utility",
-    summary="robust LDP: utility under p̂ and under the true distribution "
-    "(Lopuhaä-Zwakenberg and Goseling 2021, Figure 9)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,4 @@
-"""The statistical exposure is easier to estimate than the exposure.
+"""Plug-in estimates of exposure and statistical exposure (Bravo-Hermsdorff et al. 2022, Figure 3).
 
 Bravo-Hermsdorff et al. 2022, Figure 3.
 """
@@ -73,8 +73,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="statistical-exposure",
-    summary="plug-in estimates of exposure and statistical exposure "
-    "(Bravo-Hermsdorff et al. 2022, Figure 3)",
     points=points,
     measure=measure,
     draw=draw,

@@ -1,4 +1,5 @@
-"""A printed error bound is false: the error grows like n, the bound like √n.
+"""The printed error bound of the statistical exposure fails
+(Bravo-Hermsdorff et al. 2022, Theorem 8).
 
 Bravo-Hermsdorff et al. 2022, Theorem 8. p = (1, 0) and p̂ = (1 − 10⁻⁴, 10⁻⁴) with k = n: one deviating
 user ends everybody's n-anonymity.
@@ -64,8 +65,6 @@ def conclude(rows: list[Row]) -> str:
 
 EXPERIMENT = Experiment(
     name="theorem-8",
-    summary="the printed error bound of the statistical exposure fails "
-    "(Bravo-Hermsdorff et al. 2022, Theorem 8)",
     points=points,
     measure=measure,
     draw=draw,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ldpopt.core.problem import Problem
 from ldpopt.core.registry import Registry
+
+if TYPE_CHECKING:
+    from ldpopt.core.problem import Problem
 
 PROBLEMS: Registry[type[Problem]] = Registry(
     "problem",

@@ -24,8 +24,9 @@ from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.solver import Progress
 from ldpopt.core.validate import Array
-from ldpopt.engine.result import Result, Verification, read_document, verify
+from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
+from ldpopt.engine.verifying import Verification, read_document, verify
 from ldpopt.release.methods import METHODS, Question, applicable, chosen
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.status import Status
-from ldpopt.engine.result import Result, Verification, load, read_document, verify
+from ldpopt.engine.result import Result, load
+from ldpopt.engine.verifying import Verification, read_document, verify
 from ldpopt.release.designing import Design, load_design
 
 NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)

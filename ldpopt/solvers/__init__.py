@@ -5,10 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ldpopt.core.registry import Registry
-from ldpopt.core.solver import Solver
+
+if TYPE_CHECKING:
+    from ldpopt.core.solver import Solver
 
 SOLVERS: Registry[type[Solver]] = Registry(
     "solver",

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ldpopt.cli import terminal
+from ldpopt.cli import app, terminal
 
 PATIENCE = 600
 """Seconds after which a process counts as hanging: nothing is as slow, whatever runs beside it."""
@@ -95,6 +95,33 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, spec_text, options,
     assert [path.name for path in tmp_path.iterdir()] == ["spec.json"]
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["solve"], "missing argument 'spec' (see ldpopt solve --help)"),
+        (["solve", "x.json", "--gap", "wide"], "invalid value for '--gap'"),
+        (["solve", "x.json", "--nope"], "no such option: --nope (see ldpopt solve --help)"),
+        (["verify", "a.json", "b.json"], "got unexpected extra argument"),
+        (["list", "nonsense"], "'nonsense' is not one of 'problems', 'solvers', 'experiments'"),
+        (["sovle"], "no such command 'sovle'. Did you mean 'solve'? (see ldpopt --help)"),
+        (["--nope"], "no such option: --nope (see ldpopt --help)"),
+    ],
+)
+def test_a_usage_error_is_one_sentence(words, sentence, ldpopt):
+    code, out, err = ldpopt(*words)
+    assert (code, out) == (2, "")
+    assert err.startswith("ldpopt: ")
+    assert sentence in err
+    assert err.count("\n") == 1
+
+
+def test_help_is_shown_to_whoever_says_nothing(ldpopt):
+    said = ldpopt()
+    assert said == ldpopt("--help")
+    assert said.code == 0
+    assert all(f"\n  {name} " in said.out for name in app.COMMANDS)
+
+
 def test_missing_spec(tmp_path, ldpopt):
     answer = ldpopt("solve", tmp_path / "absent.json")
     assert answer.code == 2
@@ -169,7 +196,7 @@ def test_interrupt_leaves_a_valid_partial_result(tmp_path, long_spec, ldpopt):
         try:
             assert b"bound" in read_until(b"bound", ours)
             process.send_signal(signal.SIGINT)
-            read_until(b"never", ours)
+            assert b"ldpopt: interrupted" in read_until(b"ldpopt: interrupted", ours)
             assert process.wait(PATIENCE) == 130
         finally:
             process.kill()

@@ -218,7 +218,7 @@ def test_a_name_with_a_comma(work, ldpopt):
 def test_a_seed_is_not_negative(work, command, ldpopt):
     said = ldpopt(*command, "-m", "mech.json", "--seed", "-1", cwd=work)
     assert said.code == 2
-    assert "Invalid value for '--seed'" in said.err
+    assert "invalid value for '--seed'" in said.err
     assert not (work / "seed.csv").exists()
 
 

@@ -26,7 +26,7 @@ def conclude(rows):
     return f"the squares sum to {sum(row['square'] for row in rows)}"
 
 
-SQUARES = Experiment("squares", "squares", points, measure, draw, conclude)
+SQUARES = Experiment("squares", points, measure, draw, conclude)
 
 
 def test_without_a_directory_nothing_is_written(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""The options of commands that read a table: its name, its columns, its bins, the mechanism."""
+"""The options that commands share: how to print; a table, its columns and bins; the mechanism."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import typer
 
 from ldpopt.core.errors import InvalidInputError
 
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 TableName = Annotated[
     str,
     typer.Argument(
