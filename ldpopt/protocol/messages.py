@@ -1,146 +1,261 @@
-"""What the parties of the two-round protocol say to each other.
+"""Signed messages between the parties (Bravo-Hermsdorff et al. 2022, Section 5, Figure 1).
 
-Bravo-Hermsdorff et al. 2022, Section 5, Figure 1. A *note* is one salted value (round 1) or one redacted
-row (round 2), padded to a fixed length and sealed for its reader. An *envelope* carries all notes of one
-user, sealed once more for the shuffler and signed by the user. (The caption of Figure 1 prints the two
-encryptions in the wrong order: the shuffler decrypts first, so its encryption must come last.)
+* An *envelope* carries the notes of one user to the shuffler: one note per feature (round 1) or one row
+  (round 2), each sealed for its reader and its place, all of them sealed for the shuffler, signed by the
+  user. (The caption of Figure 1 prints the two encryptions in the wrong order: the shuffler decrypts
+  first, so its encryption must come last.)
+* A *batch* carries the notes of all users, mixed place by place, from the shuffler to the reader, with
+  the users' signatures as proof that they took part; signed by the shuffler.
+* A *ledger* is what the reader publishes: who took part, and the salt of every note that it counted;
+  signed by the reader. Every user can look whether its own notes were counted.
+* A *decision* names the features that the curator lets through; signed by the curator.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-import secrets
 import struct
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.protocol.sealing import OVERHEAD, Opener, SealError, seal  # first: says what is missing
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from cryptography.exceptions import InvalidSignature  # isort: skip
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey  # isort: skip
+from ldpopt.protocol.sealing import OVERHEAD, Opener, SealError, seal
+from ldpopt.protocol.session import SALT, SIGNATURE, RejectedError, Round
 
-SALT = 16
-SESSION = 16
-SIGNATURE = 64
-_HEADER = struct.Struct(f">{SESSION}sBI")
-
-
-class Session(NamedTuple):
-    """What everybody knows: a fresh name, the public keys, and how long a padded note is."""
-
-    name: bytes
-    features: tuple[str, ...]
-    shuffler: bytes
-    curator: bytes
-    analyst: bytes
-    length: int
-
-    def context(self, round_number: int, reader: str) -> bytes:
-        """What a seal is bound to: replayed in another session or round, it does not open."""
-        return self.name + bytes([round_number]) + reader.encode()
-
-    @property
-    def sealed_note(self) -> int:
-        """The length of every sealed note."""
-        return SALT + self.length + OVERHEAD
+_HEADER = struct.Struct(">16sBI")
+"""The first bytes of the session's name, the round, the user."""
+DIGEST = 32
+_RECORD = struct.Struct(f">I{DIGEST}s{SIGNATURE}s")
+_HEAD = struct.Struct(f">I{DIGEST}s{SIGNATURE}s")
+HEAD = _HEAD.size
 
 
-class Incident(NamedTuple):
-    """Something that is not as it should be, and who noticed."""
-
-    noticed_by: str
-    kind: str
-    detail: str
-
-
-class RejectedError(Exception):
-    """A message that is not accepted; ``kind`` is forged, replayed or duplicated."""
-
-    def __init__(self, kind: str, detail: str) -> None:
-        super().__init__(detail)
-        self.kind = kind
-
-
-# ---------------------------------------------------------------- notes
-
-
-def note(content: Any, session: Session) -> bytes:
-    """A content in its standard form with a random salt, padded: equal contents look different."""
-    text = json.dumps(content).encode()
-    if len(text) > session.length:
-        raise InvalidInputError(f"{content!r} takes {len(text)} bytes, more than {session.length}")
-    return secrets.token_bytes(SALT) + text.ljust(session.length)
-
-
-def read_note(plain: bytes) -> tuple[bytes, Any]:
-    """Salt and content."""
-    return plain[:SALT], json.loads(plain[SALT:])
+def _hash(*parts: bytes) -> bytes:
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(len(part).to_bytes(8, "big"))
+        digest.update(part)
+    return digest.digest()
 
 
 # ---------------------------------------------------------------- envelopes
 
 
-def envelope(
-    user: int, notes: list[bytes], round_number: int, session: Session, key: Ed25519PrivateKey
-) -> bytes:
-    """Seal the notes for their reader, all of them for the shuffler, and sign.
+class Record(NamedTuple):
+    """That a user took part: its number, the hash of what it sealed, its signature under that."""
 
-    One outer seal for all notes of a user tells the shuffler nothing new: it sees who sends.
+    user: int
+    digest: bytes
+    signature: bytes
+
+
+def envelope_length(this: Round) -> int:
+    """Bytes of every envelope of a round."""
+    return _HEADER.size + this.slots * this.sealed_length + OVERHEAD + SIGNATURE
+
+
+def envelope(user: int, notes: Sequence[bytes], this: Round, key: Ed25519PrivateKey) -> bytes:
+    """Seal each note for the reader and its place, all of them for the shuffler, and sign."""
+    reader = this.session.keys[this.reader].sealing
+    inner = [seal(reader, plain, this.context("note", slot)) for slot, plain in enumerate(notes)]
+    return seal_envelope(user, inner, this, key)
+
+
+def seal_envelope(user: int, inner: Sequence[bytes], this: Round, key: Ed25519PrivateKey) -> bytes:
+    """Seal the sealed notes of a user for the shuffler, and sign.
+
+    One outer seal for all notes of a user tells the shuffler nothing new: it sees who sends. The outer
+    seal is bound to the user, so nobody can send the sealed notes of somebody else as its own.
     """
-    reader = session.curator if round_number == 1 else session.analyst
-    inner = session.context(round_number, "reader")
-    sealed = b"".join(seal(reader, plain, inner) for plain in notes)
-    outer = seal(session.shuffler, sealed, session.context(round_number, "shuffler"))
-    body = _HEADER.pack(session.name, round_number, user) + outer
-    return body + key.sign(body)
+    shuffler = this.session.keys["shuffler"].sealing
+    outer = seal(shuffler, b"".join(inner), this.context("notes", user=user))
+    signature = this.sign(key, "envelope", hashlib.sha256(outer).digest(), user)
+    return _HEADER.pack(this.session.name[:16], this.number, user) + outer + signature
 
 
-def open_envelope(
-    message: bytes, round_number: int, session: Session, opener: Opener, roster: list[bytes], count: int
-) -> tuple[int, list[bytes]]:
-    """The user and the sealed notes of an envelope; only the shuffler can do this.
+def open_envelope(message: bytes, this: Round, opener: Opener) -> tuple[Record, list[bytes]]:
+    """Return who sends, and its sealed notes in their places; only the shuffler can do this.
 
     Raises:
-        RejectedError: the envelope is forged (unknown or wrong signature, broken seal) or replayed.
+        RejectedError: the envelope is malformed, forged or replayed. Nothing of it is used.
     """
-    if len(message) < _HEADER.size + SIGNATURE:
-        raise RejectedError("forged", f"an envelope of {len(message)} bytes")
-    body, signature = message[:-SIGNATURE], message[-SIGNATURE:]
-    name, number, user = _HEADER.unpack_from(body)
-    if user >= len(roster):
+    if len(message) != envelope_length(this):
+        raise RejectedError("malformed", f"an envelope of {len(message)} bytes")
+    name, number, user = _HEADER.unpack_from(message)
+    if user >= len(this.session.roster):
         raise RejectedError("forged", f"user {user} is unknown")
-    if (name, number) != (session.name, round_number):
+    if (name, number) != (this.session.name[:16], this.number):
         raise RejectedError("replayed", f"user {user}: an envelope of another session or round")
+    outer, signature = message[_HEADER.size : -SIGNATURE], message[-SIGNATURE:]
+    record = Record(user, hashlib.sha256(outer).digest(), signature)
+    if not took_part(record, this):
+        raise RejectedError("forged", f"user {user}: the signature is not the user's")
     try:
-        Ed25519PublicKey.from_public_bytes(roster[user]).verify(signature, body)
-        sealed = opener.open(body[_HEADER.size :], session.context(round_number, "shuffler"))
-    except (InvalidSignature, SealError):
-        raise RejectedError("forged", f"user {user}: signature or seal is broken") from None
-    size = session.sealed_note
-    if len(sealed) != size * count:
-        raise RejectedError("forged", f"user {user}: {len(sealed)} bytes of notes")
-    return user, [sealed[i : i + size] for i in range(0, len(sealed), size)]
+        sealed = opener.open(outer, this.context("notes", user=user))
+    except SealError:
+        raise RejectedError("malformed", f"user {user}: the seal is broken") from None
+    size = this.sealed_length
+    return record, [sealed[i : i + size] for i in range(0, len(sealed), size)]
 
 
-class Reader:
-    """Opens shuffled notes and refuses what was sealed for others, changed, or seen before."""
+def took_part(record: Record, this: Round) -> bool:
+    """Return whether the user itself sealed something in this round."""
+    key = this.session.roster[record.user] if record.user < len(this.session.roster) else b""
+    return bool(key) and this.signed(key, record.signature, "envelope", record.digest, record.user)
 
-    def __init__(self, opener: Opener, context: bytes) -> None:
-        self._opener = opener
-        self._context = context
-        self._salts: set[bytes] = set()
 
-    def read(self, sealed: bytes) -> Any:
-        """The content of a note.
+# ---------------------------------------------------------------- batches
+
+
+class Batch(NamedTuple):
+    """The notes of all users, mixed place by place, and who they are.
+
+    Attributes:
+        head: how many users, the hash of the rest, the shuffler's signature: read and judged first.
+        records: one :class:`Record` per user.
+        slots: for every place the sealed notes, one after the other.
+    """
+
+    head: bytes
+    records: bytes
+    slots: tuple[bytes, ...]
+
+
+def write_batch(
+    records: Sequence[Record], slots: Sequence[bytes], this: Round, key: Ed25519PrivateKey
+) -> Batch:
+    """Sign the records, in the order of the users' numbers, and the mixed notes."""
+    packed = b"".join(_RECORD.pack(*record) for record in sorted(records))
+    digest = _hash(packed, *slots)
+    count = len(records).to_bytes(4, "big")
+    return Batch(count + digest + this.sign(key, "batch", count + digest), packed, tuple(slots))
+
+
+def batch_size(head: bytes, this: Round) -> int:
+    """Return how many users a batch is of, by its head; called before the rest is read.
+
+    Raises:
+        RejectedError: the shuffler did not sign this head, or says that too few took part.
+    """
+    if len(head) != HEAD:
+        raise RejectedError("malformed", f"the head of a batch of {len(head)} bytes, not {HEAD}")
+    count, _, signature = _HEAD.unpack(head)
+    if not this.signed(this.session.keys["shuffler"].signing, signature, "batch", head[: 4 + DIGEST]):
+        raise RejectedError("forged", "a batch that the shuffler did not sign")
+    if not this.session.least <= count <= this.session.members:
+        raise RejectedError("forged", f"a batch of {count} users")
+    return int(count)
+
+
+def batch_limits(count: int, this: Round) -> tuple[int, int]:
+    """The most bytes of the records and of one place. A faulty shuffler may send a note too many."""
+    return count * _RECORD.size, 2 * count * this.sealed_length
+
+
+def check_digest(batch: Batch) -> None:
+    """Refuse a batch that differs from what its head says."""
+    if _hash(batch.records, *batch.slots) != batch.head[4 : 4 + DIGEST]:
+        raise RejectedError("forged", "a batch that differs from what the shuffler signed")
+
+
+def open_batch(batch: Batch, this: Round) -> tuple[list[int], list[list[bytes]]]:
+    """Return the users that took part, and the sealed notes of every place.
+
+    Raises:
+        RejectedError: the batch is not what the shuffler signed, or names a user that did not take part.
+    """
+    count = batch_size(batch.head, this)
+    check_digest(batch)
+    if len(batch.records) != count * _RECORD.size or len(batch.slots) != this.slots:
+        raise RejectedError("malformed", "a batch with too few or too many parts")
+    records = [Record(*fields) for fields in _RECORD.iter_unpack(batch.records)]
+    users = [record.user for record in records]
+    if users != sorted(set(users)) or not all(took_part(record, this) for record in records):
+        raise RejectedError("forged", "a batch that names a user who did not take part")
+    size = this.sealed_length
+    if any(len(slot) % size for slot in batch.slots):
+        raise RejectedError("malformed", "a batch with a note of a wrong length")
+    return users, [[slot[i : i + size] for i in range(0, len(slot), size)] for slot in batch.slots]
+
+
+# ---------------------------------------------------------------- what is published
+
+
+class Ledger(NamedTuple):
+    """Who took part, and the salts of the notes that were counted, sorted, place by place."""
+
+    users: tuple[int, ...]
+    salts: tuple[bytes, ...]
+
+    def digest(self) -> bytes:
+        """The hash that the reader signs."""
+        return _hash(json.dumps(self.users).encode(), *self.salts)
+
+    def to_json(self, this: Round, key: Ed25519PrivateKey) -> dict[str, Any]:
+        """The ledger with its reader's signature."""
+        return {
+            "users": list(self.users),
+            "salts": [salts.hex() for salts in self.salts],
+            "signature": this.sign(key, "ledger", self.digest()).hex(),
+        }
+
+    @classmethod
+    def from_json(cls, content: Any, this: Round) -> Ledger:
+        """Read a published ledger.
 
         Raises:
-            RejectedError: the note is forged or duplicated.
+            RejectedError: it is malformed, or the reader did not sign it.
         """
         try:
-            salt, content = read_note(self._opener.open(sealed, self._context))
-        except (SealError, ValueError):
-            raise RejectedError("forged", "a note that does not open") from None
-        if salt in self._salts:
-            raise RejectedError("duplicated", "a note that was read before")
-        self._salts.add(salt)
-        return content
+            ledger = cls(tuple(content["users"]), tuple(map(bytes.fromhex, content["salts"])))
+            signature = bytes.fromhex(content["signature"])
+        except (KeyError, TypeError, ValueError):
+            raise RejectedError("malformed", "not a ledger") from None
+        if any(type(u) is not int for u in ledger.users) or len(ledger.salts) != this.slots:
+            raise RejectedError("malformed", "not a ledger of this round")
+        if not this.signed(this.session.keys[this.reader].signing, signature, "ledger", ledger.digest()):
+            raise RejectedError("forged", f"a ledger that the {this.reader} did not sign")
+        return ledger
+
+    def missing(self, own: Mapping[int, Sequence[bytes]]) -> dict[int, str]:
+        """Return what users do not find of themselves, given the salts of their notes.
+
+        "uncounted": the user is not listed; "replaced": it is, but one of its notes is not.
+        """
+        listed = set(self.users)
+        found = {user: "uncounted" for user in own if user not in listed}
+        for slot, column in enumerate(self.salts):
+            counted = {column[i : i + SALT] for i in range(0, len(column), SALT)}
+            for user, salts in own.items():
+                if salts[slot] not in counted:
+                    found.setdefault(user, "replaced")
+        return found
+
+
+def write_decision(released: Sequence[int], first: Round, key: Ed25519PrivateKey) -> dict[str, Any]:
+    """Name the features to release, signed by the curator."""
+    chosen = list(released)
+    return {
+        "released": chosen,
+        "signature": first.sign(key, "decision", json.dumps(chosen).encode()).hex(),
+    }
+
+
+def read_decision(content: Any, first: Round) -> tuple[int, ...]:
+    """Return the features that the curator lets through; the empty tuple ends the run.
+
+    Raises:
+        RejectedError: malformed, or the curator did not sign it.
+    """
+    try:
+        released, signature = list(content["released"]), bytes.fromhex(content["signature"])
+        text = json.dumps(released).encode()
+    except (KeyError, TypeError, ValueError):
+        raise RejectedError("malformed", "not a decision") from None
+    if not first.signed(first.session.keys["curator"].signing, signature, "decision", text):
+        raise RejectedError("forged", "a decision that the curator did not sign")
+    if released:
+        Round(first.session, tuple(released))  # refuses what does not name features
+    return tuple(released)

@@ -1,507 +1,313 @@
-"""The two-round protocol without a trusted curator, as running processes.
+"""The parties as processes: each makes its keys itself, and never shows a private one.
 
-Bravo-Hermsdorff et al. 2022, Section 5. Users, shuffler, curator and analyst are processes of their own
-that talk over loopback sockets; each makes its keys itself and never shows a private one. Round 1: every
-user seals each salted value for the curator and all of them for the shuffler; the shuffler opens its
-layer and mixes the values of all users; the curator counts, so it learns the marginals only, and decides
-what may be released (:class:`ldpopt.problems.FeatureRelease`). Round 2: every user seals one row of the
-released features for the analyst, again through the shuffler.
-
-What is noticed: a message dropped, duplicated, replayed or forged on its way to the shuffler (the users
-sign), and notes dropped or duplicated by the shuffler (the readers count, and know every salt). What is
-not: a shuffler that replaces notes by notes of its own, which would need anonymous credentials.
-
-    python -m ldpopt.protocol --users 1000 --features 10
+A process is told by the bulletin board what is public (on its standard input) and announces what is
+public (on its standard output); notes travel over loopback sockets from party to party. Run by
+:func:`ldpopt.protocol.run_protocol`.
 """
 
 from __future__ import annotations
 
-import json
-import multiprocessing
+import contextlib
+import hashlib
 import os
-import queue
-import secrets
 import socket
-import struct
+import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
-from itertools import pairwise
-from multiprocessing.connection import Connection, wait
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator
+from typing import Any, BinaryIO
 
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.protocol.deciding import Policy, decide
+from ldpopt.protocol.faults import Fault, impostor_batch, sent_with_faults, tampered
 from ldpopt.protocol.messages import (
-    Incident,
-    Reader,
-    RejectedError,
-    Session,
-    envelope,
-    note,
-    open_envelope,
+    HEAD,
+    Batch,
+    Ledger,
+    batch_limits,
+    batch_size,
+    check_digest,
+    envelope_length,
+    read_decision,
+    write_decision,
 )
-from ldpopt.protocol.sealing import Opener
+from ldpopt.protocol.roles import Counted, Reader, Shuffler, User
+from ldpopt.protocol.session import SIGNATURE, Incident, ProtocolError, RejectedError, Round, Session
+from ldpopt.protocol.wire import Line, Put, Server, read_frame, send_frames, write_frame
 
-Progress = Callable[[str, int, int], None]
-FAULTS = ("drop", "duplicate", "replay", "forge", "shuffler-drop", "shuffler-duplicate")
-_STEP = 500
-"""Messages between two progress reports."""
-
-
-class ProtocolError(LdpoptError, RuntimeError):
-    """A party crashed or went silent."""
+MOST_REPORTS = 1000
+"""Incidents that a party reports one by one; of the others it reports the number."""
+MOST_ANNOUNCED = 1 << 31
 
 
-class Fault(NamedTuple):
-    """Something that goes wrong on purpose, to show that it is noticed.
+class Reporter:
+    """Announces progress, not too often, and incidents, not too many."""
 
-    "drop", "duplicate", "replay" and "forge" happen to the envelope of the user; "shuffler-drop" and
-    "shuffler-duplicate" to the first note that a faulty shuffler sends.
-    """
-
-    kind: str
-    round_number: int
-    user: int = 0
-
-
-@dataclass(frozen=True)
-class Policy:
-    """How the curator decides: see :class:`ldpopt.problems.FeatureRelease`."""
-
-    threshold: float
-    budget: float
-    weights: tuple[float, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What everybody knows in the end, each by what it was told.
-
-    Attributes:
-        marginals: the curator's view: for every feature, how often each value occurs.
-        released: the features that the curator lets through.
-        rows: the analyst's view: how often each row of released values occurs.
-        incidents: what was noticed.
-        seconds: wall-clock time per stage.
-    """
-
-    marginals: dict[str, dict[str, int]]
-    released: tuple[str, ...]
-    rows: dict[tuple[str, ...], int]
-    incidents: tuple[Incident, ...]
-    seconds: dict[str, float] = field(default_factory=dict)
-
-
-# ---------------------------------------------------------------- the wire
-
-_LENGTH = struct.Struct(">I")
-
-
-def _send(stream: socket.socket, frames: Iterator[bytes]) -> None:
-    with stream, stream.makefile("wb", buffering=1 << 16) as file:
-        for frame in frames:
-            file.write(_LENGTH.pack(len(frame)) + frame)
-
-
-def _receive(stream: socket.socket) -> Iterator[bytes]:
-    with stream, stream.makefile("rb", buffering=1 << 16) as file:
-        while header := file.read(_LENGTH.size):
-            yield file.read(_LENGTH.unpack(header)[0])
-
-
-def _listen() -> socket.socket:
-    return socket.create_server(("127.0.0.1", 0), backlog=64)
-
-
-def _connect(port: int) -> socket.socket:
-    return socket.create_connection(("127.0.0.1", port))
-
-
-# ---------------------------------------------------------------- the parties
-
-
-class _Party:
-    """A process's line to the bulletin board: public announcements and progress, nothing secret."""
-
-    def __init__(self, line: Connection) -> None:
+    def __init__(self, line: Line) -> None:
         self._line = line
+        self._next = 0.0
+        self.incidents = 0
 
-    def announce(self, what: str, content: Any = None) -> None:
-        self._line.send((what, content))
+    def progress(self, stage: str, done: int, total: int) -> None:
+        """Say how far a stage has come."""
+        now = time.monotonic()
+        if done == total or now >= self._next:
+            self._next = now + 0.5
+            self._line.say("progress", [stage, done, total])
 
-    def hear(self) -> Any:
-        return self._line.recv()
+    def incident(self, incident: Incident) -> None:
+        """Say what is not as it should be."""
+        self.incidents += 1
+        if self.incidents <= MOST_REPORTS:
+            self._line.say("incident", list(incident))
 
-    def count(self, stage: str, done: int, total: int) -> None:
-        if done % _STEP == 0 or done == total:
-            self.announce("progress", (stage, done, total))
+    def finish(self, name: str) -> None:
+        """Say how many incidents were not reported."""
+        if self.incidents > MOST_REPORTS:
+            more = self.incidents - MOST_REPORTS
+            self._line.say("incident", [name, "more", f"{more} more incidents like these"])
 
 
-def run_users(line: Connection, first: int, rows: list[list[str]], faults: list[Fault]) -> None:
+# ---------------------------------------------------------------- users
+
+
+def run_users(line: Line, start: dict[str, Any]) -> None:
     """Users ``first``, ``first + 1``, … : each with a key of its own and one row."""
-    party = _Party(line)
-    keys = [Ed25519PrivateKey.generate() for _ in rows]
-    party.announce("keys", [key.public_key().public_bytes_raw() for key in keys])
-    session, port = party.hear()
-
-    def contents(row: list[str], released: tuple[int, ...] | None) -> list[Any]:
-        return list(enumerate(row)) if released is None else [[row[j] for j in released]]
-
-    released: tuple[int, ...] | None = None
-    for round_number in (1, 2):
-        if round_number == 2:
-            released = party.hear()
-            if not released:
-                return
-
-        def envelopes(number: int, chosen: tuple[int, ...] | None) -> Iterator[bytes]:
-            for i, (row, key) in enumerate(zip(rows, keys, strict=True)):
-                notes = [note(content, session) for content in contents(row, chosen)]
-                sent = envelope(first + i, notes, number, session, key)
-                yield from _with_faults(sent, first + i, number, faults)
-                party.count(f"round {number}: users seal", i + 1, len(rows))
-
-        _send(_connect(port), envelopes(round_number, released))
-
-
-def _with_faults(sent: bytes, user: int, number: int, faults: list[Fault]) -> Iterator[bytes]:
-    kinds = {fault.kind for fault in faults if (fault.round_number, fault.user) == (number, user)}
-    if "forge" in kinds:
-        yield sent[:-1] + bytes([sent[-1] ^ 1])
-        return
-    if "replay" in kinds:
-        # an envelope of another session: it carries another name
-        yield secrets.token_bytes(16) + sent[16:]
-    if "drop" not in kinds:
-        yield sent
-    if "duplicate" in kinds:
-        yield sent
-
-
-def run_shuffler(line: Connection, connections: int, features: int, faults: list[Fault]) -> None:
-    """Open the outer layer, mix, forward; remembers nothing and reads no note."""
-    party, opener, server = _Party(line), Opener(), _listen()
-    party.announce("key", (opener.public, server.getsockname()[1]))
-    session, roster, ports = party.hear()
-    for round_number, count in ((1, features), (2, 1)):
-        if round_number == 2 and not party.hear():
-            return
-        notes: list[bytes] = []
-        seen: set[int] = set()
-        arrived = 0
-        for message in _from_all(server, connections):
-            arrived += 1
-            try:
-                user, sealed = open_envelope(message, round_number, session, opener, roster, count)
-                if user in seen:
-                    raise RejectedError("duplicated", f"user {user}: a second envelope")
-            except RejectedError as rejected:
-                party.announce("incident", Incident("shuffler", rejected.kind, str(rejected)))
-                continue
-            seen.add(user)
-            notes += sealed
-            party.count(f"round {round_number}: shuffler opens", arrived, len(roster))
-        for user in sorted(set(range(len(roster))) - seen):
-            party.announce("incident", Incident("shuffler", "dropped", f"user {user}: nothing accepted"))
-        secrets.SystemRandom().shuffle(notes)
-        kinds = {fault.kind for fault in faults if fault.round_number == round_number}
-        extra = notes[:1] if "shuffler-duplicate" in kinds else []
-        mixed = notes[1:] if "shuffler-drop" in kinds else notes + extra
-        header = len(seen).to_bytes(4, "big")
-        _send(_connect(ports[round_number - 1]), iter([header, *mixed]))
-
-
-def _from_all(server: socket.socket, connections: int) -> Iterator[bytes]:
-    """Frames of several connections, as they come."""
-    frames: queue.Queue[bytes | None] = queue.Queue(maxsize=1000)
-
-    def pump(stream: socket.socket) -> None:
-        for frame in _receive(stream):
-            frames.put(frame)
-        frames.put(None)
-
-    for _ in range(connections):
-        threading.Thread(target=pump, args=(server.accept()[0],), daemon=True).start()
-    ended = 0
-    while ended < connections:
-        frame = frames.get()
-        if frame is None:
-            ended += 1
-        else:
-            yield frame
-
-
-def _read_all(
-    party: _Party, name: str, server: socket.socket, reader: Reader, each: int
-) -> Iterator[Any]:
-    """The contents of all shuffled notes; reports what is wrong with the others."""
-    frames = _receive(server.accept()[0])
-    users = int.from_bytes(next(frames), "big")
-    party.announce("progress", (f"{name} opens", 0, users * each))
-    for done, sealed in enumerate(frames, start=1):
+    users = [User(start["first"] + i, row) for i, row in enumerate(start["rows"])]
+    nonce, faults = bytes.fromhex(start["nonce"]), [Fault(*fault) for fault in start["faults"]]
+    line.say("keys", [[user.public.hex(), user.prove(nonce).hex()] for user in users])
+    session = Session.from_json(line.expect("session"))
+    refusals: list[tuple[int, str]] = []
+    willing = []
+    for user in users:
         try:
-            yield reader.read(sealed)
-        except RejectedError as rejected:
-            party.announce("incident", Incident(name, rejected.kind, str(rejected)))
-        party.count(f"{name} opens", done, users * each)
-    yield users
-
-
-def run_curator(line: Connection, policy: Policy) -> None:
-    """Count the values of every feature, then decide which features are safe together."""
-    party, opener, server = _Party(line), Opener(), _listen()
-    party.announce("key", (opener.public, server.getsockname()[1]))
-    session: Session = party.hear()
-    counts: list[Counter[str]] = [Counter() for _ in session.features]
-    reader = Reader(opener, session.context(1, "reader"))
-    *contents, users = _read_all(party, "curator", server, reader, len(counts))
-    for feature, value in contents:
-        counts[feature][value] += 1
-    for name, counter in zip(session.features, counts, strict=True):
-        _report_missing(party, "curator", f"feature {name!r}", users, counter.total())
-    party.announce("marginals", [dict(counter) for counter in counts])
-    party.announce("released", decide(counts, policy))
-
-
-def decide(counts: Sequence[Counter[str]], policy: Policy) -> tuple[int, ...]:
-    """The heaviest set of features whose exposure, by the marginals alone, stays within the budget."""
-    # only the curator needs solvers: the other processes start faster without
-    from ldpopt.engine.solving import solve
-    from ldpopt.problems.feature_release import FeatureRelease
-
-    if not all(counts):
-        return ()
-    marginals = [[n / counter.total() for n in counter.values()] for counter in counts]
-    problem = FeatureRelease(
-        policy.threshold, policy.budget, marginals=marginals, weights=policy.weights
-    )
-    return tuple(solve(problem).answer["features"])
-
-
-def run_analyst(line: Connection) -> None:
-    """Count the released rows."""
-    party, opener, server = _Party(line), Opener(), _listen()
-    party.announce("key", (opener.public, server.getsockname()[1]))
-    session: Session = party.hear()
-    released = party.hear()
-    rows: Counter[tuple[str, ...]] = Counter()
-    if released:
-        reader = Reader(opener, session.context(2, "reader"))
-        *contents, users = _read_all(party, "analyst", server, reader, 1)
-        rows.update(tuple(row) for row in contents)
-        _report_missing(party, "analyst", "the table", users, rows.total())
-    party.announce("rows", dict(rows))
-
-
-def _report_missing(party: _Party, name: str, what: str, users: int, found: int) -> None:
-    if found < users:
-        detail = f"{what}: {found} notes of {users} users"
-        party.announce("incident", Incident(name, "dropped", detail))
-
-
-# ---------------------------------------------------------------- the bulletin board
-
-
-class _Board:
-    """Starts the parties and carries public announcements between them."""
-
-    def __init__(self, progress: Progress | None) -> None:
-        self._context = multiprocessing.get_context("spawn")
-        self._progress = progress
-        self.incidents: list[Incident] = []
-        self._processes: dict[Connection, Any] = {}
-        self._heard: dict[Connection, list[tuple[str, Any]]] = {}
-        self._stages: dict[str, dict[Connection, tuple[int, int]]] = {}
-
-    def start(self, run: Callable[..., None], *args: Any) -> Connection:
-        here, there = self._context.Pipe()
-        process = self._context.Process(target=run, args=(there, *args), daemon=True)
-        process.start()
-        there.close()
-        self._processes[here] = process
-        self._heard[here] = []
-        return here
-
-    def expect(self, what: str, line: Connection) -> Any:
-        """The next announcement on this line; meanwhile notes everybody's reports."""
-        while not self._heard[line]:
-            for ready in wait(list(self._processes)):
-                assert isinstance(ready, Connection)
-                self._listen_to(ready)
-            if line not in self._processes and not self._heard[line]:
-                raise ProtocolError(f"a party ended before it announced its {what}")
-        kind, content = self._heard[line].pop(0)
-        if kind != what:
-            raise ProtocolError(f"a party announced its {kind} instead of its {what}")
-        return content
-
-    def hear_out(self) -> None:
-        """Listen until every party has ended, so that no report is lost."""
-        while self._processes:
-            for ready in wait(list(self._processes)):
-                assert isinstance(ready, Connection)
-                self._listen_to(ready)
-
-    def _listen_to(self, line: Connection) -> None:
-        try:
-            kind, content = line.recv()
-        except EOFError:
-            self._gone(line)
+            user.check(session, start["features"], start["least"])
+            willing.append(user)
+        except InvalidInputError:
+            refusals.append((user.number, "refused"))
+    reporter, this = Reporter(line), Round(session)
+    while True:
+        ports = line.expect("round")
+        line.say(
+            "sent", refusals + _send_round(willing, this, ports, faults, start["patience"], reporter)
+        )
+        ledger = Ledger.from_json(line.expect("ledger"), this)
+        line.say("checked", sorted(ledger.missing({u.number: u.salts for u in willing}).items()))
+        if this.number == 2:
             return
-        if kind == "incident":
-            self.incidents.append(content)
-        elif kind == "progress":
-            self._show(line, *content)
-        else:
-            self._heard[line].append((kind, content))
-
-    def _show(self, line: Connection, stage: str, done: int, total: int) -> None:
-        """Several processes may work on a stage: show their sum."""
-        parts = self._stages.setdefault(stage, {})
-        parts[line] = (done, total)
-        if self._progress is not None:
-            self._progress(stage, sum(d for d, _ in parts.values()), sum(t for _, t in parts.values()))
-
-    def _gone(self, line: Connection) -> None:
-        process = self._processes.pop(line)
-        process.join()
-        if process.exitcode:
-            raise ProtocolError(f"a party crashed (exit code {process.exitcode})")
-
-    def close(self) -> None:
-        for line, process in self._processes.items():
-            line.close()
-            process.join(timeout=2)
-            if process.is_alive():
-                process.terminate()
-                process.join()
+        released = read_decision(line.expect("decision"), this)
+        if not released:
+            return
+        this, refusals = Round(session, released), []
 
 
-def run_protocol(
-    rows: Sequence[Sequence[Any]],
-    features: Sequence[str],
-    policy: Policy,
-    *,
-    workers: int | None = None,
-    faults: Sequence[Fault] = (),
-    progress: Progress | None = None,
-) -> Outcome:
-    """Run both rounds with one process per party (the users share a few).
-
-    Args:
-        rows: the private row of every user; values become text.
-        features: their names.
-        policy: how the curator decides.
-        workers: processes for the users; by default one per core.
-        faults: what goes wrong on purpose.
-        progress: called with (stage, finished, total).
-    """
-    users = _checked(rows, features, faults)
-    workers = min(workers or os.cpu_count() or 1, len(users))
-    board = _Board(progress)
-    try:
-        return _run(board, users, tuple(features), policy, workers, list(faults))
-    finally:
-        board.close()
-
-
-def _run(
-    board: _Board,
-    users: list[list[str]],
-    features: tuple[str, ...],
-    policy: Policy,
-    workers: int,
+def _send_round(
+    users: list[User],
+    this: Round,
+    ports: dict[str, int],
     faults: list[Fault],
-) -> Outcome:
-    clock = [time.perf_counter()]
-    curator = board.start(run_curator, policy)
-    analyst = board.start(run_analyst)
-    shuffler = board.start(run_shuffler, workers, len(features), faults)
-    cuts = [len(users) * i // workers for i in range(workers + 1)]
-    groups = [board.start(run_users, a, users[a:b], faults) for a, b in pairwise(cuts)]
-    keys = {name: board.expect("key", line) for name, line in _named(curator, analyst, shuffler)}
-    roster = [key for group in groups for key in board.expect("keys", group)]
-    length = _note_length(users)
-    public = {name: key for name, (key, _) in keys.items()}
-    session = Session(secrets.token_bytes(16), features, length=length, **public)
-    curator.send(session)
-    analyst.send(session)
-    shuffler.send((session, roster, (keys["curator"][1], keys["analyst"][1])))
-    for group in groups:
-        group.send((session, keys["shuffler"][1]))
-    clock.append(time.perf_counter())
-    marginals = board.expect("marginals", curator)
-    released = board.expect("released", curator)
-    clock.append(time.perf_counter())
-    for line in (shuffler, *groups, analyst):
-        line.send(released)
-    counted = board.expect("rows", analyst)
-    board.hear_out()
-    clock.append(time.perf_counter())
-    stages = ("keys", "round 1", "round 2")
-    return Outcome(
-        marginals=dict(zip(features, marginals, strict=True)),
-        released=tuple(features[j] for j in released),
-        rows=counted,
-        incidents=tuple(board.incidents),
-        seconds={s: b - a for s, (a, b) in zip(stages, pairwise(clock), strict=True)},
-    )
-
-
-def _named(
-    curator: Connection, analyst: Connection, shuffler: Connection
-) -> list[tuple[str, Connection]]:
-    return [("curator", curator), ("analyst", analyst), ("shuffler", shuffler)]
-
-
-def _note_length(users: list[list[str]]) -> int:
-    """Room for the longest content, whole rows included: the length of a note tells nothing."""
-    return max(len(json.dumps([*row, len(row)]).encode()) for row in users)
-
-
-def _checked(rows: Any, features: Sequence[str], faults: Sequence[Fault]) -> list[list[str]]:
-    users = [[str(value) for value in row] for row in rows]
-    if not users or not features:
-        raise InvalidInputError("the protocol needs at least one user and one feature")
-    for i, row in enumerate(users):
-        if len(row) != len(features):
-            raise InvalidInputError(f"user {i} has {len(row)} values for {len(features)} features")
+    patience: float,
+    reporter: Reporter,
+) -> list[tuple[int, str]]:
+    """Send everybody's envelope; return who got no receipt of the shuffler."""
+    kinds: dict[int, set[str]] = {}
     for fault in faults:
-        if fault.kind not in FAULTS:
-            raise InvalidInputError(f"a fault must be one of {', '.join(FAULTS)}, not {fault.kind!r}")
-    return users
+        if fault.round_number == this.number:
+            kinds.setdefault(fault.user, set()).add(fault.kind)
+
+    def frames() -> Iterator[bytes]:
+        for done, user in enumerate(users, start=1):
+            mine = kinds.get(user.number)
+            yield from [user.send(this)] if mine is None else sent_with_faults(user, this, mine)
+            reporter.progress(f"round {this.number}: users seal", done, len(users))
+
+    for user in users:
+        _attack(user, this, ports, kinds.get(user.number, set()), patience)
+    try:
+        digest, receipt = send_frames(ports["shuffler"], frames(), patience, SIGNATURE)
+        answered = this.signed(this.session.keys["shuffler"].signing, receipt, "receipt", digest)
+    except RejectedError:
+        answered = False
+    return [] if answered else [(user.number, "unanswered") for user in users]
+
+
+def _attack(user: User, this: Round, ports: dict[str, int], kinds: set[str], patience: float) -> None:
+    """What a hostile user does over connections of its own."""
+    if "impostor" in kinds:
+        with contextlib.suppress(RejectedError):  # as it should be: no receipt for an impostor
+            send_frames(ports["reader"], impostor_batch(user, this), patience, SIGNATURE)
+    if "oversize" in kinds:
+        address = "127.0.0.1", ports["shuffler"]
+        with (
+            contextlib.suppress(OSError),
+            socket.create_connection(address, timeout=patience) as stream,
+        ):
+            stream.sendall(b"\xff\xff\xff\xff")
+            stream.recv(1)  # until the shuffler hangs up
+
+
+# ---------------------------------------------------------------- shuffler
+
+
+def run_shuffler(line: Line, start: dict[str, Any]) -> None:
+    """Collect, mix, forward; remembers nothing and reads no note."""
+    shuffler, reporter = Shuffler(), Reporter(line)
+    faults = [Fault(*fault) for fault in start["faults"]]
+    line.say("keys", [key.hex() for key in shuffler.keys])
+    session = Session.from_json(line.expect("session"))
+    this = Round(session)
+    while True:
+        port = _collect(line, shuffler, this, reporter, start["patience"])
+        for user in shuffler.absent():
+            reporter.incident(Incident("shuffler", "dropped", f"user {user}: nothing accepted"))
+        slots = shuffler.mix()
+        kinds = {fault.kind for fault in faults if fault.round_number == this.number}
+        batch = shuffler.batch(tampered(slots, this, kinds))
+        frames = [batch.head, batch.records, *batch.slots]
+        try:
+            _, receipt = send_frames(port, frames, start["patience"], SIGNATURE)
+        except RejectedError as rejected:
+            raise ProtocolError(f"the {this.reader} did not take the batch: {rejected}") from None
+        if not this.signed(session.keys[this.reader].signing, receipt, "receipt", batch.head):
+            raise ProtocolError(f"the receipt for the batch is not the {this.reader}'s")
+        released = read_decision(line.expect("decision"), this) if this.number == 1 else ()
+        if not released:
+            reporter.finish("shuffler")
+            return
+        this = Round(session, released)
+
+
+def _collect(line: Line, shuffler: Shuffler, this: Round, reporter: Reporter, patience: float) -> int:
+    """Accept envelopes until the board closes the round; return the port of the reader."""
+    shuffler.begin(this)
+    members = this.session.members
+    server = Server(_receiver(shuffler, this), patience)
+
+    def wait_for_close() -> None:
+        try:
+            server.events.put(("close", int(line.expect("close"))))
+        except (EOFError, RejectedError, TypeError, ValueError) as error:
+            server.events.put(error)
+
+    threading.Thread(target=wait_for_close, daemon=True).start()
+    line.say("ready", server.port)
+    while True:
+        event = server.events.get()
+        if isinstance(event, tuple):
+            server.close()
+            return int(event[1])
+        if isinstance(event, Exception) and not isinstance(event, RejectedError):
+            raise ProtocolError(f"the shuffler lost the board: {event}")
+        try:
+            if isinstance(event, RejectedError):
+                raise event
+            shuffler.accept(event)
+        except RejectedError as rejected:
+            reporter.incident(Incident("shuffler", rejected.kind, str(rejected)))
+        reporter.progress(f"round {this.number}: shuffler opens", shuffler.accepted, members)
+
+
+def _receiver(shuffler: Shuffler, this: Round) -> Callable[[BinaryIO, Put], None]:
+    """Serve a connection of users: take frames to its end, then sign a receipt for all of them."""
+    longest, most = envelope_length(this), 2 * this.session.members
+
+    def serve(file: BinaryIO, put: Put) -> None:
+        digest, frames = hashlib.sha256(), 0
+        while (frame := read_frame(file, longest)) is not None:
+            digest.update(len(frame).to_bytes(4, "big") + frame)
+            frames += 1
+            if frames > most:
+                raise RejectedError("malformed", f"a connection with more than {most} envelopes")
+            put(frame)
+        write_frame(file, this.sign(shuffler.key, "receipt", digest.digest()))
+        file.flush()
+
+    return serve
+
+
+# ---------------------------------------------------------------- readers
+
+
+def run_curator(line: Line, start: dict[str, Any]) -> None:
+    """Count the values of every feature, then decide which features are safe together."""
+    curator, reporter = Reader(), Reporter(line)
+    line.say("keys", [key.hex() for key in curator.keys])
+    this = Round(Session.from_json(line.expect("session")))
+    counted = _count(line, curator, this, reporter, start["patience"])
+    columns = [Counter({value: n for (value,), n in column.items()}) for column in counted.columns]
+    line.say("marginals", [dict(column) for column in columns])
+    weights = start["weights"] and tuple(start["weights"])
+    released = decide(columns, len(counted.users), Policy(start["threshold"], start["budget"], weights))
+    line.say("decision", write_decision(released, this, curator.key))
+    reporter.finish("curator")
+
+
+def run_analyst(line: Line, start: dict[str, Any]) -> None:
+    """Count the released rows."""
+    analyst, reporter = Reader(), Reporter(line)
+    line.say("keys", [key.hex() for key in analyst.keys])
+    session = Session.from_json(line.expect("session"))
+    released = read_decision(line.expect("decision"), Round(session))
+    if released:
+        counted = _count(line, analyst, Round(session, released), reporter, start["patience"])
+        line.say("rows", [[*row, n] for row, n in counted.columns[0].items()])
+        reporter.finish("analyst")
+
+
+def _count(line: Line, reader: Reader, this: Round, reporter: Reporter, patience: float) -> Counted:
+    """Take the shuffler's batch, whoever else calls; publish the ledger."""
+
+    def serve(file: BinaryIO, put: Put) -> None:
+        head = read_frame(file, HEAD) or b""
+        longest, widest = batch_limits(batch_size(head, this), this)
+        records = read_frame(file, longest) or b""
+        batch = Batch(head, records, tuple(read_frame(file, widest) or b"" for _ in range(this.slots)))
+        check_digest(batch)
+        write_frame(file, this.sign(reader.key, "receipt", head))
+        file.flush()
+        put(batch)
+
+    server = Server(serve, patience)
+    line.say("ready", server.port)
+    while True:
+        event = server.events.get()
+        if isinstance(event, RejectedError):
+            reporter.incident(Incident(this.reader, event.kind, str(event)))
+            continue
+        try:
+            counted = reader.count(event, this, reporter.incident, _stage(reporter, this.reader))
+        except RejectedError as rejected:  # signed by the shuffler nevertheless
+            raise ProtocolError(f"the {this.reader} refuses the shuffler's batch: {rejected}") from None
+        server.close()
+        line.say("ledger", counted.ledger.to_json(this, reader.key))
+        return counted
+
+
+def _stage(reporter: Reporter, name: str) -> Callable[[int, int], None]:
+    return lambda done, total: reporter.progress(f"{name} opens", done, total)
+
+
+RUNS = {
+    "users": run_users,
+    "shuffler": run_shuffler,
+    "curator": run_curator,
+    "analyst": run_analyst,
+}
 
 
 def main() -> None:
-    """Run the protocol on random users and say what each party learnt."""
-    import argparse
-
-    import numpy as np
-    from rich.progress import Progress as Bars
-
-    parser = argparse.ArgumentParser(description="Run the two-round protocol on random users.")
-    parser.add_argument("--users", type=int, default=1000)
-    parser.add_argument("--features", type=int, default=10)
-    chosen = parser.parse_args()
-    values = np.random.default_rng(0).integers(0, 4, (chosen.users, chosen.features))
-    names = [f"feature {j}" for j in range(chosen.features)]
-    with Bars() as bars:
-        tasks: dict[str, Any] = {}
-
-        def show(stage: str, done: int, total: int) -> None:
-            if stage not in tasks:
-                tasks[stage] = bars.add_task(stage)
-            bars.update(tasks[stage], completed=done, total=total)
-
-        outcome = run_protocol(values.tolist(), names, Policy(1e-3, 0.1), progress=show)
-    print(f"released: {', '.join(outcome.released)}")
-    print(f"incidents: {len(outcome.incidents)}; different rows released: {len(outcome.rows)}")
-    for stage, seconds in outcome.seconds.items():
-        print(f"{stage}: {seconds:.1f} s")
+    """Run the party that the board asks for; stray prints of libraries go to the standard error."""
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    line = Line(sys.stdin.buffer, out, MOST_ANNOUNCED)
+    try:
+        start = line.expect("start")
+        RUNS[start["role"]](line, start)
+    except (RejectedError, ProtocolError, InvalidInputError) as error:
+        line.say("failed", str(error))
+    except (EOFError, BrokenPipeError):
+        pass  # the board has ended the run
 
 
 if __name__ == "__main__":

@@ -1,0 +1,114 @@
+"""The curator's decision, and what may be said of it.
+
+The marginals of round 1 prove something about *those* users' rows. Round 2 collects rows anew: whether
+they are the same rows, nobody can prove. So the words say what each user who changed may cost, and
+beside them stands what was measured on the rows that came.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.protocol.session import ProtocolError
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How the curator decides: see :class:`ldpopt.problems.FeatureRelease`.
+
+    Attributes:
+        threshold: t: a user is exposed whose row is that of less than this fraction of the users.
+        budget: the fraction of users that may be exposed.
+        weights: how useful every feature is; 1 each if left out.
+
+    >>> Policy(threshold=float("nan"), budget=0.1)
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: threshold must lie in (0, 1], not nan
+    """
+
+    threshold: float
+    budget: float
+    weights: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if not 0 < _number("threshold", self.threshold) <= 1:
+            raise InvalidInputError(f"threshold must lie in (0, 1], not {self.threshold}")
+        if not 0 <= _number("budget", self.budget) <= 1:
+            raise InvalidInputError(f"budget must lie in [0, 1], not {self.budget}")
+        for weight in self.weights or ():
+            if not 0 <= _number("a weight", weight) < math.inf:
+                raise InvalidInputError(f"a weight must be a number >= 0, not {weight}")
+
+
+def _number(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise InvalidInputError(f"{name} must be a number, not {value!r}")
+    return value
+
+
+def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> tuple[int, ...]:
+    """Choose the heaviest set of features that the marginals prove to expose few users.
+
+    The users whose note could not be read share one value: the proof is about all who took part.
+
+    Raises:
+        ProtocolError: the decision does not pass the independent checker.
+    """
+    # only the curator needs solvers: the other processes start faster without
+    from ldpopt.engine.result import verify
+    from ldpopt.engine.solving import solve
+    from ldpopt.problems.feature_release import FeatureRelease
+
+    marginals = []
+    for column in columns:
+        unreadable = users - column.total()
+        counts = [*column.values(), unreadable] if unreadable else [*column.values()]
+        marginals.append([n / users for n in counts])
+    problem = FeatureRelease(
+        policy.threshold, policy.budget, marginals=marginals, weights=policy.weights
+    )
+    result = solve(problem)
+    if not verify(result):
+        raise ProtocolError("the curator's decision does not pass the checker; nothing is released")
+    return tuple(result.answer["features"])
+
+
+def proven(policy: Policy, users: int) -> str:
+    """Say what the marginals of round 1, sent by so many users, prove about the rows of round 2.
+
+    Let X users be exposed at most in the table of round 1 and let m users send other values in round 2.
+    Of the users who did not change, one that is exposed now but was not before has lost a companion
+    among the m: that happens to at most m rows, each of at most k − 1 users. With the m themselves:
+    at most X + m·k.
+    """
+    # only who asks for these words needs numpy
+    from ldpopt.problems.feature_release import anonymity
+
+    k = anonymity(policy.threshold, users)
+    # the checker accepts an exposure within 1e-9 of the budget
+    most = math.floor(users * (Fraction(str(policy.budget)) + Fraction(1, 10**9)))
+    return (
+        f"if the shuffler passes on what it gets, at most {most} + {k}·m of the rows are each sent by "
+        f"fewer than {k} users, where m counts the users who did not send the same readable values in "
+        "both rounds"
+    )
+
+
+def measured(rows: Mapping[tuple[str, ...], int], policy: Policy, users: int) -> str:
+    """Say how many of the rows that the analyst counted are rare; ``users`` took part in round 1.
+
+    >>> measured({("a",): 8, ("b",): 2}, Policy(0.25, 0.1), 10)
+    '2 of the 10 rows that the analyst counted are each sent by fewer than 3 users'
+    """
+    from ldpopt.problems.feature_release import anonymity
+
+    k = anonymity(policy.threshold, users)
+    rare = sum(n for n in rows.values() if n < k)
+    total = sum(rows.values())
+    return f"{rare} of the {total} rows that the analyst counted are each sent by fewer than {k} users"

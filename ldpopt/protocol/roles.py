@@ -1,0 +1,216 @@
+"""What each party does with the messages it gets; no sockets, no processes.
+
+Nothing that a user sends can stop a role: what is not acceptable is refused with a
+:class:`RejectedError` and costs its sender only.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.protocol.messages import (
+    Batch,
+    Ledger,
+    Record,
+    envelope,
+    open_batch,
+    open_envelope,
+    write_batch,
+)
+from ldpopt.protocol.notes import read_note, write_note
+from ldpopt.protocol.sealing import Opener, SealError
+from ldpopt.protocol.session import (
+    SALT,
+    Incident,
+    ProtocolError,
+    PublicKeys,
+    RejectedError,
+    Round,
+    Session,
+)
+
+Report = Callable[[Incident], None]
+Progress = Callable[[int, int], None]
+
+
+class User:
+    """One user: a row, a signing key that never leaves the object, and the salts of the notes it sent.
+
+    >>> User(0, ["yes"]).prove(b"nonce") != User(0, ["yes"]).prove(b"nonce")
+    True
+    """
+
+    def __init__(self, number: int, row: Sequence[str]) -> None:
+        self.number = number
+        self.row = tuple(row)
+        self.key = Ed25519PrivateKey.generate()
+        self.public = self.key.public_key().public_bytes_raw()
+        self.salts: tuple[bytes, ...] = ()
+
+    def prove(self, nonce: bytes) -> bytes:
+        """Sign the run's nonce: whoever registers a key must own it."""
+        return self.key.sign(registration(nonce))
+
+    def check(self, session: Session, features: Sequence[str], least: int) -> None:
+        """Refuse a session that is not the one this user agreed to."""
+        if session.features != tuple(features) or len(self.row) != len(features):
+            raise InvalidInputError(f"user {self.number} agreed to other features")
+        if session.least < least:
+            raise InvalidInputError(
+                f"user {self.number} asks for at least {least} users, the session for {session.least}"
+            )
+        if self.number >= len(session.roster) or session.roster[self.number] != self.public:
+            raise InvalidInputError(f"user {self.number} is not registered with its own key")
+
+    def contents(self, this: Round) -> list[tuple[str, ...]]:
+        """The values of every note: one per feature, or one row of the released features."""
+        if this.released is None:
+            return [(value,) for value in self.row]
+        return [tuple(self.row[j] for j in this.released)]
+
+    def send(self, this: Round) -> bytes:
+        """Seal and sign this user's notes."""
+        self.salts = tuple(secrets.token_bytes(SALT) for _ in range(this.slots))
+        contents = zip(self.salts, self.contents(this), strict=True)
+        return envelope(self.number, [write_note(s, c, this) for s, c in contents], this, self.key)
+
+
+def registration(nonce: bytes) -> bytes:
+    """What a user signs to register its key in the run with this nonce."""
+    return b"ldpopt protocol: register" + nonce
+
+
+class Role:
+    """Shuffler, curator or analyst: a key to open with and a key to sign with."""
+
+    def __init__(self) -> None:
+        self.opener = Opener()
+        self.key = Ed25519PrivateKey.generate()
+        self.keys = PublicKeys(self.opener.public, self.key.public_key().public_bytes_raw())
+
+
+class Shuffler(Role):
+    """Opens the outer layer, keeps one envelope per user, mixes place by place; reads no note."""
+
+    def begin(self, this: Round) -> None:
+        """Forget the last round."""
+        self._round = this
+        self._records: dict[int, Record] = {}
+        self._slots: list[list[bytes]] = [[] for _ in range(this.slots)]
+
+    @property
+    def accepted(self) -> int:
+        """How many users' envelopes were accepted."""
+        return len(self._records)
+
+    def accept(self, message: bytes) -> None:
+        """Take an envelope.
+
+        Raises:
+            RejectedError: it is malformed, forged, replayed, or the second of its user.
+        """
+        record, sealed = open_envelope(message, self._round, self.opener)
+        if record.user in self._records:
+            raise RejectedError("duplicated", f"user {record.user}: a second envelope")
+        self._records[record.user] = record
+        for slot, note in zip(self._slots, sealed, strict=True):
+            slot.append(note)
+
+    def absent(self) -> list[int]:
+        """The registered users of whom nothing was accepted."""
+        roster = self._round.session.roster
+        return [user for user, key in enumerate(roster) if key and user not in self._records]
+
+    def mix(self) -> list[list[bytes]]:
+        """Mix the notes of every place on their own: two places of one user stay unlinked."""
+        least = self._round.session.least
+        if self.accepted < least:
+            raise ProtocolError(
+                f"{self.accepted} users took part in round {self._round.number}; the shuffler forwards "
+                f"nothing of fewer than {least}"
+            )
+        for slot in self._slots:
+            secrets.SystemRandom().shuffle(slot)
+        return self._slots
+
+    def batch(self, slots: Sequence[Sequence[bytes]]) -> Batch:
+        """Sign the mixed notes for their reader."""
+        joined = [b"".join(slot) for slot in slots]
+        return write_batch(list(self._records.values()), joined, self._round, self.key)
+
+
+@dataclass
+class Counted:
+    """What a reader counted.
+
+    Attributes:
+        users: who took part.
+        columns: for every place, how often each content occurs.
+        ledger: who and which notes were counted, to be published.
+    """
+
+    users: list[int]
+    columns: list[Counter[tuple[str, ...]]] = field(default_factory=list)
+    ledger: Ledger = field(default_factory=lambda: Ledger((), ()))
+
+    def unreadable(self, slot: int) -> int:
+        """How many users' notes in this place do not count."""
+        return len(self.users) - self.columns[slot].total()
+
+
+class Reader(Role):
+    """Curator and analyst: open the notes of a batch and count."""
+
+    def count(self, batch: Batch, this: Round, report: Report, progress: Progress) -> Counted:
+        """Count what can be read; report the rest.
+
+        Raises:
+            RejectedError: the shuffler did not sign this batch, or names users who did not take part.
+            ProtocolError: the shuffler added notes of its own.
+        """
+        users, slots = open_batch(batch, this)
+        counted, salts, done = Counted(users), [], 0
+        for number, notes in enumerate(slots):
+            column: Counter[tuple[str, ...]] = Counter()
+            seen: set[bytes] = set()
+            for sealed in notes:
+                done += 1
+                progress(done, len(users) * this.slots)
+                try:
+                    salt, content = self._read(sealed, this, number)
+                    if salt in seen:
+                        raise RejectedError("duplicated", "a note that was read before")
+                except RejectedError as rejected:
+                    report(Incident(this.reader, rejected.kind, f"{_place(this, number)}: {rejected}"))
+                    continue
+                seen.add(salt)
+                column[content] += 1
+            if len(seen) > len(users):
+                raise ProtocolError(
+                    f"the shuffler sent {len(seen)} different notes of {len(users)} users "
+                    f"({_place(this, number)}); the {this.reader} uses none of them"
+                )
+            if len(notes) < len(users):
+                detail = f"{_place(this, number)}: {len(notes)} notes of {len(users)} users"
+                report(Incident(this.reader, "dropped", detail))
+            counted.columns.append(column)
+            salts.append(b"".join(sorted(seen)))
+        counted.ledger = Ledger(tuple(users), tuple(salts))
+        return counted
+
+    def _read(self, sealed: bytes, this: Round, slot: int) -> tuple[bytes, tuple[str, ...]]:
+        try:
+            plain = self.opener.open(sealed, this.context("note", slot))
+        except SealError:
+            raise RejectedError("malformed", "a note that does not open") from None
+        return read_note(plain, this)
+
+
+def _place(this: Round, slot: int) -> str:
+    return f"feature {this.session.features[slot]!r}" if this.released is None else "the table"

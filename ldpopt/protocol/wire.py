@@ -1,0 +1,186 @@
+"""Frames on sockets and pipes: every length is checked before it is read, and nothing is unpickled."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import queue
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, BinaryIO, cast
+
+from ldpopt.protocol.session import RejectedError
+
+_LENGTH = struct.Struct(">I")
+MOST_CONNECTIONS = 256
+"""Connections that a party serves at the same time; a further one waits."""
+
+
+def write_frame(file: BinaryIO, content: bytes) -> None:
+    """Write a length and a content."""
+    file.write(_LENGTH.pack(len(content)) + content)
+
+
+def read_frame(file: BinaryIO, most: int) -> bytes | None:
+    """Read a content of at most so many bytes; None at the end of the stream.
+
+    Raises:
+        RejectedError: the frame is longer, or is cut off.
+    """
+    header = file.read(_LENGTH.size)
+    if not header:
+        return None
+    if len(header) < _LENGTH.size:
+        raise RejectedError("malformed", "a frame that is cut off")
+    (length,) = _LENGTH.unpack(header)
+    if length > most:
+        raise RejectedError("malformed", f"a frame of {length} bytes, more than {most}")
+    content = file.read(length)
+    if len(content) < length:
+        raise RejectedError("malformed", "a frame that is cut off")
+    return content
+
+
+def strict_json(content: bytes) -> Any:
+    """Read JSON without NaN, infinities and repeated keys.
+
+    Raises:
+        RejectedError: the content is anything else.
+    """
+    try:
+        return json.loads(content, parse_constant=_refuse, object_pairs_hook=_unique)
+    except (ValueError, RecursionError):
+        raise RejectedError("malformed", "an announcement that is not JSON") from None
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+class Line:
+    """A party's line to the bulletin board: public announcements, each a word and a content."""
+
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, most: int) -> None:
+        self._reader = reader
+        self._writer = writer
+        self._most = most
+        self._lock = threading.Lock()
+
+    def say(self, what: str, content: Any = None) -> None:
+        """Announce something."""
+        with self._lock:
+            write_frame(self._writer, json.dumps([what, content]).encode())
+            self._writer.flush()
+
+    def listen(self) -> tuple[str, Any] | None:
+        """Return the next announcement; None when the other side has gone.
+
+        Raises:
+            RejectedError: what comes is not an announcement.
+        """
+        frame = read_frame(self._reader, self._most)
+        if frame is None:
+            return None
+        heard = strict_json(frame)
+        if not (isinstance(heard, list) and len(heard) == 2 and isinstance(heard[0], str)):
+            raise RejectedError("malformed", "an announcement that is not a word and a content")
+        return heard[0], heard[1]
+
+    def expect(self, what: str) -> Any:
+        """Return the content of the next announcement, which must be of this kind."""
+        heard = self.listen()
+        if heard is None:
+            raise EOFError(f"the board has gone before it announced {what!r}")
+        if heard[0] != what:
+            raise RejectedError("malformed", f"the board announced {heard[0]!r:.40} instead of {what!r}")
+        return heard[1]
+
+    def close(self) -> None:
+        """Close both directions."""
+        for file in (self._writer, self._reader):
+            with contextlib.suppress(OSError):
+                file.close()
+
+
+# ---------------------------------------------------------------- sockets
+
+
+Put = Callable[[Any], None]
+
+
+class Server:
+    """Serves many connections at the same time; what they bring is put in one queue.
+
+    ``serve`` gets the file of a connection and a function that puts something in the queue. A connection
+    that breaks the rules, or is silent for too long, is closed and reported in the queue as a
+    :class:`RejectedError`; the others do not notice.
+    """
+
+    def __init__(self, serve: Callable[[BinaryIO, Put], None], patience: float) -> None:
+        self._serve = serve
+        self._patience = patience
+        self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.events: queue.Queue[Any] = queue.Queue(maxsize=1000)
+        self.port: int = self._socket.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            self._places.acquire()
+            try:
+                stream, _ = self._socket.accept()
+            except OSError:  # closed
+                return
+            threading.Thread(target=self._handle, args=(stream,), daemon=True).start()
+
+    def _handle(self, stream: socket.socket) -> None:
+        stream.settimeout(self._patience)
+        try:
+            with stream, stream.makefile("rwb", buffering=1 << 16) as file:
+                self._serve(cast(BinaryIO, file), self.events.put)
+        except RejectedError as rejected:
+            self.events.put(rejected)
+        except OSError as error:
+            self.events.put(
+                RejectedError("malformed", f"a connection that broke: {type(error).__name__}")
+            )
+        finally:
+            self._places.release()
+
+    def close(self) -> None:
+        """Take no further connection."""
+        self._socket.close()
+
+
+def send_frames(port: int, frames: Iterable[bytes], patience: float, answer: int) -> tuple[bytes, bytes]:
+    """Send frames over a connection of their own; return the hash of them and the answer.
+
+    Raises:
+        RejectedError: no answer of at most so many bytes came.
+    """
+    digest = hashlib.sha256()
+    try:
+        with socket.create_connection(("127.0.0.1", port), timeout=patience) as stream:
+            with stream.makefile("wb", buffering=1 << 16) as out:
+                for frame in frames:
+                    digest.update(_LENGTH.pack(len(frame)) + frame)
+                    write_frame(out, frame)
+            stream.shutdown(socket.SHUT_WR)
+            with stream.makefile("rb") as file:
+                reply = read_frame(file, answer)
+    except OSError as error:
+        raise RejectedError("unanswered", f"a connection that broke: {type(error).__name__}") from None
+    if reply is None:
+        raise RejectedError("unanswered", "a connection that was closed without an answer")
+    return digest.digest(), reply
