@@ -175,9 +175,10 @@ def check_names(names: Sequence[Any]) -> None:
         alphabets = {unicodedata.name(c, "?").split()[0] for c in name if c.isalpha()}
         if len(alphabets & {"LATIN", "CYRILLIC", "GREEK", "ARMENIAN", "CHEROKEE"}) > 1:
             raise InvalidInputError(f"the feature name {name!a} mixes letters of two alphabets")
-        other = seen.setdefault(name.casefold(), name)
-        if other is not name:
-            raise InvalidInputError(f"the feature names {other!r} and {name!r} look the same")
+        folded = name.casefold()
+        if folded in seen:
+            raise InvalidInputError(f"the feature names {seen[folded]!r} and {name!r} look the same")
+        seen[folded] = name
 
 
 # ---------------------------------------------------------------- its rounds

@@ -172,7 +172,7 @@ def send_frames(port: int, frames: Iterable[bytes], patience: float, answer: int
     digest = hashlib.sha256()
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=patience) as stream:
-            with stream.makefile("wb", buffering=1 << 16) as out:
+            with stream.makefile("wb") as out:
                 for frame in frames:
                     digest.update(_LENGTH.pack(len(frame)) + frame)
                     write_frame(out, frame)
