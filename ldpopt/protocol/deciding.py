@@ -61,8 +61,8 @@ def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> tuple
         ProtocolError: the decision does not pass the independent checker.
     """
     # only the curator needs solvers: the other processes start faster without
-    from ldpopt.engine.result import verify
     from ldpopt.engine.solving import solve
+    from ldpopt.engine.verifying import verify
     from ldpopt.problems.feature_release import FeatureRelease
 
     marginals = []
