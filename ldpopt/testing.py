@@ -114,7 +114,8 @@ def tampered(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     A changed entry, a raised value, a lowered bound (raised, for minimisation a lowered value and a
     raised bound), and a dual vector that is a little too good.
     """
-    sign = 1 if PROBLEMS[document["problem"]].sense == "maximise" else -1
+    question = PROBLEMS[document["problem"]].from_params(**document["params"])
+    sign = 1 if question.sense == "maximise" else -1
     size = max(abs(document["value"]), 1e-3)
     yield "a raised value", _with(document, value=document["value"] + sign * 1e-6 * size)
     yield "a lowered bound", _with(document, bound=document["value"] - sign * 1e-3 * size)

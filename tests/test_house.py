@@ -1,9 +1,18 @@
 """The house: few rooms, all installed, under one top-level name."""
 
+import ast
+import inspect
 import subprocess
 import sys
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+
+import pytest
+
+from ldpopt.core.measure import Measure
+from ldpopt.core.problem import Problem
+from ldpopt.problems import PROBLEMS
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = [path.parent for path in (ROOT / "ldpopt").rglob("__init__.py")]
@@ -36,3 +45,46 @@ def test_a_room_is_found_at_a_glance() -> None:
 def test_every_room_says_what_it_is_for() -> None:
     for package in PACKAGES:
         assert (package / "__init__.py").read_text(encoding="utf-8").startswith('"""')
+
+
+# ------------------------------------------------------------ problems describe themselves
+
+NAMED_IN = {"problems/__init__.py", "release/methods.py"}
+"""The registry, and the methods of ``ldpopt design``, some of which bear the name of a kind."""
+DESCRIBING = ("engine", "audit", "report", "bench")
+"""Rooms that treat every problem alike, those of other packages too."""
+
+
+def constants(tree: ast.AST) -> set[object]:
+    return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+
+
+def imported(tree: ast.AST) -> set[object]:
+    froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
+    return {
+        getattr(import_module(node.module), name.name, None) for node in froms for name in node.names
+    }
+
+
+def test_the_name_of_a_kind_stands_in_its_own_file_the_registry_and_the_checker() -> None:
+    rooms = [path for path in (ROOT / "ldpopt").iterdir() if path.name not in ("checker", "experiments")]
+    for path in [file for room in rooms for file in room.rglob("*.py")]:
+        name = path.relative_to(ROOT / "ldpopt").as_posix()
+        found = constants(ast.parse(path.read_text(encoding="utf-8"))) & set(PROBLEMS)
+        own = {kind for kind in PROBLEMS if Path(str(inspect.getsourcefile(PROBLEMS[kind]))) == path}
+        assert name in NAMED_IN or found <= own, (name, found - own)
+
+
+@pytest.mark.parametrize("room", DESCRIBING)
+def test_no_room_that_describes_problems_knows_a_class_of_them(room: str) -> None:
+    for path in (ROOT / "ldpopt" / room).rglob("*.py"):
+        for found in imported(ast.parse(path.read_text(encoding="utf-8"))):
+            other = not (isinstance(found, type) and issubclass(found, Problem))
+            assert other or found is Problem, (path.name, found)
+
+
+def test_every_problem_says_what_its_value_measures() -> None:
+    for kind in PROBLEMS:
+        for example in PROBLEMS[kind].examples():
+            assert example.problem.measure != Measure("objective"), kind
+            assert example.problem.sense in ("maximise", "minimise")

@@ -18,15 +18,17 @@ import numpy as np
 
 from ldpopt.audit import black_box as blackbox
 from ldpopt.audit.black_box import Fit, Indices, LowerBound, Sample, Tally
-from ldpopt.audit.measures import Measure, Subject, data_measures, measures, plain_number, subject
+from ldpopt.audit.measures import Measured, data_measures, measures, plain_number, subject, worst_level
 from ldpopt.checker.frame import Claim
 from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import read_document, verify
 from ldpopt.release.designing import Design, load_design
 from ldpopt.release.releasing import ExactSampler, released_reports
 from ldpopt.tables.files import open_table
+from ldpopt.theory.robust.level import Level
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports that are drawn per distribution unless told otherwise; of one secret, at most the second."""
@@ -119,12 +121,12 @@ class Audit:
 
     epsilon: float | None
     claims: tuple[Claim, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[Measured, ...]
     empirical: tuple[Empirical, ...]
     verdict: str
     passed: bool
 
-    def __getitem__(self, key: str) -> Measure:
+    def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
 
     def to_json(self) -> dict[str, Any]:
@@ -175,13 +177,14 @@ def audit(
             raise
         return _judged(None, claims, (), ())
     rng = np.random.default_rng(seed)
+    worst = worst_level(of)
     levels, tests = _Examined((), [])
     if data is not None:
         levels, tests = _with_data(made, of, data, released, confidence, rng)
     box = _sampler(made, claims, sampler, rng)
     if box is not None:
-        tests = [_attacked(*box, of, samples, confidence, rng), *tests]
-    found = (*levels, *measures(of))
+        tests = [_attacked(*box, of, worst, samples, confidence, rng), *tests]
+    found = (*levels, *measures(of, worst))
     return _judged(of.epsilon, claims, found, tuple(tests))
 
 
@@ -225,6 +228,7 @@ def _attacked(
     source: str,
     sample: Sample,
     of: Subject,
+    worst: Level | None,
     samples: int | None,
     confidence: float,
     rng: np.random.Generator,
@@ -235,17 +239,17 @@ def _attacked(
     outputs = of.mechanism.shape[1]
     drawn = {
         name: blackbox.draw(sample, of.secrets, p, outputs, samples, rng)
-        for name, p in _distributions(of).items()
+        for name, p in _distributions(of, worst).items()
     }
     return _tested(source, of, drawn, confidence)
 
 
-def _distributions(of: Subject) -> dict[str, Array]:
+def _distributions(of: Subject, worst: Level | None) -> dict[str, Array]:
     """Where the sampler is attacked; if an input is its own secret, any full distribution will do."""
     inputs = of.mechanism.shape[0]
-    if of.level is None or not of.public_names:
+    if worst is None:
         return {"inputs that are equally likely": np.full(inputs, 1 / inputs)}
-    found = {"the worst distribution": of.level.witness.ravel()}
+    found = {"the worst distribution": worst.witness.ravel()}
     return found if of.p is None else {**found, "the observed distribution": of.p}
 
 
@@ -254,9 +258,7 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
     bound = blackbox.strongest_attack(tallies, of.secrets, (1 + confidence) / 2)
     counts = np.sum([part.counts for part in tallies], axis=0)
     fit = blackbox.goodness_of_fit(counts, of.mechanism.matrix, (1 - confidence) / 2)
-    allowed = of.epsilon
-    if allowed is None:
-        allowed = of.level.level if of.level is not None else of.mechanism.epsilon()
+    allowed = of.mechanism.epsilon() if of.epsilon is None else of.epsilon
     name = of.secret_names[of.secrets[fit.x]]
     if of.public_names:
         name = f"{name}, {of.public_names[fit.x % len(of.public_names)]}"
@@ -277,7 +279,7 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
 
 
 class _Examined(NamedTuple):
-    levels: tuple[Measure, ...]
+    levels: tuple[Measured, ...]
     tests: list[Empirical]
 
 
@@ -301,7 +303,7 @@ def _with_data(
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
 
 
-def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measure]:
+def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measured]:
     if not made.question.joint:
         return iter(())  # LDP is the same for every table
     absent = np.flatnonzero(counts.sum(axis=1) == 0)
@@ -338,7 +340,7 @@ def paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, I
 def _judged(
     epsilon: float | None,
     claims: tuple[Claim, ...],
-    found: tuple[Measure, ...],
+    found: tuple[Measured, ...],
     tests: tuple[Empirical, ...],
 ) -> Audit:
     reasons = [f"the certificate is refuted: {c.statement}" for c in claims if not c.holds]
@@ -352,7 +354,7 @@ def _judged(
     return Audit(epsilon, claims, found, tests, verdict, not reasons)
 
 
-def _broken(measure: Measure) -> str:
+def _broken(measure: Measured) -> str:
     said = f"the {measure.name} is {measure.value:.4g}, above the promised {measure.promised:.4g}"
     if measure.key == "data-observed":
         return f"this table's distribution is outside what the mechanism was designed for: {said}"
@@ -376,7 +378,7 @@ def _caught(test: Empirical) -> Iterator[str]:
 def _kept(
     epsilon: float | None,
     claims: tuple[Claim, ...],
-    found: tuple[Measure, ...],
+    found: tuple[Measured, ...],
     tests: tuple[Empirical, ...],
 ) -> str:
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]

@@ -14,7 +14,7 @@ from ldpopt.cli.terminal import err_console, print_table
 
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import Audit
-    from ldpopt.audit.measures import Measure
+    from ldpopt.audit.measures import Measured
 
 
 def audit(
@@ -59,6 +59,6 @@ def _print(found: Audit) -> None:
     print(f"\n{found.verdict}")
 
 
-def _row(measure: Measure) -> tuple[object, ...]:
+def _row(measure: Measured) -> tuple[object, ...]:
     promised = None if measure.promised is None else f"≤ {measure.promised:.4g}"
     return measure.name, measure.text, measure.unit, promised, measure.holds

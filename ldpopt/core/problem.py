@@ -13,7 +13,9 @@ import numpy as np
 from ldpopt.checker import frame as checker
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Subject
 
 
 class Example(NamedTuple):
@@ -33,11 +35,37 @@ class Problem(ABC):
 
     kind: ClassVar[str]
     """The slug: name in the registry and tag in JSON."""
-    sense: ClassVar[Literal["maximise", "minimise"]] = "maximise"
     bench_sizes: ClassVar[tuple[int, ...]] = ()
     """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
     """Those of ``ldpopt bench --full``, from seconds to minutes; empty: the same."""
+
+    @property
+    def sense(self) -> Literal["maximise", "minimise"]:
+        """Whether more of the value is better, or less."""
+        return "maximise"
+
+    @property
+    def measure(self) -> Measure:
+        """What the value measures, and in which unit."""
+        return Measure("objective")
+
+    @property
+    def level(self) -> float | None:
+        """The privacy level ε in nats: the parameter ``epsilon``; None for a question without one."""
+        return getattr(self, "epsilon", None)
+
+    def at_level(self, epsilon: float) -> Self:
+        """The same question at another level."""
+        return dataclasses.replace(self, epsilon=epsilon)  # type: ignore[type-var]
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """What an audit of an answer is about: what is secret, for whom, and what is promised.
+
+        By default every input is a secret, and ε-LDP is promised if the question has a level. A
+        question that promises something else overrides this.
+        """
+        return Subject.of_values(mechanism, None, {} if self.level is None else {"ldp": self.level})
 
     @abstractmethod
     def forms(self) -> Iterable[Form]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ldpopt.checker import exposure as exposurechecker
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.joint_program import JointProgram
@@ -45,6 +46,7 @@ class CompositionBound(Problem):
     """
 
     kind: ClassVar[str] = "composition-bound"
+    measure: ClassVar[Measure] = Measure("exposure, a share of the users")
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     marginals: Any
@@ -64,7 +66,11 @@ class CompositionBound(Problem):
         object.__setattr__(self, "marginals", marginals)
         object.__setattr__(self, "threshold", threshold)
         object.__setattr__(self, "method", method)
-        object.__setattr__(self, "sense", "maximise" if method == "worst-joint" else "minimise")
+
+    @property
+    def sense(self) -> Literal["maximise", "minimise"]:
+        """The worst joint has the largest exposure; a bound is to be small."""
+        return "maximise" if self.method == "worst-joint" else "minimise"
 
     def forms(self) -> Iterable[Form]:
         """The form of the method."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.subset_program import Subset, SubsetProgram
@@ -102,6 +103,7 @@ class FeatureRelease(Problem):
     """
 
     kind: ClassVar[str] = "feature-release"
+    measure: ClassVar[Measure] = Measure("weight of the released features")
     bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16)
     threshold: float

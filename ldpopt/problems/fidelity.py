@@ -13,13 +13,14 @@ from ldpopt.checker import fidelity as fidelitychecker
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.matrix_program import MatrixProgram
 from ldpopt.theory.fidelity import measures as fidelity
 from ldpopt.theory.fidelity.channel import full_support
 from ldpopt.theory.fidelity.moments import MomentObjective
-from ldpopt.theory.fidelity.problem import repaired
+from ldpopt.theory.fidelity.problem import LEARNING_COST, repaired
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ class Fidelity(Problem):
 
     kind: ClassVar[str] = "fidelity"
     sense: ClassVar = "minimise"
+    measure: ClassVar[Measure] = LEARNING_COST
     bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6, 7)
     p: Any

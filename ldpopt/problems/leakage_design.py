@@ -14,8 +14,10 @@ from ldpopt.checker import leakage as leakagechecker
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
+from ldpopt.core.subject import Subject
 from ldpopt.forms.leakage_program import LeakageProgram
 from ldpopt.mechanisms import histograms
 
@@ -42,6 +44,7 @@ class LeakageDesign(Problem):
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
     sense: ClassVar = "minimise"
+    measure: ClassVar[Measure] = Measure("worst expected distortion")
     tau: int
     d: int
     budget: float
@@ -75,6 +78,11 @@ class LeakageDesign(Problem):
     def forms(self) -> Iterable[Form]:
         """One form."""
         return [self.form]
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """The secret of a histogram; its maximal leakage is promised."""
+        secrets = self.form.groups.tolist()
+        return Subject.of_groups(mechanism, secrets, None, {"statistic-maximal-leakage": self.budget})
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """The mechanism between histograms."""

@@ -12,12 +12,13 @@ from ldpopt.checker import fidelity as fidelitychecker
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.matrix_program import MatrixProgram
 from ldpopt.theory.fidelity import measures as fidelity
 from ldpopt.theory.fidelity.moments import WorstObjective
-from ldpopt.theory.fidelity.problem import inputs, repaired
+from ldpopt.theory.fidelity.problem import LEARNING_COST, inputs, repaired
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,7 @@ class MinimaxFidelity(Problem):
 
     kind: ClassVar[str] = "minimax-fidelity"
     sense: ClassVar = "minimise"
+    measure: ClassVar[Measure] = LEARNING_COST
     bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 21)
     k: int

@@ -18,6 +18,7 @@ from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
+from ldpopt.core.subject import Subject
 from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.problem import ColumnProblem
@@ -26,7 +27,7 @@ from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set
+from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set, robust_subject
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 CALIBRATION_STEPS = 16
@@ -182,6 +183,10 @@ class PolyOpt(ColumnProblem):
         rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
         spread = rows.reshape(*F.shape, -1)[:, groups]
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """s is hidden against every distribution of F."""
+        return robust_subject(mechanism, self.uncertainty, self.epsilon)
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
         """The exact level over F, with a member of F that attains it."""

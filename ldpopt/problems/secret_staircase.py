@@ -11,10 +11,13 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
+from ldpopt.core.subject import Subject
 from ldpopt.theory.columns.cones import SecretCone, joint_secrets
 from ldpopt.theory.columns.problem import ColumnProblem
 from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.uncertainty import AllDistributions
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +64,11 @@ class SecretStaircase(ColumnProblem):
         """The joint inputs (s, u)."""
         a1, a2 = self.prior.shape
         return product(range(a1), range(a2))
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """s is hidden whatever the joint distribution of s and u."""
+        everything = AllDistributions(*self.prior.shape)
+        return Subject.of_pairs(mechanism, self.prior, everything, {"robust-all": self.epsilon})
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
@@ -47,6 +48,7 @@ class StatisticLeakage(Problem):
     """
 
     kind: ClassVar[str] = "statistic-leakage"
+    measure: ClassVar[Measure] = Measure("statistic maximal leakage", "nats")
     bench_sizes: ClassVar[tuple[int, ...]] = (12, 24, 48)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (12, 30, 60, 120)
     matrix: Any

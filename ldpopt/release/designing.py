@@ -21,6 +21,7 @@ from scipy.special import entr
 
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import write_whole
+from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.solver import Progress
 from ldpopt.core.validate import Array
@@ -92,17 +93,22 @@ class Design:
         """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
         return int(np.linalg.matrix_rank(self.mechanism.matrix))
 
+    @property
+    def informs(self) -> bool:
+        """Whether the method maximises I(X; Y): then value and bound of its result are in nats."""
+        return self.result.problem.measure == INFORMATION
+
     @cached_property
     def information(self) -> float:
         """I(X; Y) under the observed distribution, in nats; the certified value where there is one."""
-        if METHODS[self.method].informs and self.result.value is not None:
+        if self.informs and self.result.value is not None:
             return self.result.value
         return float(mutual_information(self.mechanism, self.question.p_hat.ravel()))
 
     @property
     def bound(self) -> float | None:
         """The proven bound on the information of such mechanisms; None if nothing is proven about it."""
-        return self.result.bound if METHODS[self.method].informs else None
+        return self.result.bound if self.informs else None
 
     @cached_property
     def sample_factor(self) -> float:

@@ -13,15 +13,16 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.problem import Problem
+from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
-from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.polyopt import CALIBRATION_STEPS, PolyOpt
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import UEConditional
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Uncertainty
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("chi2", "all", "known")
 KNOWN_SAMPLES = 1e12
@@ -95,6 +96,13 @@ class Question:
         return most if most < a2 else None
 
 
+class Repeats(NamedTuple):
+    """Another method, and how often it is solved."""
+
+    method: str
+    times: int
+
+
 class Method(NamedTuple):
     """A way to design a mechanism."""
 
@@ -102,8 +110,8 @@ class Method(NamedTuple):
     problem: Callable[[Question], Problem]
     refusal: Callable[[Question], str | None]
     solver: str = "auto"
-    informs: bool = True
-    """Whether it maximises I(X; Y): then the value and the bound of its result are in nats."""
+    repeats: Repeats | None = None
+    """What it solves many times over, which is told by no single solve of its own."""
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
@@ -155,6 +163,7 @@ METHODS: dict[str, Method] = {
         "polyopt, its level raised until the exact level meets ε",
         lambda question: _polyopt(question, calibrate=True),
         _without_set,
+        repeats=Repeats("polyopt", CALIBRATION_STEPS + 2),
     ),
     "staircase": Method("the best for every distribution of the data", _staircase, _never),
     "srr": Method("secret randomised response", _staircase, _without_public, "randomized-response"),
@@ -178,7 +187,6 @@ METHODS: dict[str, Method] = {
         "subset selection: of all that hide all columns, the frequencies are learnt best from it",
         lambda question: BroadFidelity(question.counts.size, question.epsilon),
         _too_many_subsets,
-        informs=False,
     ),
     "grr": Method("randomised response on all columns", _everything, _never, "randomized-response"),
 }

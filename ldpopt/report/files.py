@@ -35,7 +35,7 @@ class Loaded(NamedTuple):
     @property
     def epsilon(self) -> float | None:
         """The level of the question, where it has one."""
-        return getattr(self.result.problem, "epsilon", None)
+        return self.result.problem.level
 
 
 def read(path: str | os.PathLike[str]) -> Loaded:

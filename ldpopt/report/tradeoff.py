@@ -18,9 +18,8 @@ from ldpopt.core.problem import Problem
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
-from ldpopt.problems.polyopt import CALIBRATION_STEPS
 from ldpopt.release.designing import Design
-from ldpopt.release.methods import METHODS, applicable
+from ldpopt.release.methods import METHODS, Repeats, applicable
 
 FACTORS = (1 / 4, 1 / 2, 3 / 4, 1.0, 3 / 2, 2.0, 4.0)
 """The levels of a curve, as multiples of the result's own."""
@@ -68,6 +67,7 @@ class _Task(NamedTuple):
     problem: Callable[[float], Problem]
     solver: str
     worth: Callable[[Result], Worth]
+    repeats: Repeats | None = None
 
 
 class Worth(NamedTuple):
@@ -88,7 +88,13 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
     """The value of every applicable method at levels around a design's own."""
     reasons = applicable(made.question)
     tasks = {
-        name: _Task(method.summary, _at_level(made, name), method.solver, _information(made, name))
+        name: _Task(
+            method.summary,
+            _at_level(made, name),
+            method.solver,
+            _information(made, name),
+            method.repeats,
+        )
         for name, method in METHODS.items()
         if reasons[name] is None
     }
@@ -102,14 +108,9 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
 def of_result(result: Result, seconds: float, progress: Progress | None = None) -> TradeOff:
     """The same problem, solved again at levels around its own; see :func:`has_level`."""
     problem = result.problem
-    task = _Task(
-        f"solved by {result.solver}",
-        lambda epsilon: dataclasses.replace(problem, epsilon=epsilon),  # type: ignore[type-var]
-        result.solver,
-        _own_worth,
-    )
-    epsilon: float = problem.epsilon  # type: ignore[attr-defined]
-    return _Work(result, epsilon, problem.kind, {problem.kind: task}, seconds, progress).done(())
+    assert problem.level is not None
+    task = _Task(f"solved by {result.solver}", problem.at_level, result.solver, _own_worth)
+    return _Work(result, problem.level, problem.kind, {problem.kind: task}, seconds, progress).done(())
 
 
 def has_level(result: Result) -> bool:
@@ -120,7 +121,7 @@ def has_level(result: Result) -> bool:
     >>> has_level(solve(Staircase(epsilon=1, prior=[0.5, 0.5])))
     True
     """
-    return getattr(result.problem, "epsilon", None) is not None and result.value is not None
+    return result.problem.level is not None and result.value is not None
 
 
 def _information(made: Design, name: str) -> Callable[[Result], Worth]:
@@ -158,7 +159,8 @@ class _Work:
         levels = [epsilon * factor for factor in FACTORS]
         self.levels = [level for level in levels if EPSILON_RANGE[0] <= level <= EPSILON_RANGE[1]]
         self.start = time.perf_counter()
-        own_seconds = result.seconds if own_name == "calibrated" else min(result.seconds, SECONDS)
+        single = tasks[own_name].repeats is None
+        own_seconds = min(result.seconds, SECONDS) if single else result.seconds
         self.took = {name: [own_seconds] if name == own_name else [] for name in tasks}
         self.points: dict[str, list[Point]] = {name: [] for name in tasks}
         self.omitted: list[str] = []
@@ -167,10 +169,10 @@ class _Work:
         """All points that the time allows: every method at the result's level, then the others."""
         self.points[self.own_name].append(self.own)
         for name in reversed(self.tasks):  # the most useful, which come first, take longest
-            if name not in (self.own_name, "calibrated"):
+            if name != self.own_name and self.tasks[name].repeats is None:
                 self._follow(name, [self.own.epsilon])
         for name in sorted(self.tasks, key=self._expected):
-            if name in (self.own_name, "calibrated") or self.points[name]:
+            if self.tasks[name].repeats is not None or self.points[name]:
                 self._follow(name, list(self._missing(name)))
         series = (
             Series(name, task.summary, tuple(sorted(self.points[name])))
@@ -216,9 +218,10 @@ class _Work:
             self.points[name].append(Point(epsilon, value, bound))
 
     def _expected(self, name: str) -> float:
-        """The seconds of the next solve; calibration solves polyopt once a step and twice more."""
-        if name == "calibrated" and not self.took[name]:
-            return (CALIBRATION_STEPS + 2) * (self._expected("polyopt") or SECONDS)
+        """The seconds of the next solve: those of the last ones, or of what the method repeats."""
+        repeats = self.tasks[name].repeats
+        if repeats is not None and not self.took[name]:
+            return repeats.times * (self._expected(repeats.method) or SECONDS)
         return fmean(self.took[name]) if self.took[name] else 0.0
 
     def _reason(self, name: str) -> str:

@@ -16,6 +16,7 @@ from ldpopt.audit import measures
 from ldpopt.audit.auditing import audit, paired
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Subject
 from ldpopt.engine.solving import problem, solve
 from ldpopt.release import releasing
 from ldpopt.release.designing import design
@@ -162,9 +163,9 @@ def test_hard_leakage_is_an_interval(monkeypatch):
     rng = np.random.default_rng(0)
     mechanism = Mechanism(rng.dirichlet(np.full(64, 0.3), size=64))
     secrets = np.repeat(np.arange(8), 8)
-    of = measures.Subject(mechanism, secrets, tuple("abcdefgh"), (), None, None, {"x": 1.0})
+    of = Subject(mechanism, secrets, tuple("abcdefgh"), (), None, None, {"ldp": 1.0})
     monkeypatch.setattr(measures, "LEAKAGE_SECONDS", 0.0)
-    found = {m.key: m for m in measures.measures(of)}
+    found = {m.key: m for m in measures.measures(of, None)}
     sml = found["statistic-maximal-leakage"]
     assert sml.value < sml.upper <= found["maximal-leakage"].value + 1e-12
     undecided = replace(sml, promised=(sml.value + sml.upper) / 2)

@@ -17,9 +17,11 @@ from ldpopt.engine.result import Certificate, Result
 from ldpopt.engine.solving import environment, solve
 from ldpopt.problems import PROBLEMS, BroadFidelity, Staircase
 from ldpopt.release.designing import design
+from ldpopt.release.methods import METHODS
+from ldpopt.report import heatmap, tradeoff
 from ldpopt.report import page as report
-from ldpopt.report import tradeoff
 from ldpopt.report.files import read
+from ldpopt.report.words import abbreviated
 
 NASTY = '<b>&"'
 VOID = {"meta", "link", "img", "br", "hr", "input"}
@@ -243,13 +245,13 @@ def test_a_large_mechanism_is_drawn_and_its_table_folded(tmp_path):
     assert len(page.all("img")) == 1
     assert "All probabilities as a table" in page.text
     rows, columns = made.mechanism.shape
-    assert max(rows, columns) > report.LARGE
+    assert max(rows, columns) > heatmap.LARGE
     assert len([given for given in page.all("td") if "style" in given]) == rows * columns
 
 
 def test_a_huge_mechanism_has_no_table(tmp_path, monkeypatch, files):
-    monkeypatch.setattr(report, "LARGE", 3)
-    monkeypatch.setattr(report, "MOST_CELLS", 99)
+    monkeypatch.setattr(heatmap, "LARGE", 3)
+    monkeypatch.setattr(heatmap, "MOST_CELLS", 99)
     page = sound(written(files["census"]))
     assert "The table would have 100 cells; all numbers are in" in page.text
     assert not [given for given in page.all("td") if "style" in given]
@@ -269,8 +271,8 @@ def test_a_plain_answer_of_a_mechanism_too_large_for_a_matrix(tmp_path):
 
 
 def test_long_arrays_are_cut_short():
-    assert report.abbreviated(list(range(100))) == "[0, 1, 2, 3, 4, 5, … 100 in all]"
-    assert report.abbreviated({"a": [0.1234567890123], "b": None}) == "a: [0.123457], b: –"
+    assert abbreviated(list(range(100))) == "[0, 1, 2, 3, 4, 5, … 100 in all]"
+    assert abbreviated({"a": [0.1234567890123], "b": None}) == "a: [0.123457], b: –"
 
 
 # ------------------------------------------------------------ the trade-off
@@ -323,7 +325,9 @@ def test_time_that_is_used_up_is_said(files):
 def test_calibration_is_not_begun_if_it_would_take_too_long():
     made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
     task = tradeoff._Task("", None, "auto", lambda result: tradeoff.Worth(result.value, None))
-    tasks = dict.fromkeys(("cr", "polyopt", "calibrated"), task)
+    tasks = {
+        name: task._replace(repeats=METHODS[name].repeats) for name in ("cr", "polyopt", "calibrated")
+    }
     work = tradeoff._Work(made.result, 1.0, "cr", tasks, 9, None)
     work.took["polyopt"] = [0.5, 1.5]
     assert work._expected("calibrated") == pytest.approx(18.0)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -17,6 +17,7 @@ from ldpopt.checker import frame as checker
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
@@ -47,6 +48,7 @@ class DesignProblem(Problem):
     response it is exact.
     """
 
+    measure: ClassVar[Measure] = Measure("asymptotic utility", "nats")
     alpha: Any
     epsilon: float
 

@@ -9,9 +9,13 @@ from typing import Any
 from ldpopt.checker import frame as checker
 from ldpopt.core import certify
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Label, Mechanism
 from ldpopt.core.problem import Problem
+from ldpopt.core.subject import Subject
 from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
+from ldpopt.theory.columns.cones import SecretCone
+from ldpopt.theory.columns.utilities import MutualInformation
 
 
 class ColumnProblem(Problem):
@@ -31,6 +35,21 @@ class ColumnProblem(Problem):
     def inputs(self) -> Iterable[Label]:
         """The labels of the mechanism's inputs."""
         return range(self.cone.dimension)
+
+    @property
+    def measure(self) -> Measure:
+        """What the utility measures; a utility of one's own may say so in an attribute ``measure``."""
+        return getattr(self.sublinear, "measure", Measure("utility"))
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """The secrets of the cone, and its promise: a ratio of at most e^ε between them."""
+        cone, utility = self.cone, self.sublinear
+        p = utility.prior if isinstance(utility, MutualInformation) else None
+        if not isinstance(cone, SecretCone):
+            return Subject.of_values(mechanism, p, {})
+        if len(set(cone.secrets)) == cone.dimension:
+            return Subject.of_values(mechanism, p, {"ldp": cone.epsilon})
+        return Subject.of_groups(mechanism, cone.secrets, p, {"indistinguishability": cone.epsilon})
 
     def forms(self) -> Iterable[Form]:
         """One form: the column program over the cone."""

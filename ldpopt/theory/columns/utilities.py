@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import rel_entr, xlogy
 
+from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.validate import Array
 
 
@@ -27,6 +29,7 @@ class MutualInformation:
     np.True_
     """
 
+    measure: ClassVar[Measure] = INFORMATION
     prior: Array
 
     def __call__(self, columns: Array) -> Array:
@@ -46,6 +49,12 @@ DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {
     "chi-squared": _chi_squared,
 }
 """The terms d(q0, q1) of a divergence Σ_y d(q0(y), q1(y)) of q0 from q1."""
+DIVERGENCE_MEASURES = {
+    "kl": Measure("Kullback–Leibler divergence", "nats"),
+    "total-variation": Measure("total variation"),
+    "chi-squared": Measure("χ² divergence"),
+}
+"""What each divergence is called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +69,11 @@ class Divergence:
     p0: Array
     p1: Array
     name: str
+
+    @property
+    def measure(self) -> Measure:
+        """The divergence by its usual name."""
+        return DIVERGENCE_MEASURES[self.name]
 
     def __call__(self, columns: Array) -> Array:
         """The value of every column."""

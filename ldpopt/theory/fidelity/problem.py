@@ -13,6 +13,7 @@ from ldpopt.checker import fidelity as fidelitychecker
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
@@ -20,6 +21,9 @@ from ldpopt.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.fidelity import measures as fidelity
 from ldpopt.theory.fidelity.moments import MomentObjective
+
+LEARNING_COST = Measure("α: times as many reports as without noise")
+"""What the questions for a given distribution, or for the worst one, minimise."""
 
 
 def inputs(k: Any) -> int:
@@ -52,6 +56,7 @@ class PhiProblem(Problem):
     """
 
     sense: ClassVar = "minimise"
+    measure: ClassVar[Measure] = Measure("φ")
     family: ClassVar[str]
     k: int
     epsilon: float

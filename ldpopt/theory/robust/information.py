@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy.special import xlogy
 
+from ldpopt.core.measure import Measure
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.uncertainty import Chi2Ball
 
@@ -25,6 +27,9 @@ class RobustInformation:
     0.559
     """
 
+    measure: ClassVar[Measure] = Measure(
+        "information released, I(X; Y), at least this for every distribution of the set", "nats"
+    )
     ball: Chi2Ball
     pieces: int = 32
 

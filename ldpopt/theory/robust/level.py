@@ -15,8 +15,9 @@ from scipy.optimize import minimize_scalar
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single, Uncertainty
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,6 +12,7 @@ from typing import Any
 from ldpopt.checker import robust as robustchecker
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
@@ -44,6 +45,11 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
         "secrets": [found.s, found.other],
         "witness": found.witness.tolist(),
     }
+
+
+def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -> Subject:
+    """The inputs (s, u), with s hidden at the level ε against every distribution of the set."""
+    return Subject.of_pairs(mechanism, uncertainty.p_hat, uncertainty, {"robust": epsilon})
 
 
 @dataclass(frozen=True)

@@ -20,9 +20,11 @@ from scipy.special import entr
 from ldpopt.checker import robust as robustchecker
 from ldpopt.core import certify, validate
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.status import Status
+from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Sublinear
 from ldpopt.forms.scalar_search import ScalarSearch
@@ -30,7 +32,7 @@ from ldpopt.mechanisms import randomized_response
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set
+from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set, robust_subject
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
@@ -53,6 +55,7 @@ class Reporting(Problem):
             at the same level.
     """
 
+    measure: ClassVar[Measure] = INFORMATION
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8, 16)
     epsilon: float
@@ -117,6 +120,10 @@ class Reporting(Problem):
         found = self.mechanism(solution.point)
         rows = certify.repair(found.matrix, RobustPrivacy(self.uncertainty, self.epsilon))
         return Mechanism(rows, found.inputs, found.outputs)
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """s is hidden against every distribution of F."""
+        return robust_subject(mechanism, self.uncertainty, self.epsilon)
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
         """The exact level over F, with a member of F that attains it."""

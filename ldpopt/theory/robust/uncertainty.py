@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,20 +21,6 @@ from ldpopt.checker.robust import LEAST_ALPHA
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-
-
-class Uncertainty(Protocol):
-    """A set of joint distributions of (s, u)."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """The number of secrets s and of public values u."""
-
-    def contains(self, p: Any) -> bool:
-        """Whether the joint distribution p is a member."""
-
-    def sample(self, rng: np.random.Generator) -> Array:
-        """Some member."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,121 @@
+"""What was found, and what is proven about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from scipy.special import entr
+
+from ldpopt.core.measure import INFORMATION
+from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
+from ldpopt.engine.result import Result
+from ldpopt.release.designing import Design
+from ldpopt.report.files import Loaded
+from ldpopt.report.parts import Fact, Summary
+from ldpopt.report.question import title
+from ldpopt.report.words import abbreviated, number
+
+STATUS_WORDS = {
+    Status.OPTIMAL: "proven optimal among answers of its kind, to the relative gap that was asked for",
+    Status.GAP: "feasible, with a proven bound that is farther away than was asked for",
+    Status.FEASIBLE: "feasible; nothing is proven about better ones",
+    Status.INFEASIBLE: "infeasible: the solver found that there is no answer",
+    Status.UNBOUNDED: "unbounded: the solver found answers of any value",
+    Status.LIMIT: "stopped by a limit before anything feasible was found",
+}
+
+
+def known_distribution(result: Result) -> Array | None:
+    """The distribution under which the value is I(X; Y); None if the value is something else."""
+    if result.mechanism is None or result.problem.measure != INFORMATION:
+        return None
+    return result.problem.subject(result.mechanism).p
+
+
+def data_entropy(loaded: Loaded) -> float | None:
+    """H(X), the information of the data as they are, where the value is information."""
+    p = known_distribution(loaded.result)
+    return None if p is None else float(entr(p).sum())
+
+
+def _share(loaded: Loaded) -> str | None:
+    entropy, value = data_entropy(loaded), loaded.result.value
+    return None if not entropy or value is None else f"{value / entropy:.1%}"
+
+
+def summary(loaded: Loaded, name: str) -> Summary:
+    """State the result in one row, for the table that compares all."""
+    result, made = loaded.result, loaded.content
+    return Summary(
+        name,
+        title(loaded),
+        made.method if isinstance(made, Design) else result.solver,
+        number(loaded.epsilon),
+        f"{number(result.value)} {result.problem.measure.unit}".strip(),
+        _share(loaded) or "–",
+        number(result.bound),
+        number(result.gap, 2),
+        result.status.value,
+        bool(loaded.verification) if loaded.verification.claims else None,
+    )
+
+
+def answer(loaded: Loaded) -> list[Fact]:
+    """State value, bound, gap and status, and what the reports are good for."""
+    result, unit = loaded.result, loaded.result.problem.measure.unit
+    sense = "less is better" if result.problem.sense == "minimise" else "more is better"
+    facts = [
+        Fact(
+            "Value", f"{number(result.value)} {unit}".strip(), f"{result.problem.measure.name}; {sense}"
+        )
+    ]
+    share, entropy = _share(loaded), data_entropy(loaded)
+    if share is not None:
+        note = f"of H(X) = {number(entropy)} nats, what the data as they are would tell"
+        facts.append(Fact("Share", share, note))
+    side = "below" if result.problem.sense == "minimise" else "above"
+    if result.bound is None:
+        facts.append(Fact("Bound", "none", "nothing is proven about better answers"))
+    else:
+        note = f"no answer of its kind (see the certificate) is {side}"
+        facts.append(Fact("Bound", f"{number(result.bound)} {unit}".strip(), note))
+    if result.gap is not None:
+        note = "distance of value and bound, relative to the larger"
+        facts.append(Fact("Gap", number(result.gap, 2), note))
+    facts.append(Fact("Status", result.status.value, STATUS_WORDS[result.status]))
+    facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
+    if isinstance(loaded.content, Design):
+        facts += _use(loaded.content)
+    if (ceiling := proven_ceiling(result)) is not None:
+        note = "nothing that is private in this way is above, by whatever method"
+        facts.insert(3, Fact("Ceiling", f"{number(ceiling)} {unit}".strip(), note))
+    return facts
+
+
+def _use(made: Design) -> Iterator[Fact]:
+    """What the reports are good for."""
+    if not made.informs:
+        share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
+        yield Fact("Information", f"{number(made.information)} nats", share)
+    inputs = made.mechanism.shape[0]
+    if made.rank < inputs:
+        note = "dimensions of the distribution of the data; for the rest estimates are ranges"
+        yield Fact("Estimates", f"{made.rank} of {inputs}", note)
+    else:
+        note = "times as many rows give the frequencies as precisely as the raw data do"
+        yield Fact("Estimates", f"{made.sample_factor:.3g}", note)
+
+
+def proven_ceiling(result: Result) -> float | None:
+    """The bound on every private mechanism, where the bound is one on the method's own."""
+    found = (result.certificate.proof or {}).get("ceiling")
+    return found if isinstance(found, float) and found != result.bound else None
+
+
+def plain_answer(answer: Any) -> list[Fact]:
+    """List an answer that is not a mechanism."""
+    if not isinstance(answer, dict):
+        return [] if answer is None else [Fact("answer", abbreviated(answer))]
+    return [Fact(name, abbreviated(value)) for name, value in answer.items()]

@@ -1,0 +1,76 @@
+"""A mechanism as a shaded table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import groupby, product
+
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.engine.result import Result
+from ldpopt.release.designing import Design
+from ldpopt.report import figures
+from ldpopt.report.answer import known_distribution
+from ldpopt.report.files import Loaded
+from ldpopt.report.parts import Cell, Group, Heatmap
+from ldpopt.report.words import label_text
+
+LARGE, MOST_CELLS = 40, 40_000
+"""Mechanisms with more rows or columns are drawn, the table folded; with more cells there is none."""
+LEAST = 1e-6
+"""Probabilities below this are shown as ≈ 0."""
+
+
+def heatmap(loaded: Loaded) -> Heatmap | None:
+    """Shade the entries of the mechanism, if there is one."""
+    mechanism = loaded.result.mechanism
+    if mechanism is None:
+        return None
+    corner, named = _named_inputs(loaded.content, mechanism)
+    largest = float(mechanism.matrix.max())
+    p = known_distribution(loaded.result)
+    rows, columns = mechanism.shape
+    fits = rows * columns <= MOST_CELLS
+    large = max(rows, columns) > LARGE
+    secrets = [list(group) for _, group in groupby(named, key=lambda pair: pair[0])]
+    return Heatmap(
+        shape=mechanism.shape,
+        corner=corner,
+        outputs=[label_text(output) for output in mechanism.outputs],
+        groups=list(_groups(named, mechanism.matrix, largest)) if fits else [],
+        overall=_cells(p @ mechanism.matrix, largest) if fits and p is not None else [],
+        largest=f"{largest:.3f}",
+        image=figures.mechanism_png(mechanism, [len(group) for group in secrets]) if large else "",
+        large=large,
+    )
+
+
+def _named_inputs(content: Design | Result, mechanism: Mechanism) -> tuple[str, list[tuple[str, str]]]:
+    """The word for an input, and for every row its secret ("" without groups) and its own name."""
+    if isinstance(content, Design):
+        secret, public = content.domain.secret, content.domain.public
+        if public is None:
+            return secret.name, [("", label) for label in secret.labels]
+        pairs = [(f"{secret.name}: {s}", u) for s in secret.labels for u in public.labels]
+        return public.name, pairs
+    of = content.problem.subject(mechanism)
+    if of.public_names:
+        return "public value", list(product(of.secret_names, of.public_names))
+    return "input", [("", label_text(label)) for label in mechanism.inputs]
+
+
+def _groups(named: list[tuple[str, str]], matrix: Array, largest: float) -> Iterator[Group]:
+    rows = iter(matrix)
+    for name, members in groupby(named, key=lambda pair: pair[0]):
+        yield Group(name, [(label, _cells(next(rows), largest)) for _, label in members])
+
+
+def _cells(row: Iterable[float], largest: float) -> list[Cell]:
+    return [Cell(_probability(p), round(p / largest, 3)) for p in row]
+
+
+def _probability(p: float) -> str:
+    """Three decimals, or what there is below them; what the repair to exact arithmetic left is ≈ 0."""
+    if p == 0 or p >= 0.001:
+        return f"{p:.3f}" if p else "0"
+    return f"{p:.0e}" if p >= LEAST else "≈ 0"

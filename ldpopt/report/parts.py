@@ -1,0 +1,112 @@
+"""What the page shows about a result, part by part."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from ldpopt.audit.auditing import Audit
+from ldpopt.checker.frame import Claim
+from ldpopt.report.reproducing import Command
+
+
+class Fact(NamedTuple):
+    """A line of a list: a name, what is to be said, and why that matters."""
+
+    name: str
+    text: str
+    note: str = ""
+
+
+class Cell(NamedTuple):
+    """A probability: as text, and as the share of the largest one that shades it."""
+
+    text: str
+    shade: float
+
+
+class Group(NamedTuple):
+    """Inputs with the same secret."""
+
+    name: str
+    rows: list[tuple[str, list[Cell]]]
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """A mechanism as a table; ``image`` stands before it if it is large."""
+
+    shape: tuple[int, int]
+    corner: str
+    outputs: list[str]
+    groups: list[Group]
+    overall: list[Cell]
+    largest: str
+    image: str
+    large: bool
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The trade-off curve, its numbers as a table, and what was not computed."""
+
+    svg: Markup
+    levels: list[str]
+    rows: list[tuple[str, str, list[str]]]
+    omitted: tuple[str, ...]
+    sentence: str
+
+
+class Grid(NamedTuple):
+    """A small labelled table."""
+
+    corner: str
+    columns: list[str]
+    rows: list[tuple[str, list[str]]]
+
+
+class Summary(NamedTuple):
+    """The row of a result in the table that compares all."""
+
+    id: str
+    title: str
+    method: str
+    epsilon: str
+    value: str
+    share: str
+    bound: str
+    gap: str
+    status: str
+    verified: bool | None
+
+
+@dataclass(frozen=True)
+class Part:
+    """All that the page says about one result."""
+
+    id: str
+    title: str
+    path: str
+    complaint: str
+    explanation: list[str]
+    question: list[Fact]
+    answer: list[Fact]
+    plain_answer: list[Fact]
+    mechanism: Heatmap | None
+    claims: tuple[Claim, ...]
+    verified: bool
+    curve: Curve | None
+    curve_sentence: str
+    audit: Audit | None
+    audit_facts: list[Fact]
+    witness: Grid | None
+    commands: list[Command]
+    provenance: list[Fact]
+    summary: Summary
+
+    @property
+    def sound(self) -> bool:
+        """Whether every claim holds and the audit, if there is one, was passed."""
+        return self.verified and (self.audit is None or self.audit.passed)

@@ -1,0 +1,61 @@
+"""What an audit found, and where privacy is least."""
+
+from __future__ import annotations
+
+import math
+
+from ldpopt.audit.auditing import Audit, audit
+from ldpopt.engine.result import Result
+from ldpopt.release.designing import Design
+from ldpopt.report.parts import Fact, Grid
+from ldpopt.report.words import abbreviated, label_text
+
+AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
+"""Reports per secret that are attacked, and how sure an attack must be to fail a result."""
+
+
+def audited(content: Design | Result) -> Audit | None:
+    """Every measure of a mechanism, and an attack on its sampler."""
+    if isinstance(content, Result) and content.mechanism is None:
+        return None
+    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE)
+
+
+def worst_case(made: Design) -> list[Fact]:
+    """Name the report and the two secrets at which the level is attained."""
+    level, labels = made.level, made.domain.secret.labels
+    return [
+        Fact("Report", label_text(made.mechanism.outputs[level.y]), "the one that tells most"),
+        Fact("Secrets", f"{labels[level.s]} against {labels[level.other]}"),
+        Fact(
+            "Factor", f"{math.exp(level.level):.4g}", f"of {math.exp(made.question.epsilon):.4g} allowed"
+        ),
+    ]
+
+
+def witness(made: Design) -> Grid | None:
+    """The distribution of the set that attains the level, as P(u | s), for the two secrets."""
+    if made.domain.public is None:
+        return None
+    level, secrets = made.level, made.domain.secret.labels
+    rows = []
+    for s in (level.s, level.other):
+        total = level.witness[s].sum()
+        given = level.witness[s] / total if total > 0 else level.witness[s]
+        rows.append((secrets[s], [f"{p:.4f}" for p in given]))
+    return Grid(made.domain.secret.name, list(made.domain.public.labels), rows)
+
+
+def certificate_audit(result: Result) -> list[Fact]:
+    """List what the certificate says about the measured level."""
+    meanings = {
+        "level": "the exact level that was measured on the answer",
+        "product_level": "the same over the larger product set",
+        "output": "the report that tells most",
+        "secrets": "the two secrets that it tells apart best",
+        "witness": "the distribution [s][u] of the set for which that is so",
+    }
+    return [
+        Fact(name.replace("_", " "), abbreviated(value), meanings.get(name, ""))
+        for name, value in result.certificate.audit.items()
+    ]

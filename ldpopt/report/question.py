@@ -1,0 +1,82 @@
+"""What a result is about, in words."""
+
+from __future__ import annotations
+
+import math
+
+from ldpopt.core.problem import Problem
+from ldpopt.release.designing import Design
+from ldpopt.release.methods import METHODS
+from ldpopt.release.words import against, caveat
+from ldpopt.report.files import Loaded
+from ldpopt.report.parts import Fact
+from ldpopt.report.words import abbreviated, documented
+from ldpopt.tables.domain import Attribute
+
+
+def title(loaded: Loaded) -> str:
+    """Name what is hidden and released, or the kind of the problem."""
+    made = loaded.content
+    level = "" if loaded.epsilon is None else f", ε = {loaded.epsilon:g}"
+    if not isinstance(made, Design):
+        return f"{made.problem.kind}{level}"
+    public = f", {made.domain.public.name} released" if made.domain.public else ""
+    return f"{made.domain.secret.name} hidden{public}{level}"
+
+
+def explanation(loaded: Loaded) -> list[str]:
+    """Say what the mechanism is for and what it promises."""
+    made = loaded.content
+    if not isinstance(made, Design):
+        told, _ = documented(type(made.problem))
+        return told if loaded.epsilon is None else [*told, _level_in_words(loaded.epsilon)]
+    secret, factor = made.domain.secret.name, math.exp(made.question.epsilon)
+    people = f"Every row of the table is one person with a value of {secret}"
+    if made.domain.public is None:
+        first = f"{people}. The mechanism turns it into a random report that hides it."
+    else:
+        first = (
+            f"{people} and one of {made.domain.public.name}. The mechanism turns both into one random "
+            f"report, which tells as much as possible about the row and yet hides {secret}."
+        )
+    second = (
+        f"Privacy level ε = {made.question.epsilon:g}: no report is more than e^ε = {factor:.3g} times "
+        f"as likely for one value of {secret} as for another. Whoever sees a report, and knows nothing "
+        f"else about the person, can shift the odds between two values of {secret} by that factor at "
+        f"most. This holds {against(made)}."
+    )
+    return [first, second, *([f"Beware: {caveat(made)}."] if caveat(made) else [])]
+
+
+def _level_in_words(epsilon: float) -> str:
+    return (
+        f"Privacy level ε = {epsilon:g}: no report is more than e^ε = {math.exp(epsilon):.3g} times as "
+        "likely for one value of what is hidden as for another."
+    )
+
+
+def design_question(made: Design) -> list[Fact]:
+    """List what the design hides and releases, of which table, and how."""
+    domain, question = made.domain, made.question
+    public = "nothing: all of the data are secret" if domain.public is None else _values(domain.public)
+    return [
+        Fact("Hidden", _values(domain.secret)),
+        Fact("Released", public),
+        Fact("Table", f"{int(question.counts.sum()):,} rows"),
+        Fact("Method", f"{made.method}: {METHODS[made.method].summary}"),
+    ]
+
+
+def _values(attribute: Attribute) -> str:
+    labels = attribute.labels
+    more = f" and {len(labels) - 12} more" if len(labels) > 12 else ""
+    return f"{attribute.name}, {len(labels)} values: {'; '.join(labels[:12])}{more}"
+
+
+def problem_question(problem: Problem) -> list[Fact]:
+    """List the problem's parameters with their meaning."""
+    _, meanings = documented(type(problem))
+    return [
+        Fact(name, abbreviated(value), meanings.get(name, ""))
+        for name, value in problem.to_params().items()
+    ]

@@ -1,0 +1,62 @@
+"""Numbers, data and docstrings as a page says them."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+from typing import Any
+
+from ldpopt.core.problem import Problem
+
+
+def number(value: Any, digits: int = 6) -> str:
+    """A number as the page shows it; a dash for none.
+
+    >>> number(0.6293585414035195), number(None), number(32561), number(math.inf)
+    ('0.629359', '–', '32561', '∞')
+    """
+    if value is None:
+        return "–"
+    if value == math.inf:
+        return "∞"
+    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+
+
+def abbreviated(value: Any, most: int = 8) -> str:
+    """Plain data as text, long arrays cut short.
+
+    >>> abbreviated([[0.125, 1]] + [[2, 3]] * 20)
+    '[[0.125, 1], [2, 3], [2, 3], [2, 3], [2, 3], [2, 3], … 21 in all]'
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{name}: {abbreviated(part, most)}" for name, part in value.items())
+    if not isinstance(value, (list, tuple)):
+        return number(value)
+    shown = [abbreviated(part, most) for part in value[: most if len(value) <= most else most - 2]]
+    more = [f"… {len(value)} in all"] if len(value) > most else []
+    return f"[{', '.join(shown + more)}]"
+
+
+def label_text(label: Any) -> str:
+    """An input or output of a mechanism as text."""
+    return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
+
+
+def documented(cls: type[Problem]) -> tuple[list[str], dict[str, str]]:
+    """The paragraphs of a problem's docstring, and what it says about each parameter."""
+    meanings: dict[str, str] = {}
+    for ancestor in reversed(cls.__mro__):
+        _, _, arguments = _plain_words(ancestor.__doc__ or "").partition("Args:\n")
+        for name, text in re.findall(r"^    (\w+): (.*(?:\n {6,}.*)*)", arguments, re.MULTILINE):
+            meanings[name] = " ".join(text.split())
+    told = _plain_words(cls.__doc__ or "").partition("Args:\n")[0].partition(">>>")[0]
+    paragraphs = re.split(r"\n\n|\n(?=– )", told)
+    return [" ".join(text.split()) for text in paragraphs if text.strip()], meanings
+
+
+def _plain_words(docstring: str) -> str:
+    """A docstring without the marks of reStructuredText."""
+    text = inspect.cleandoc(docstring)
+    text = re.sub(r":\w+:`([^`]*)`", r"\1", text).replace("``", "")
+    return re.sub(r"^\* ", "– ", text, flags=re.MULTILINE)
