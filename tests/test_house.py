@@ -59,11 +59,11 @@ def constants(tree: ast.AST) -> set[object]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
 
 
-def imported(tree: ast.AST) -> set[object]:
+def imported(tree: ast.AST) -> list[object]:
     froms = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module]
-    return {
+    return [
         getattr(import_module(node.module), name.name, None) for node in froms for name in node.names
-    }
+    ]
 
 
 def test_the_name_of_a_kind_stands_in_its_own_file_the_registry_and_the_checker() -> None:

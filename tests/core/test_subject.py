@@ -1,7 +1,7 @@
 """A problem of another package is shown and audited from what it says about itself."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
@@ -75,12 +75,11 @@ class Coin(Problem):
 
 
 @pytest.fixture
-def registered(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if another package had registered the kind by its entry point."""
     entry = EntryPoint("category", f"{__name__}:Category", "ldpopt.problems")
     monkeypatch.setitem(sys.modules, __name__, sys.modules.get(__name__) or Module)
     monkeypatch.setitem(PROBLEMS._sources, "category", entry)
-    yield
 
 
 class Module:
