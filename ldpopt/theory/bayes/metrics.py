@@ -27,6 +27,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import LARGEST_DENSE, SetMechanism
 from ldpopt.theory.bayes import asymptotics, tallies
+from ldpopt.theory.bayes.information import DRAWS, LEAST_DRAWS, information_about_p
 from ldpopt.theory.bayes.posterior import Posterior, posterior
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
 
@@ -121,30 +122,33 @@ def _ratio_entropy(m: SetMechanism, inside: float, outside: float) -> float:
 
 
 def distribution_utility(
-    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", seed: int = 0
+    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
-    """I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P."""
-    W, n = _prepare(m, prior, n, method)
-    whole = tallies.information_about_p(np.eye(prior.size), prior, n, method, seed)
-    return _ratio(tallies.information_about_p(W, prior, n, method, seed), whole)
+    """I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P.
+
+    Where the tallies are too many to list, an average over so many ``draws`` of P and reports.
+    """
+    W, n = _prepare(m, prior, n, method, draws)
+    whole = information_about_p(np.eye(prior.size), prior, n, method, draws, seed)
+    return _ratio(information_about_p(W, prior, n, method, draws, seed), whole)
 
 
 def tally_utility(
-    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", seed: int = 0
+    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
     """I(Y; T)/H(T) of n users (4.2): the share of the information in the tallies."""
-    W, n = _prepare(m, prior, n, method)
-    gained = tallies.information_about_tallies(W, prior, n, method, seed)
+    W, n = _prepare(m, prior, n, method, draws)
+    gained = tallies.information_about_tallies(W, prior, n, method, draws, seed)
     return gained.through(1 / tallies.tally_entropy(prior, n))
 
 
 def digit_utility(
-    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", seed: int = 0
+    m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
     """(I(Y; P) − h(P))/(a − 1): about how many digits of P, in base e, are learned (4.4)."""
-    W, n = _prepare(m, prior, n, method)
+    W, n = _prepare(m, prior, n, method, draws)
     scale = 1 / (prior.size - 1)
-    gained = tallies.information_about_p(W, prior, n, method, seed)
+    gained = information_about_p(W, prior, n, method, draws, seed)
     return gained.through(scale, -scale * prior.differential_entropy())
 
 
@@ -256,9 +260,10 @@ def attacker_success(m: AnyMechanism, p: ArrayLike) -> Estimate:
 # ---------------------------------------------------------------- input
 
 
-def _prepare(m: AnyMechanism, prior: Prior, n: Any, method: str) -> tuple[Array, int]:
+def _prepare(m: AnyMechanism, prior: Prior, n: Any, method: str, draws: Any) -> tuple[Array, int]:
     _check(m, prior)
     validate.choice("method", method, METHODS)
+    validate.whole_number("draws", draws, LEAST_DRAWS)
     return _dense(m).matrix, validate.whole_number("n", n, 1)
 
 
@@ -283,6 +288,7 @@ def _dense(m: AnyMechanism) -> Mechanism:
 
 
 def _ratio(part: Estimate, whole: Estimate) -> Estimate:
-    value = float(part) / float(whole)
+    """The share of the whole, never more than all of it."""
+    value = min(1.0, float(part) / float(whole))
     error = (part.error + abs(value) * whole.error) / abs(float(whole))
     return Estimate(value, error, part.method)

@@ -30,7 +30,8 @@ from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.theory.bayes import posterior_sampler as posteriorsampler
 from ldpopt.theory.bayes.evidence import log_evidence
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
-from ldpopt.theory.bayes.tallies import ONE, ResponseSeries, Scaled, Tallies, response_level
+from ldpopt.theory.bayes.response_series import ONE, ResponseSeries, Scaled, response_level
+from ldpopt.theory.bayes.tallies import Tallies
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
