@@ -16,6 +16,7 @@ from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
 from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity.minimax import worst_step_alpha
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -38,7 +39,7 @@ def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
     result = solve(MinimaxFidelity(k, epsilon, p0, loss), "designs")
     return {
         "solver": result.solver,
-        "step": fidelity.worst_step_alpha(k, epsilon, loss, p0),
+        "step": worst_step_alpha(k, epsilon, loss, p0),
         "design": result.value,
         "bound": result.bound,
         "status": result.status.value,

@@ -46,7 +46,7 @@ def name(page):
 def site(tmp_path_factory):
     directory = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(directory)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=1800)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     return directory
 
@@ -167,7 +167,7 @@ def _run_sh(code, directory):
         capture_output=True,
         text=True,
         check=False,
-        timeout=1800,
+        timeout=300,
     )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -22,6 +22,14 @@ def matrix_of(W: Any) -> Array:
     return mechanism.matrix
 
 
+def square_matrix(W: Any) -> Array:
+    """The matrix of a mechanism with as many outputs as inputs."""
+    matrix = matrix_of(W)
+    if matrix.shape[0] != matrix.shape[1]:
+        raise InvalidInputError(f"a square mechanism is needed here, not one of shape {matrix.shape}")
+    return matrix
+
+
 def full_support(name: str, p: Any, k: int) -> Array:
     """A distribution over the k inputs with no zeros.
 

@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.theory.fidelity.channel import full_support, inverse_information, matrix_of, right_inverse
+from ldpopt.theory.fidelity.channel import (
+    full_support,
+    inverse_information,
+    matrix_of,
+    right_inverse,
+    square_matrix,
+)
 from ldpopt.theory.fidelity.losses import Divergence, ExpectedLoss, divergence_of, expected_loss
 
 __all__ = [
@@ -27,7 +33,6 @@ __all__ = [
     "BestCase",
     "Coefficients",
     "ExpectedLoss",
-    "Supremum",
     "alpha",
     "alpha_bound",
     "alpha_of",
@@ -37,15 +42,15 @@ __all__ = [
     "expansion",
     "expansion_coefficients",
     "expected_loss",
-    "minimax_bound",
+    "moments",
     "optimal_range",
     "phi",
     "phi_bound",
     "phi_matrix",
     "printed_phi_bound",
     "second_moments",
-    "worst_alpha",
-    "worst_step_alpha",
+    "step_moments",
+    "weighted_phi_bound",
 ]
 
 LOSSES = ("f-divergence", "mse", "tv")
@@ -81,6 +86,30 @@ def second_moments(W: Any, p: Any) -> Array:
     matrix = matrix_of(W)
     prior = full_support("p", p, len(matrix))
     return np.diag(inverse_information(matrix, prior @ matrix)).copy()
+
+
+def moments(W: Any, p: Any, order: int) -> Array:
+    """ν_ρ = pW (W⁻¹ ∘ … ∘ W⁻¹) with ρ factors (Pastore and Gastpar 2021, (13)), for square W; ν₁ = p."""
+    matrix = square_matrix(W)
+    prior = full_support("p", p, len(matrix))
+    power = validate.whole_number("order", order, 1)
+    return prior @ matrix @ right_inverse(matrix, prior @ matrix) ** power
+
+
+def step_moments(epsilon: float, p: Any, order: int) -> Array:
+    """ν₁, ν₂ or ν₃ of the step mechanism in closed form (Pastore and Gastpar 2021, Section 5)."""
+    prior = validate.distribution("p", p)
+    k, E = len(prior), math.exp(validate.epsilon(epsilon))
+    prior = full_support("p", prior, k)
+    if order == 1:
+        return prior
+    if order == 2:
+        return ((E - 1) * (E + k - 3) * prior + E + k - 2) / (E - 1) ** 2
+    if order != 3:
+        raise InvalidInputError(f"the closed forms are of order 1, 2 and 3, not {order!r}")
+    slope = (E - 1) * ((E + k - 2) ** 3 + 1)
+    start = (E + k - 1) * (E + k - 2) * (E + k - 3)
+    return (slope * prior + start) / ((E - 1) ** 3 * (E + k - 1))
 
 
 def alpha(W: Any, p: Any, loss: str) -> float:
@@ -124,10 +153,9 @@ def expansion_coefficients(W: Any, p: Any) -> Coefficients:
 
     Pastore and Gastpar 2021, (17a)–(17c); corrected in (17b): ν₂/ν₁ for ν₂/ν₃.
     """
-    matrix = _square(W)
+    matrix = square_matrix(W)
     prior = full_support("p", p, len(matrix))
-    inverse = right_inverse(matrix, prior @ matrix)
-    nu2, nu3 = (prior @ matrix @ inverse**power for power in (2, 3))
+    nu2, nu3 = (moments(matrix, prior, order) for order in (2, 3))
     ratio = nu2 / prior
     return Coefficients(
         A=float(ratio.sum() - 1),
@@ -201,6 +229,34 @@ def phi_bound(k: int, epsilon: float) -> float:
     return float(_phi_of_sizes(np.arange(1, k), k, epsilon).min())
 
 
+def weighted_phi_bound(k: int, epsilon: float, c: float) -> float:
+    """No square ε-LDP W has Σ_j Σ_y (a_j·w_y) B_yj² below this; B = W⁻¹, a_jj = 1, a_jx = c else.
+
+    With c = 1 the sum is φ(W) and the bound φ*. Proof. Let s = 1 + (K−1) c and ω_jy = a_j·w_y, Σ_y ω_jy
+    = s. The column b_j of B has W b_j = e_j, so Σ_y ω_jy b_yj = a_jj = 1, and b' = b_j − 1/s has Σ_y
+    ω_jy b_yj² = 1/s + Σ_y ω_jy b'_y² and W b' = e_j − 1/s. With n_j = K e_j − 1, n_j·W b' = K − 1, so
+    Σ_y ω_jy b'_y² ≥ (K−1)²/D_j, D_j = Σ_y (n_j·w_y)²/(a_j·w_y), by Cauchy–Schwarz. Σ_j D_j = Σ_y Γ(w_y)
+    with Γ(v) = Σ_j (n_j·v)²/(a_j·v), which is sublinear and symmetric: at most K times the largest
+    Γ(v)/|v|₁ of the columns v that are E on m inputs and 1 elsewhere. So Σ_j 1/D_j ≥ K/max Γ(v)/|v|₁,
+    and
+
+        Σ_j Σ_y ω_jy b_yj² ≥ K/s + K (K−1)² / max_m Γ(v_m)/|v_m|₁. ∎
+
+    Symmetric designs of the best block size attain it.
+
+    >>> round(weighted_phi_bound(7, 0.5, 1.0), 9)
+    571.530243355
+    """
+    k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
+    c = validate.positive_number("c", c)
+    m, excess = np.arange(1, k), math.expm1(epsilon)
+    share, whole = 1 + (k - 1) * c, k + excess * m
+    inside = share + excess * (1 + c * (m - 1))
+    outside = share + excess * c * m
+    swing = excess**2 * m * (k - m) * ((k - m) / inside + m / outside) / whole
+    return float(k / share + k * (k - 1) ** 2 / swing.max())
+
+
 def balanced_phi(k: int, epsilon: float, m: int) -> float:
     """φ of any balanced design with block size m: subset selection, a 2-design, a difference set.
 
@@ -269,85 +325,3 @@ def best_case_alpha(k: int, epsilon: float) -> BestCase:
     k, epsilon = validate.whole_number("k", k, 2), validate.epsilon(epsilon)
     bound = max(1.0, (k - 1) / math.sinh(epsilon / 2) ** 2)
     return BestCase((phi_bound(k, epsilon) - 1) / (k - 1), bound)
-
-
-def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
-    """No ε-LDP mechanism has a supremum of α over {p ≥ p0} below this.
-
-    Pastore and Gastpar 2021, (48), (50), (54), with φ* in place of Lemma 11.
-    """
-    k, p0 = validate.whole_number("k", k, 2), _floor(p0, k)
-    least = phi_bound(k, epsilon)
-    validate.choice("loss", loss, LOSSES)
-    if loss == "f-divergence":
-        return (least - 1) / (k - 1)
-    if loss == "mse":
-        return 1 + (least / k - 1) / (p0 * (k - 1) * (2 - k * p0))
-    secant = math.sqrt(k - 1) + (least - k) / (2 * math.sqrt(k * least - 1))
-    return max((least - 1) / k, secant**2) / (k - 1)
-
-
-class Supremum(NamedTuple):
-    """sup α over {p ≥ p0}: a value attained at p, and an upper bound; equal where exact."""
-
-    value: float
-    bound: float
-    p: Array
-
-
-def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
-    """The supremum of α(W, p) over all p with entries ≥ p0, for a square W.
-
-    Pastore and Gastpar 2021, Section 7.2. Exact for "f-divergence" (Lemma 10: α is largest where all
-    entries but one are p0, (36)) and for "mse" ((39)–(41)). For "tv" the value is the largest at those
-    points and at the uniform one, the bound that of (43): K max_p pΦ1 − 1 over the least (Σ √(p(1−p)))².
-    """
-    matrix = _square(W)
-    k = len(matrix)
-    p0 = _floor(p0, k)
-    validate.choice("loss", loss, LOSSES)
-    points = np.full((k, k), p0) + (1 - k * p0) * np.eye(k)
-    if loss == "tv":
-        points = np.vstack([points, np.full(k, 1 / k)])
-    Phi = phi_matrix(matrix)
-    values = [alpha_of(p @ Phi, p, loss) for p in points]
-    best = int(np.argmax(values))
-    if loss != "tv":
-        return Supremum(values[best], values[best], points[best])
-    numerator = k * float((points @ Phi).sum(axis=1).max()) - 1
-    bound = numerator / float(np.sqrt(points[0] * (1 - points[0])).sum()) ** 2
-    return Supremum(values[best], max(bound, values[best]), points[best])
-
-
-def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
-    """The closed forms for the step mechanism: Pastore and Gastpar 2021, (38), (42), (43).
-
-    (38) corrected: (K−1)(E+K−2) where (K−1)(E+K−1) is printed; then it is the exact supremum. (42) is
-    exact as well, (43) an upper bound.
-    """
-    k, E, p0 = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon)), _floor(p0, k)
-    validate.choice("loss", loss, LOSSES)
-    high = 1 - (k - 1) * p0
-    if loss == "f-divergence":
-        odds = p0 / high + high / p0
-        bracket = E + (k - 1) * (E + k - 2) + odds * (k - 1)
-        return ((E + k - 2) / (E - 1) ** 2 * bracket - k / (E - 1) - 1) / (k - 1)
-    row = ((E + k - 1) * (E + k - 2) - (E - 1)) / (E - 1) ** 2
-    if loss == "mse":
-        return (row - 1) / (p0 * (k - 1) * (2 - k * p0)) + 1
-    clear = (k - 1) * math.sqrt(p0 * (1 - p0)) + math.sqrt(high * (1 - high))
-    return (k * row - 1) / clear**2
-
-
-def _square(W: Any) -> Array:
-    matrix = matrix_of(W)
-    if matrix.shape[0] != matrix.shape[1]:
-        raise InvalidInputError(f"a square mechanism is needed here, not one of shape {matrix.shape}")
-    return matrix
-
-
-def _floor(p0: float, k: int) -> float:
-    p0 = validate.positive_number("p0", p0)
-    if p0 > 1 / k:
-        raise InvalidInputError(f"p0 must be at most 1/{k} for {k} inputs, not {p0:g}")
-    return p0

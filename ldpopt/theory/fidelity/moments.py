@@ -10,7 +10,7 @@ import numpy as np
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.theory.fidelity.channel import inverse_information
-from ldpopt.theory.fidelity.measures import worst_alpha
+from ldpopt.theory.fidelity.minimax import worst_alpha
 
 
 class Slope(NamedTuple):
@@ -73,7 +73,7 @@ class MomentObjective:
 
 @dataclass(frozen=True, eq=False)
 class WorstObjective:
-    """The supremum of α over all p with entries ≥ p0, for square W; an upper bound on it for "tv"."""
+    """The supremum of α over all p with entries ≥ p0, for square W: for "tv" its proven upper end."""
 
     prior: Array
     loss: str

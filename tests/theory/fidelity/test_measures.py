@@ -15,7 +15,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.balanced_designs import DifferenceSet, step_mechanism, subset_selection, two_level
 from ldpopt.problems import Fidelity
-from ldpopt.theory.fidelity import losses
+from ldpopt.theory.fidelity import losses, minimax
 from ldpopt.theory.fidelity import measures as fidelity
 
 W = [[0.5, 0.3, 0.2], [0.25, 0.45, 0.3], [0.2, 0.2, 0.6]]
@@ -125,7 +125,7 @@ def test_best_block_size_by_its_inequality() -> None:
         assert m == 1 or (k - m + 1) * (k - m) / ((m - 1) * m) >= E2
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(0, 4), st.floats(0.1, 3))
 def test_bound_holds_for_random_mechanisms(seed: int, k: int, more: int, epsilon: float) -> None:
     rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def test_subset_selection_is_balanced(k: int, m: int) -> None:
 # ---------------------------------------------------------------- data processing
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5))
 def test_data_processing(seed: int, k: int) -> None:
     """Theorem 7 and Corollary 6: another channel behind the first only loses."""
@@ -236,30 +236,6 @@ def test_count_vectors_are_all() -> None:
 
 
 @pytest.mark.parametrize("loss", fidelity.LOSSES)
-def test_worst_alpha_is_above_every_sampled_point(loss: str) -> None:
-    rng = np.random.default_rng(3)
-    W, p0 = random_channel(rng, 4, 4), 0.05
-    worst = fidelity.worst_alpha(W, p0, loss)
-    assert worst.value == pytest.approx(fidelity.alpha(W, worst.p, loss))
-    for _ in range(300):
-        p = p0 + (1 - 4 * p0) * rng.dirichlet(np.full(4, 0.4))
-        assert fidelity.alpha(W, p, loss) <= worst.bound * (1 + 1e-9)
-        if loss != "tv":
-            assert fidelity.alpha(W, p, loss) <= worst.value * (1 + 1e-9)
-
-
-@pytest.mark.parametrize("loss", fidelity.LOSSES)
-def test_closed_forms_for_the_step_mechanism(loss: str) -> None:
-    """(38) corrected and (42) are exact, (43) is the bound."""
-    k, epsilon, p0 = 5, 0.8, 0.03
-    worst = fidelity.worst_alpha(step_mechanism(k, epsilon), p0, loss)
-    assert fidelity.worst_step_alpha(k, epsilon, loss, p0) == pytest.approx(worst.bound)
-    E = math.exp(epsilon)
-    excess = (E + k - 2) / (E - 1) ** 2  # printed: (K−1)(E+K−1) in place of (K−1)(E+K−2)
-    assert loss != "f-divergence" or worst.bound + excess > worst.bound * 1.001
-
-
-@pytest.mark.parametrize("loss", fidelity.LOSSES)
 def test_lower_bounds_hold(loss: str) -> None:
     rng = np.random.default_rng(4)
     for epsilon in (0.3, 1.0, 2.5):
@@ -267,8 +243,8 @@ def test_lower_bounds_hold(loss: str) -> None:
             p = rng.dirichlet(np.ones(7)) * 0.8 + 0.2 / 7
             bound = fidelity.alpha_bound(p, epsilon, loss)
             assert 1 <= bound <= fidelity.alpha(mechanism, p, loss) * (1 + 1e-12)
-            floor = fidelity.minimax_bound(7, epsilon, loss, 0.02)
-            worst = fidelity.worst_alpha(mechanism, 0.02, loss).value
+            floor = minimax.minimax_bound(7, epsilon, loss, 0.02)
+            worst = minimax.worst_alpha(mechanism, 0.02, loss).value
             assert 1 <= floor * (1 + 1e-12) <= worst * (1 + 1e-11)
 
 
@@ -356,8 +332,8 @@ def test_a_divergence_of_ones_own() -> None:
         (lambda: fidelity.balanced_phi(7, 1, 7), "from 1 to 6, not 7"),
         (lambda: fidelity.expected_loss(W, P, 0, "kl", "ml"), "n must be a whole number"),
         (lambda: fidelity.expected_loss(W, P, 5, "kl", "inversion"), "estimator must be one of"),
-        (lambda: fidelity.minimax_bound(5, 1, "mse", 0.3), "p0 must be at most 1/5"),
-        (lambda: fidelity.worst_alpha(subset_selection(4, 1, 2), 0.1, "mse"), "square mechanism"),
+        (lambda: minimax.minimax_bound(5, 1, "mse", 0.3), "p0 must be at most 1/5"),
+        (lambda: minimax.worst_alpha(subset_selection(4, 1, 2), 0.1, "mse"), "square mechanism"),
     ],
 )
 def test_bad_input(call, complaint: str) -> None:  # type: ignore[no-untyped-def]
