@@ -16,9 +16,8 @@ test: export OMP_NUM_THREADS := 1
 test: $(STAMP)  ## run the tests and the doctests
 	$(VENV)/bin/python -m pytest -n 2
 
-docs: export NO_MKDOCS_2_WARNING := 1
 docs: $(STAMP)  ## build the documentation; open site/index.html
-	$(VENV)/bin/python -m mkdocs build --strict
+	$(VENV)/bin/zensical build --clean --strict
 
 lint: $(STAMP)  ## check style, types and which room imports which
 	$(VENV)/bin/ruff check
@@ -27,7 +26,7 @@ lint: $(STAMP)  ## check style, types and which room imports which
 	$(VENV)/bin/lint-imports
 
 clean:  ## remove everything that make and the tools create
-	rm -rf $(VENV) demo-out site build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) demo-out site build dist *.egg-info .cache .coverage .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml

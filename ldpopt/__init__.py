@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification, verify
     from ldpopt.forms.column_program import ColumnProgram, Columns
 
-__version__ = "0.1.0"
+    __version__: str
 
 __all__ = [
     "Certificate",
@@ -63,6 +63,8 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report a name
             if name in names:
                 globals()[name] = found = getattr(import_module(f"ldpopt.{home}"), name)
                 return found
+        if name == "__version__":
+            return import_module("importlib.metadata").version("ldpopt")
         raise AttributeError(f"module 'ldpopt' has no attribute {name!r}")
 
 

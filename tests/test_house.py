@@ -4,9 +4,11 @@ import ast
 import inspect
 import subprocess
 import sys
+import tomllib
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
+from pkgutil import resolve_name
 
 import pytest
 
@@ -88,3 +90,15 @@ def test_every_problem_says_what_its_value_measures() -> None:
         for example in PROBLEMS[kind].examples():
             assert example.problem.measure != Measure("objective"), kind
             assert example.problem.sense in ("maximise", "minimise")
+
+
+def test_one_place_for_the_version(ldpopt) -> None:
+    stated = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert ldpopt("--version").out == f"ldpopt {stated}\n"
+    for path in (ROOT / "ldpopt").rglob("*.py"):
+        assert f'"{stated}"' not in path.read_text(encoding="utf-8"), path
+
+
+def test_an_unknown_name_at_the_top_level() -> None:
+    with pytest.raises(AttributeError, match="module 'ldpopt' has no attribute 'nothing'"):
+        resolve_name("ldpopt:nothing")

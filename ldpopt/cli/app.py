@@ -9,10 +9,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 from importlib import import_module
+from typing import Annotated
 
 import typer
 from typer.main import get_command
 
+import ldpopt
 from ldpopt.core.errors import LdpoptError, SolverError
 
 COMMANDS = {
@@ -44,7 +46,18 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     return app
 
 
-def describe() -> None:
+def show_version(wanted: bool) -> None:
+    """Print the version and end, if wanted."""
+    if wanted:
+        print(f"ldpopt {ldpopt.__version__}")
+        raise typer.Exit
+
+
+def describe(
+    version: Annotated[
+        bool, typer.Option("--version", callback=show_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
     """Design and audit privacy mechanisms by optimisation, with certificates."""
 
 

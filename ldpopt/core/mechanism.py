@@ -11,7 +11,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ldpopt.core import validate
+from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
@@ -58,6 +58,11 @@ class Mechanism:
     def __repr__(self) -> str:
         n, m = self.shape
         return f"<Mechanism {n} inputs -> {m} outputs, epsilon {self.epsilon():.6g}>"
+
+    def _repr_html_(self) -> str:
+        n, m = self.shape
+        caption = f"P(output | input), rounded: {n} inputs, {m} outputs, ε ≈ {self.epsilon():.6g}"
+        return notebook.matrix(caption, self.matrix, self.inputs, self.outputs)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Mechanism):

@@ -7,6 +7,7 @@ import os
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from ldpopt.core import notebook
 from ldpopt.core.errors import UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
@@ -70,6 +71,20 @@ class Result:
     def mechanism(self) -> Mechanism | None:
         """The designed mechanism, if there is one."""
         return self.answer if isinstance(self.answer, Mechanism) else None
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("status", self.status.value),
+            ("value", self.value),
+            ("bound", self.bound),
+            ("gap", self.gap),
+            ("solver", self.solver),
+            ("seconds", self.seconds),
+        ]
+        if self.answer is not None and self.mechanism is None:
+            rows.append(("answer", self.answer))
+        summary = notebook.table(f"{self.problem.kind} (claims not checked; see verify)", rows)
+        return summary + (self.mechanism._repr_html_() if self.mechanism else "")
 
     def to_json(self) -> dict[str, Any]:
         """The result file's content: plain data, floats exact."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame as checker
+from ldpopt.core import notebook
 from ldpopt.core.errors import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -29,6 +30,11 @@ class Verification:
     def __str__(self) -> str:
         marks = {True: "holds  ", False: "REFUTED"}
         return "\n".join(f"{marks[c.holds]}  {c.statement} [{c.strength}]" for c in self.claims)
+
+    def _repr_html_(self) -> str:
+        marks = {True: "holds", False: "REFUTED"}
+        rows = [(marks[c.holds], c.statement, c.strength) for c in self.claims]
+        return notebook.table("verified" if self else "refuted", rows, ("", "claim", "strength"))
 
 
 def verify(result: Result | str | os.PathLike[str]) -> Verification:

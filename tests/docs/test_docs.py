@@ -15,6 +15,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -44,11 +45,40 @@ def name(page):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    directory = tmp_path_factory.mktemp("site")
-    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(directory)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stderr
-    return directory
+    """The site, built from a copy: the builder writes beside what it reads."""
+    directory = tmp_path_factory.mktemp("project")
+    for source in ("docs", "ldpopt", "tools"):
+        shutil.copytree(ROOT / source, directory / source, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "mkdocs.yml", directory)
+    done = build(directory)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return directory / "site"
+
+
+def build(project):
+    """Build the site of a project, warnings being errors."""
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=300)
+
+
+@pytest.mark.parametrize(
+    ("text", "warning"),
+    [
+        ("[a page](nowhere.md)", "page does not exist"),
+        ("[a place](index.md#nothing)", "anchor does not exist"),
+        ("[a name][ldpopt.nothing]", "unresolved autoref"),
+    ],
+)
+def test_a_broken_link_fails_the_build(text, warning, tmp_path):
+    config = 'site_name: small\nplugins: [{mkdocstrings: {handlers: {python: {paths: ["."]}}}}]\n'
+    (tmp_path / "mkdocs.yml").write_text(config)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Home\n")
+    assert build(tmp_path).returncode == 0
+    (tmp_path / "docs" / "index.md").write_text(f"# Home\n\n{text}\n")
+    done = build(tmp_path)
+    assert done.returncode != 0
+    assert warning in done.stdout + done.stderr
 
 
 class Assets(HTMLParser):
@@ -85,7 +115,7 @@ def test_nothing_is_fetched_from_the_network(site):
 
 
 def test_every_page_is_in_the_navigation(site):
-    links = {link.partition("#")[0] for link in Assets(site / "index.html").links}
+    links = {link.partition("#")[0].removeprefix("./") for link in Assets(site / "index.html").links}
     for page in PAGES:
         address = name(page).removesuffix(".md") + ".html"
         assert address in links or (address == "index.html" and links & {"", ".", "index.html"}), address

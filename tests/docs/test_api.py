@@ -1,0 +1,54 @@
+"""The API reference: every room that programs import has its page, rendered from the docstrings."""
+
+import re
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")}
+COMMANDS = {"bench", "cli", "experiments", "report"}
+"""The rooms that are used from the command line."""
+
+
+def rooms():
+    """The packages and public modules of ldpopt, theory by theory."""
+    house = ROOT / "ldpopt"
+    names = {path.stem for path in house.iterdir() if not path.name.startswith("_")}
+    theories = {f"theory.{path.parent.name}" for path in house.glob("theory/*/__init__.py")}
+    return (names - COMMANDS - {"theory", "py"}) | theories
+
+
+def test_every_room_has_a_page():
+    documented = set(re.findall(r"^::: ldpopt\.(\S+)$", "\n".join(PAGES.values()), flags=re.MULTILINE))
+    assert documented == rooms()
+
+
+@pytest.fixture(scope="module")
+def markup():
+    spec = spec_from_file_location("docstring_markdown", ROOT / "tools" / "docstring_markdown.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("docstring", "markdown"),
+    [
+        ("φ* is below ψ* here.", "φ\\* is below ψ\\* here."),
+        ("It does *not* hold; *two words* stay.", "It does *not* hold; *two words* stay."),
+        ("A matrix [s][u].", "A matrix \\[s\\]\\[u\\]."),
+        ("Code stays: ``a[s][u] * b*`` and `x[0]`.", "Code stays: ``a[s][u] * b*`` and `x[0]`."),
+        ("See :func:`ldpopt.solve`.", "See `ldpopt.solve`."),
+        ("If x <y, then.", "If x &lt;y, then."),
+        ("Args:\n    *rows: all of [a].", "Args:\n    *rows: all of \\[a\\]."),
+        (
+            "One.\n\n>>> f([1]) * 2\n[2]\n\nTwo*.",
+            "One.\n\n\n```pycon\n>>> f([1]) * 2\n[2]\n```\n\nTwo\\*.",
+        ),
+        ("    >>> f(1)\n    2", "\n    ```pycon\n    >>> f(1)\n    2\n    ```"),
+    ],
+)
+def test_docstrings_as_markdown(docstring, markdown, markup):
+    assert markup.markdown(docstring) == markdown
