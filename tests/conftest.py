@@ -1,14 +1,20 @@
-"""The command line, as tests of every room run it."""
+"""What tests of every room use: the command line, a clock that they move, and hypothesis without one."""
 
 import contextlib
 import io
 import signal
 import sys
+import time
 from typing import NamedTuple
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from ldpopt.cli import main
+
+# No test depends on the speed of the machine, or on what runs beside it.
+settings.register_profile("ldpopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("ldpopt")
 
 
 class Answer(NamedTuple):
@@ -17,6 +23,24 @@ class Answer(NamedTuple):
     code: int
     out: str
     err: str
+
+
+class Clock:
+    """The clock of all time limits, standing still until it is moved."""
+
+    def __init__(self):
+        self.now = 0.0
+
+    def move(self, seconds):
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Stop the clock that time limits are measured by."""
+    stopped = Clock()
+    monkeypatch.setattr(time, "monotonic", lambda: stopped.now)
+    return stopped
 
 
 @pytest.fixture(scope="session")

@@ -383,15 +383,18 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:
 
 @contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
-    """How many megabytes the process grew at most, sampled every few milliseconds."""
+    """How many megabytes the process grew at most, sampled every few milliseconds and at the end."""
     process, found = psutil.Process(), {"megabytes": 0.0}
     _return_free_memory()
     start, done = process.memory_info().rss, threading.Event()
 
+    def look() -> None:
+        grown = (process.memory_info().rss - start) / 1e6
+        found["megabytes"] = max(found["megabytes"], grown)
+
     def watch() -> None:
         while not done.wait(0.005):
-            grown = (process.memory_info().rss - start) / 1e6
-            found["megabytes"] = max(found["megabytes"], grown)
+            look()
 
     thread = threading.Thread(target=watch, daemon=True)
     thread.start()
@@ -400,6 +403,7 @@ def peak_memory() -> Iterator[dict[str, float]]:
     finally:
         done.set()
         thread.join()
+        look()
 
 
 def _return_free_memory() -> None:

@@ -209,7 +209,7 @@ def corner_excess(question, dual, utility):
     return float((utility(rays) - np.array(dual) @ rays).max())
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(2, 5),
     st.sampled_from(["mutual-information", "kl", "total-variation", "chi-squared"]),

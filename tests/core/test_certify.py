@@ -12,7 +12,7 @@ from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.theory.columns.cones import SecretCone, staircase_cone
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.integers(2, 8), st.floats(0.001, 8), st.integers(0, 10**6))
 def test_noisy_mechanisms_become_exactly_private(k, epsilon, seed):
     noise = 1 + 1e-13 * np.random.default_rng(seed).standard_normal((k, k))

@@ -59,7 +59,7 @@ def test_epsilon():
     assert Mechanism(np.eye(3)).epsilon() == math.inf
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.data())
 def test_post_processing_never_raises_the_level(data):
     first = data.draw(mechanisms())
@@ -68,7 +68,7 @@ def test_post_processing_never_raises_the_level(data):
     np.testing.assert_allclose(first.then(second).matrix, first.matrix @ second.matrix, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.data())
 def test_levels_of_product_and_mixture(data):
     first = data.draw(mechanisms())
@@ -112,7 +112,7 @@ def test_sample_keeps_shape_and_refuses_unknown_inputs():
         mechanism.sample([0.5], rng)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(mechanisms())
 def test_json_and_pickle_round_trip_bit_for_bit(mechanism):
     joint = Mechanism(mechanism.matrix, inputs=[("s", i) for i in range(mechanism.shape[0])])

@@ -58,7 +58,7 @@ def site(tmp_path_factory):
 def build(project):
     """Build the site of a project, warnings being errors."""
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=1800)
 
 
 @pytest.mark.parametrize(
@@ -197,7 +197,7 @@ def _run_sh(code, directory):
         capture_output=True,
         text=True,
         check=False,
-        timeout=300,
+        timeout=1800,
     )
     assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
     return done.stdout

@@ -44,7 +44,7 @@ def in_a_shell(code, directory):
     ldpopt.chmod(0o755)
     script = f'set -e\nPATH="{directory}:$PATH"\n{code}'
     done = subprocess.run(
-        ["sh", "-c", script], cwd=directory, capture_output=True, text=True, check=False, timeout=500
+        ["sh", "-c", script], cwd=directory, capture_output=True, text=True, check=False, timeout=1800
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

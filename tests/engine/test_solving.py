@@ -88,9 +88,10 @@ def test_solver_objects_are_welcome():
     assert issubclass(ColumnGeneration, Solver)
 
 
-def test_a_time_limit_leaves_a_proven_gap():
-    prior = np.random.default_rng(3).dirichlet(np.full(80, 0.5))
-    result = solve(Staircase(4.0, prior=prior), time_limit=0.3)
+def test_a_time_limit_leaves_a_proven_gap(clock):
+    """Each report of progress takes forty seconds of the sixty."""
+    prior = np.random.default_rng(3).dirichlet(np.full(40, 0.5))
+    result = solve(Staircase(4.0, prior=prior), time_limit=60, progress=lambda *_: clock.move(40))
     assert result.status is Status.GAP
     assert result.value < result.bound
     assert verify(result)

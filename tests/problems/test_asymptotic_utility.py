@@ -42,7 +42,7 @@ def catalogue(k: int, epsilon: float) -> list[object]:
     ),
     epsilon=st.floats(0.1, 3),
 )
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_never_below_any_catalogue_mechanism(alpha, epsilon):
     result = solve(AsymptoticUtility(alpha, epsilon))
     prior = Dirichlet(alpha)
@@ -53,7 +53,7 @@ def test_never_below_any_catalogue_mechanism(alpha, epsilon):
 
 
 @given(seed=st.integers(0, 10**6))
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_never_below_random_private_mechanisms(seed):
     """Post-processing keeps privacy and makes columns between the two levels."""
     rng = np.random.default_rng(seed)

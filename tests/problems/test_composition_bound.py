@@ -74,7 +74,7 @@ def random_joint(seed):
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.003, 0.4))
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 def test_the_truth_is_below_every_bound_and_bounds_are_ordered(seed, t):
     joint, marginals = random_joint(seed)
     truth = exposure(joint, t)
@@ -90,7 +90,7 @@ def test_the_truth_is_below_every_bound_and_bounds_are_ordered(seed, t):
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.003, 0.4))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_thresholds_are_optimal(seed, t):
     """No thresholds from a fine grid with all break-points prove less."""
     _, marginals = random_joint(seed)

@@ -29,7 +29,7 @@ def heaviest(problem):
 
 
 @given(seed=st.integers(0, 10_000), budget=st.floats(0, 0.8), t=st.floats(0.001, 0.1))
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 def test_exact_by_brute_force(seed, budget, t):
     rng = np.random.default_rng(seed)
     weights = rng.integers(1, 9, size=5).tolist()
@@ -47,7 +47,7 @@ def test_exact_by_brute_force(seed, budget, t):
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.001, 0.1))
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 def test_risk_only_grows(seed, t):
     rng = np.random.default_rng(seed)
     marginals = [rng.dirichlet(np.full(4, 2.0)) for _ in range(4)]
@@ -82,7 +82,7 @@ def test_greedy_can_be_worse():
 
 
 @given(seed=st.integers(0, 10_000), at=st.floats(0.01, 0.3))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_redacting_rare_values(seed, at):
     rng = np.random.default_rng(seed)
     table = rng.geometric(0.4, (60, 4)).tolist()
@@ -114,7 +114,7 @@ def test_redaction_can_make_a_feature_safe():
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.001, 0.1), users=st.integers(1, 4000))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_future_users_by_brute_force(seed, t, users):
     rng = np.random.default_rng(seed)
     table = rng.integers(0, [2, 3, 2, 4], (1500, 4)) * rng.integers(0, 2, (1500, 4))
@@ -130,7 +130,7 @@ def test_future_users_by_brute_force(seed, t, users):
 
 
 @given(seed=st.integers(0, 10_000), users=st.integers(1, 500), delta=st.floats(0.01, 0.9))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_the_risk_of_future_users_only_grows(seed, users, delta):
     table = np.random.default_rng(seed).geometric(0.4, (300, 3))
     problem = FeatureRelease(0.03, 0.1, table=table, users=users, delta=delta)

@@ -32,7 +32,7 @@ def test_no_mechanism_of_the_paper_beats_the_optimum(tau: int, d: int, interval:
     quantisation = HistogramQuantization(tau, d, interval)
     budget = quantisation.sml()
     response = HistogramRandomizedResponse.for_leakage(tau, d, budget)
-    result = solve(LeakageDesign(tau, d, budget), time_limit=20)
+    result = solve(LeakageDesign(tau, d, budget))
     assert verify(result)
     assert result.bound <= min(quantisation.distortion(), response.distortion()) + 1e-9
     secrets = histograms(tau, d)[:, 0].tolist()

@@ -229,12 +229,11 @@ def test_bad_input(params, words):
 
 
 @pytest.mark.slow
-def test_fifty_times_faster_than_vertex_enumeration():
-    """On 3 × 4, where both agree."""
+def test_vertex_enumeration_agrees_on_three_by_four():
+    """Which takes how long, ``ldpopt bench polyopt`` measures."""
     p_hat = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(3, 4)
     problem = PolyOpt(1.0, p_hat, 1000, pairs="all")
     ours, theirs = solve(problem), solve(problem, "cdd")
-    assert theirs.seconds >= 50 * ours.seconds
     assert ours.value == pytest.approx(theirs.value, abs=1e-9)
     assert verify(ours)
     assert verify(theirs)

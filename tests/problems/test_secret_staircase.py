@@ -27,7 +27,7 @@ def test_plain_ldp_releases_less():
     assert plain == pytest.approx(0.123227415893, abs=1e-12)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(2, 3), st.integers(1, 3), st.floats(0.1, 4), st.integers(0, 10**6))
 def test_order_of_the_optima_and_agreement(a1, a2, epsilon, seed):
     prior = np.random.default_rng(seed).dirichlet(np.ones(a1 * a2)).reshape(a1, a2)

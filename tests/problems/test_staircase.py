@@ -15,7 +15,7 @@ from ldpopt.problems import Staircase
 priors = st.lists(st.floats(0.01, 1), min_size=2, max_size=6).map(lambda w: np.array(w) / sum(w))
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(priors, st.floats(0.05, 5))
 def test_optimum_beats_the_catalogue_and_grows_with_epsilon(prior, epsilon):
     question = Staircase(epsilon, prior=prior)
@@ -29,7 +29,7 @@ def test_optimum_beats_the_catalogue_and_grows_with_epsilon(prior, epsilon):
     assert optimum.mechanism.shape[1] <= len(prior)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(priors, st.floats(0.1, 4), st.integers(0, 10**6))
 def test_the_three_solvers_agree(prior, epsilon, seed):
     other = np.random.default_rng(seed).dirichlet(np.ones(len(prior)))

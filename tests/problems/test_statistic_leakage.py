@@ -109,7 +109,7 @@ def test_solvers_agree_with_brute_force(simple: bool) -> None:
 
 
 @given(st.integers(0, 10**6))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_prices_bound_every_selection(seed: int) -> None:
     rng = np.random.default_rng(seed)
     matrix, secrets = random_case(rng, False)

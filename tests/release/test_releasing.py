@@ -36,7 +36,7 @@ def words(*values):
 
 
 @given(st.integers(0, 2**52), st.integers(0, 3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_borders_are_exact(cut, below):
     """P(report 0) is cut/2^52 to the last bit: the word cut − 1 gives 0 and the word cut gives 1."""
     mechanism = Mechanism([[0.5, 0.5], [cut / 2**52, 1 - cut / 2**52]])
@@ -166,7 +166,7 @@ def test_memory_does_not_grow_with_the_table(made, tmp_path):
     made.save(tmp_path / "mech.json")
     names = [str(tmp_path / name) for name in ("long.parquet", "mech.json", "released.csv")]
     run = subprocess.run(
-        [sys.executable, "-c", STREAM, *names], capture_output=True, text=True, check=True, timeout=300
+        [sys.executable, "-c", STREAM, *names], capture_output=True, text=True, check=True, timeout=1800
     )
     rows, early, peak = map(int, run.stdout.split())
     assert rows == 4_000_000
@@ -182,13 +182,13 @@ def test_an_interrupted_run_leaves_no_file(made, tmp_path, number):
     command = [sys.executable, "-c", "from ldpopt.cli import main; main()", "privatize"]
     names = [tmp_path / "long.parquet", "-m", tmp_path / "mech.json", "-o", folder / "released.csv"]
     with subprocess.Popen([*command, *map(str, names)], stderr=subprocess.PIPE, text=True) as run:
-        deadline = time.monotonic() + 100
+        deadline = time.monotonic() + 600
         while not any(os.path.getsize(folder / name) for name in os.listdir(folder)):
             assert run.poll() is None, run.stderr.read()
             assert time.monotonic() < deadline
             time.sleep(0.01)
         run.send_signal(number)
-        _, said = run.communicate(timeout=100)
+        _, said = run.communicate(timeout=600)
     assert run.returncode == {signal.SIGINT: 130, signal.SIGTERM: 143}[number]
     assert "Traceback" not in said
     assert not list(folder.iterdir())

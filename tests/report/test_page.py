@@ -76,6 +76,12 @@ def files(tmp_path_factory):
     return {path.stem: path for path in directory.iterdir()}
 
 
+@pytest.fixture
+def patient(monkeypatch):
+    """However slow the machine, every point of a curve is solved to its gap."""
+    monkeypatch.setattr(tradeoff, "SECONDS", 3600.0)
+
+
 def written(*paths, seconds=0.0):
     return report.page(report.parts([read(path) for path in paths], seconds))
 
@@ -206,7 +212,7 @@ def test_solving_the_result_file_again_gives_the_same(files, tmp_path, ldpopt):
 @pytest.mark.parametrize("kind", list(PROBLEMS))
 def test_every_kind_of_problem(kind, tmp_path):
     problem = next(iter(PROBLEMS[kind].examples())).problem
-    result = solve(problem, gap=1e-3, time_limit=5)
+    result = solve(problem, gap=1e-2)
     result.save(tmp_path / "r.json")
     page = sound(written(tmp_path / "r.json"))
     assert f"{result.value:.6g}" in page.text
@@ -278,10 +284,10 @@ def test_long_arrays_are_cut_short():
 # ------------------------------------------------------------ the trade-off
 
 
-def test_curve_of_a_design(files):
+def test_curve_of_a_design(files, patient):
     made = read(files["census"]).content
     steps = []
-    curve = tradeoff.of_design(made, seconds=60, progress=lambda *step: steps.append(step))
+    curve = tradeoff.of_design(made, seconds=math.inf, progress=lambda *step: steps.append(step))
     assert steps == [(done, 35) for done in range(2, 36)]
     names = {"staircase", "srr", "ldp", "learn", "grr"}
     assert {series.name for series in curve.series} == names
@@ -299,18 +305,18 @@ def test_curve_of_a_design(files):
     )
 
 
-def test_curve_knows_the_closed_form():
+def test_curve_knows_the_closed_form(patient):
     result = solve(Staircase(epsilon=1, prior=[0.5, 0.5]))
-    (series,) = tradeoff.of_result(result, seconds=60).series
+    (series,) = tradeoff.of_result(result, seconds=math.inf).series
     for epsilon, value, _ in series.points:
         q = math.exp(epsilon) / (1 + math.exp(epsilon))
         truth = math.log(2) + q * math.log(q) + (1 - q) * math.log(1 - q)
         assert value == pytest.approx(truth, rel=2 * tradeoff.GAP)
 
 
-def test_levels_stay_within_the_range():
+def test_levels_stay_within_the_range(patient):
     result = solve(Staircase(epsilon=20, prior=[0.5, 0.5]))
-    assert tradeoff.of_result(result, seconds=60).levels == [5.0, 10.0, 15.0, 20.0, 30.0]
+    assert tradeoff.of_result(result, seconds=math.inf).levels == [5.0, 10.0, 15.0, 20.0, 30.0]
 
 
 def test_time_that_is_used_up_is_said(files):
@@ -336,13 +342,13 @@ def test_calibration_is_not_begun_if_it_would_take_too_long():
     assert sentence.startswith("calibrated at ε = 1, 2: one more solve, of about 18 s, would exceed")
 
 
-def test_figure_and_its_numbers(files):
-    text = written(files["census"], files["plain"], seconds=30)
+def test_figure_and_its_numbers(files, patient):
+    text = written(files["census"], files["plain"], seconds=math.inf)
     page = sound(text)
     assert len(page.all("svg")) == 2
     assert all(given["role"] == "img" for given in page.all("svg"))
     assert {"r1-curve-curve-srr", "r1-curve-curve-grr", "r2-curve-curve-staircase"} <= set(page.ids)
-    curve = tradeoff.of_design(read(files["census"]).content, seconds=60)
+    curve = tradeoff.of_design(read(files["census"]).content, seconds=math.inf)
     for series in curve.series:
         for point in series.points:
             assert f"{point.value:.4g}" in page.text
@@ -517,7 +523,7 @@ def address(files, tmp_path_factory):
     paths = [files["census"], files["nasty table"], directory / "false.json", directory / "leakage.json"]
     text = report.page(
         [
-            *report.parts([read(files["census"])], 30),
+            *report.parts([read(files["census"])], math.inf),
             *(report.described(read(path), f"r{i}", 0) for i, path in enumerate(paths[1:], start=2)),
         ]
     )

@@ -13,13 +13,12 @@ def instance(size: int, case: str, seed: int = 0) -> StatisticLeakage:
 
 
 @pytest.mark.slow
-def test_matching_is_a_thousand_times_faster_than_flow() -> None:
+def test_matching_and_flow_agree_at_scale() -> None:
+    """How much faster matching is, ``ldpopt bench selection-program`` measures."""
     problem = instance(480, "deterministic")
-    solve(problem, "matching")
-    fast = min(solve(problem, "matching").seconds for _ in range(5))
-    slow = solve(problem, "flow-networkx")
-    assert slow.status is Status.OPTIMAL
-    assert slow.seconds > 1000 * fast
+    matched, flown = solve(problem, "matching"), solve(problem, "flow-networkx")
+    assert matched.status is flown.status is Status.OPTIMAL
+    assert matched.value == pytest.approx(flown.value, abs=1e-9)
 
 
 @pytest.mark.slow

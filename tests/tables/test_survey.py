@@ -69,7 +69,7 @@ def test_bins():
     st.lists(st.tuples(st.sampled_from("ab"), st.integers(0, 60)), min_size=5, max_size=60),
     st.integers(2, 6),
 )
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_bins_hold_every_row(rows, bins):
     table = {"s": ["a", "b", *(s for s, _ in rows)], "x": [0, 70, *(x for _, x in rows)]}
     domain, counts = look(["s"], ["x"], table, bins={"x": bins})

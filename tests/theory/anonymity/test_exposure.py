@@ -46,7 +46,7 @@ def test_adult():
 
 
 @given(p=distributions, t=st.floats(0, 1))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_exposure_is_its_definition(p, t):
     assert ex.exposure(p, t) == pytest.approx(sum(x for x in p if x < t), abs=1e-12)
     assert ex.exposure_at_most(p, t) == pytest.approx(sum(x for x in p if x <= t), abs=1e-12)
@@ -89,7 +89,7 @@ def test_theorem_8_as_printed_is_false():
 
 
 @given(p=distributions, n=st.integers(1, 40), k=st.integers(0, 42), seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_theorem_8_corrected(p, n, k, seed):
     q = np.random.default_rng(seed).dirichlet(np.ones(len(p)))
     error = abs(ex.statistical_exposure(p, n, k) - ex.statistical_exposure(q, n, k))
@@ -103,7 +103,7 @@ def test_theorem_8_corrected(p, n, k, seed):
     gamma=st.floats(0, 0.3),
     seed=st.integers(0, 99),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_the_ceiling_is_the_largest_over_the_box(p, n, k, gamma, seed):
     """By a grid over every box; it holds for members of it and refines the corrected Theorem 8."""
     found = ex.statistical_exposure_ceiling(p, n, k, gamma)
@@ -127,7 +127,7 @@ def test_the_ceiling_counts_values_that_were_not_seen():
 
 
 @given(p=distributions, n=st.integers(2, 60), k=st.integers(2, 60), miss=st.floats(0.001, 0.5))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_threshold_for_future_users(p, n, k, miss):
     k = min(k, n)
     t = ex.threshold_for_users(n, k, miss)
@@ -163,7 +163,7 @@ def test_the_estimate_covers_the_truth():
 
 
 @given(p=distributions, t=st.floats(0.01, 0.99), seed=st.integers(0, 99))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_theorem_5(p, t, seed):
     p_hat = np.random.default_rng(seed).multinomial(500, p) / 500
     gamma = ex.deviation(500, len(p), 0.05)
@@ -178,7 +178,7 @@ def test_samples_needed_inverts_deviation():
 
 
 @given(p=distributions, t=st.floats(0.001, 0.999))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_proposition_9(p, t):
     entropy = ex.entropy(p)
     assert ex.entropy_from_curve(ex.exposure_curve(p)) == pytest.approx(entropy, abs=1e-12)

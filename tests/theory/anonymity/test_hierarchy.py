@@ -14,7 +14,7 @@ from ldpopt.theory.anonymity.hierarchy import ask_hierarchically, proven_exposur
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.005, 0.1), budget=st.floats(0, 0.5))
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 def test_every_question_and_the_release_are_safe(seed, t, budget):
     rng = np.random.default_rng(seed)
     joint = rng.multinomial(200, rng.dirichlet(np.full(36, 0.6))).reshape(2, 3, 3, 2) / 200

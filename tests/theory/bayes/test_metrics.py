@@ -241,7 +241,7 @@ seeds = st.integers(0, 10**6)
 
 
 @given(seed=seeds)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 def test_proposition_7_3_post_processing(seed):
     rng = np.random.default_rng(seed)
     q, r = random_mechanism(rng, 3, 3), random_mechanism(rng, 3, 2)
@@ -257,7 +257,7 @@ def test_proposition_7_3_post_processing(seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_proposition_7_6_privacy_budget(seed):
     rng = np.random.default_rng(seed)
     q, r = random_mechanism(rng, 3, 3), random_mechanism(rng, 3, 2)
@@ -267,7 +267,7 @@ def test_proposition_7_6_privacy_budget(seed):
 
 
 @given(seed=seeds)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_proposition_7_8_mixtures(seed):
     rng = np.random.default_rng(seed)
     parts = [random_mechanism(rng, 3, 3), random_mechanism(rng, 3, 4)]
@@ -280,7 +280,7 @@ def test_proposition_7_8_mixtures(seed):
 
 
 @given(seed=seeds, k=st.integers(2, 4))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_theorem_8_1_and_its_sharper_forms(seed, k):
     rng = np.random.default_rng(seed)
     m = random_mechanism(rng, k, k)

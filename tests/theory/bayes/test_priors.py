@@ -47,7 +47,7 @@ def test_logarithm_of_one_frequency_is_a_digamma():
     alpha=st.lists(st.floats(0.05, 20), min_size=2, max_size=4),
     powers=st.lists(st.integers(0, 3), min_size=4, max_size=4),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_nodes_integrate_polynomials_exactly(alpha, powers):
     prior = Dirichlet(alpha)
     powers = powers[: prior.size]

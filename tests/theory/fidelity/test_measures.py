@@ -125,7 +125,7 @@ def test_best_block_size_by_its_inequality() -> None:
         assert m == 1 or (k - m + 1) * (k - m) / ((m - 1) * m) >= E2
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(0, 4), st.floats(0.1, 3))
 def test_bound_holds_for_random_mechanisms(seed: int, k: int, more: int, epsilon: float) -> None:
     rng = np.random.default_rng(seed)
@@ -149,7 +149,7 @@ def test_subset_selection_is_balanced(k: int, m: int) -> None:
 # ---------------------------------------------------------------- data processing
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5))
 def test_data_processing(seed: int, k: int) -> None:
     """Theorem 7 and Corollary 6: another channel behind the first only loses."""

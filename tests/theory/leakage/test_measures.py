@@ -22,7 +22,7 @@ MATRIX = [
 SECRETS = [0, 0, 1, 1, 2]
 
 seeds = st.integers(0, 10**6)
-few = settings(max_examples=20, deadline=None)
+few = settings(max_examples=20)
 
 
 def draw(seed: int, rows: int = 5, outputs: int = 4) -> tuple[Array, list[int], np.random.Generator]:
@@ -63,7 +63,7 @@ def test_bounds_enclose_brute_force(seed: int) -> None:
         (sml, leakage.statistic_leakage_bounds),
         (infimum, leakage.infimum_leakage_bounds),
     ):
-        assert bounds(matrix, secrets, 60.0) == pytest.approx((truth, truth), abs=1e-9)
+        assert bounds(matrix, secrets, math.inf) == pytest.approx((truth, truth), abs=1e-9)
         low, high = bounds(matrix, secrets, 0.0)
         assert low <= truth + 1e-9
         assert high >= truth - 1e-9

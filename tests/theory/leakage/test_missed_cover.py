@@ -30,7 +30,7 @@ def coverage(reach, own, choice):
     seed=st.integers(0, 1000),
     extra=st.booleans(),
 )
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_the_bounds_enclose_the_best_choice(secrets, k, seed, extra):
     rng = np.random.default_rng(seed)
     ways = np.log(rng.uniform(0.1, 2, k + 1))

@@ -22,7 +22,7 @@ def random_case(seed):
     return Mechanism(rng.dirichlet(np.ones(b), size=a1 * a2)), F, rng
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_the_witness_attains_the_level_and_nobody_exceeds_it(seed):
     mechanism, F, rng = random_case(seed)
@@ -38,7 +38,7 @@ def test_the_witness_attains_the_level_and_nobody_exceeds_it(seed):
         assert rldp_level(mechanism, Single(F.sample(rng))).level <= found.level + 1e-9
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_larger_sets_have_larger_levels(seed):
     mechanism, F, _ = random_case(seed)
@@ -52,7 +52,7 @@ def test_larger_sets_have_larger_levels(seed):
     assert found.product_level <= everything + 1e-9
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_post_processing_never_raises_a_level(seed):
     mechanism, F, rng = random_case(seed)
@@ -61,7 +61,7 @@ def test_post_processing_never_raises_a_level(seed):
     assert rldp_level(after, F).level <= rldp_level(mechanism, F).level + 1e-9
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.integers(0, 10**6))
 def test_the_checker_decides_the_same(seed):
     """Its proof by saddle points accepts just above the audited level and refuses just below."""

@@ -25,7 +25,7 @@ def test_the_bound_of_the_paper():
     assert Chi2Set(TABLE, 1000, 0.05).bound == pytest.approx(0.015507313056, abs=1e-12)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 10**6), st.booleans())
 def test_support_functions_are_attained_and_never_exceeded(seed, zero):
     ball, rng = random_ball(seed, zero)
@@ -61,7 +61,7 @@ def test_support_function_against_a_general_optimiser():
         assert ball.maximum(c)[0] == pytest.approx(-found.fun, abs=2e-6)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.booleans())
 def test_coordinate_ranges_are_support_functions(seed, zero):
     ball, _ = random_ball(seed, zero)
@@ -70,7 +70,7 @@ def test_coordinate_ranges_are_support_functions(seed, zero):
         assert ball.maximum(unit)[0] == pytest.approx(ball.upper()[u], abs=1e-9)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.booleans())
 def test_l1_radius_is_the_largest_distance(seed, zero):
     """The exact radius is a maximum of support functions over signs; √B is only its envelope."""
@@ -147,7 +147,7 @@ def test_bad_input(build, words):
         build()
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(0, 10**6), st.booleans())
 def test_many_minima_at_once(seed, zero):
     ball, rng = random_ball(seed, zero)
