@@ -1,0 +1,211 @@
+"""How a browser shows the page: layout, keyboard, contrast, no colour alone."""
+
+import json
+import math
+import re
+import shutil
+
+import pytest
+
+from ldpopt.engine.solving import solve
+from ldpopt.problems import PROBLEMS
+from ldpopt.report import page as report
+from ldpopt.report.files import read
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
+REACHABLE = "a[href], summary, [tabindex='0']"
+CONTRASTS = """
+const parse = text => {
+  const n = text.match(/-?[\\d.]+(e-?\\d+)?/g).map(Number), unit = text.startsWith("color(") ? 1 : 255;
+  return [n[0] / unit, n[1] / unit, n[2] / unit, n.length > 3 ? n[3] : 1];
+};
+const luminance = c => {
+  const [r, g, b] = c.map(x => x <= 0.04045 ? x / 12.92 : ((x + 0.055) / 1.055) ** 2.4);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+};
+const behind = element => {
+  if (!element) return [1, 1, 1];
+  const [r, g, b, a] = parse(getComputedStyle(element).backgroundColor);
+  const under = a < 1 ? behind(element.parentElement) : [0, 0, 0];
+  return [r, g, b].map((x, i) => a * x + (1 - a) * under[i]);
+};
+const found = [];
+for (const element of document.querySelectorAll("body *")) {
+  const own = [...element.childNodes].filter(n => n.nodeType === 3).map(n => n.data).join("").trim();
+  if (!own || !element.getClientRects().length) continue;
+  const style = getComputedStyle(element), svg = element instanceof SVGElement;
+  const ink = luminance(parse(svg ? style.fill : style.color).slice(0, 3));
+  const paper = luminance(behind(element));
+  found.push([(Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05), own]);
+}
+return found;
+"""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    from selenium import webdriver
+
+    programs = shutil.which("chromium"), shutil.which("chromedriver")
+    if None in programs:
+        pytest.skip("no browser here: chromium and chromedriver are needed to open the page")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(programs[1]))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture(scope="module")
+def address(files, tmp_path_factory):
+    """Designs, a plain result, one without a mechanism, a refuted one, a large one."""
+    directory = tmp_path_factory.mktemp("page")
+    document = json.loads(files["plain"].read_text())
+    (directory / "false.json").write_text(json.dumps(document | {"value": 0.2}))
+    problem = next(iter(PROBLEMS["statistic-leakage"].examples())).problem
+    solve(problem).save(directory / "leakage.json")
+    paths = [files["census"], files["nasty table"], directory / "false.json", directory / "leakage.json"]
+    text = report.page(
+        [
+            *report.parts([read(files["census"])], math.inf),
+            *(report.described(read(path), f"r{i}", 0) for i, path in enumerate(paths[1:], start=2)),
+        ]
+    )
+    page = directory / "page.html"
+    page.write_text(text, encoding="utf-8")
+    return page.as_uri()
+
+
+@pytest.fixture
+def opened(browser, address):
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+    browser.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    browser.get_log("browser")
+    browser.get(address)
+    return browser
+
+
+def unfold(driver):
+    driver.execute_script("document.querySelectorAll('details').forEach(d => d.open = true)")
+
+
+def emulate_width(driver, width):
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def test_everything_is_displayed_and_nothing_is_loaded(opened):
+    unfold(opened)
+    sizes = opened.execute_script(
+        "return [...document.querySelectorAll('table, figure, svg, img')].map(e => "
+        "[e.tagName, e.getBoundingClientRect().width, e.getBoundingClientRect().height])"
+    )
+    assert {tag.lower() for tag, _, _ in sizes} >= {"table", "figure", "svg"}
+    assert all(width > 20 and height > 20 for _, width, height in sizes)
+    assert opened.get_log("browser") == []
+    assert opened.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_the_tab_key_reaches_everything(opened):
+    from selenium.webdriver import ActionChains, Keys
+
+    count = opened.execute_script(f'return document.querySelectorAll("{REACHABLE}").length')
+    here = (
+        f'const all = [...document.querySelectorAll("{REACHABLE}")], e = document.activeElement;'
+        "return [all.indexOf(e), e.tagName, getComputedStyle(e).outlineStyle]"
+    )
+    visited = []
+    for _ in range(count):
+        ActionChains(opened).send_keys(Keys.TAB).perform()
+        index, tag, outline = opened.execute_script(here)
+        visited.append(index)
+        assert outline not in ("none", "")
+        if tag == "SUMMARY":  # what it unfolds comes next
+            ActionChains(opened).send_keys(Keys.ENTER).perform()
+    assert visited == list(range(count))
+
+
+def test_the_skip_link_leads_to_the_content(opened):
+    from selenium.webdriver import ActionChains, Keys
+
+    ActionChains(opened).send_keys(Keys.TAB).send_keys(Keys.ENTER).perform()
+    assert opened.execute_script("return document.activeElement.id") == "main"
+
+
+def test_a_scrolling_table_scrolls_by_keyboard(opened):
+    from selenium.webdriver import ActionChains, Keys
+
+    emulate_width(opened, 400)
+    region = "document.querySelector('#r1 .scroll.tall')"
+    opened.execute_script(f"{region}.focus()")
+    for _ in range(5):
+        ActionChains(opened).send_keys(Keys.ARROW_RIGHT).perform()
+    left, corner, edge = opened.execute_script(
+        f"const r = {region}; return new Promise(done => setTimeout(() => done([r.scrollLeft, "
+        "r.querySelector('tbody tr:not(.group) th').getBoundingClientRect().left, "
+        "r.getBoundingClientRect().left]), 500))"
+    )
+    assert left > 0
+    assert corner == pytest.approx(edge, abs=2)  # the names of the rows stay in view
+
+
+@pytest.mark.parametrize("width", [400, 1200])
+def test_the_page_never_scrolls_sideways(width, opened):
+    emulate_width(opened, width)
+    unfold(opened)
+    scroll, client, inner = opened.execute_script(
+        "const e = document.documentElement; return [e.scrollWidth, e.clientWidth, innerWidth]"
+    )
+    assert inner == width
+    assert scroll == client
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_contrast(scheme, opened):
+    feature = {"name": "prefers-color-scheme", "value": scheme}
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [feature]})
+    unfold(opened)
+    found = opened.execute_script(CONTRASTS)
+    assert len(found) > 200
+    assert [text for contrast, text in found if contrast < 4.5] == []
+    dark = opened.execute_script(
+        "return getComputedStyle(document.body).backgroundColor.match(/\\d+/g).map(Number)"
+    )
+    assert (max(dark) < 60) == (scheme == "dark")
+
+
+def test_nothing_is_said_by_colour_alone(opened):
+    marks = opened.execute_script(
+        "return [...document.querySelectorAll('.mark, .verdict')].map("
+        "e => [e.innerText, e.classList.contains('holds')])"
+    )
+    assert {holds for _, holds in marks} == {True, False}
+    for text, holds in marks:
+        assert ("✓" in text and re.search("holds|Verified", text)) if holds else "✗ REFUTED" in text
+    cells = opened.execute_script(
+        "return [...document.querySelectorAll('.heat td')].map(e => e.innerText)"
+    )
+    assert cells
+    assert all(re.fullmatch(r"\d(\.\d+)?(e-\d+)?|≈ 0", text) for text in cells)
+
+
+def test_each_curve_has_its_own_marker_dashes_and_name(opened):
+    curves = opened.execute_script(
+        "return [...document.querySelectorAll('svg [id*=curve-curve-]')].map(g => [g.id, "
+        "document.querySelector(g.querySelector('use').getAttribute('href')).getAttribute('d'), "
+        "getComputedStyle(g.querySelector(':scope > path')).strokeDasharray])"
+    )
+    names = [name.removeprefix("r1-curve-curve-") for name, _, _ in curves]
+    assert sorted(names) == ["grr", "ldp", "learn", "srr", "staircase"]
+    assert len({marker for _, marker, _ in curves}) == len({dashes for *_, dashes in curves}) == 5
+    words = opened.execute_script(
+        "return [...document.querySelectorAll('svg text')].map(e => e.textContent)"
+    )
+    assert {*names, "this result", "H(X) = 1.18: the data as they are"} <= set(words)

@@ -1,0 +1,112 @@
+"""``ldpopt report`` as a user runs it: pages, refuted results, files that are none."""
+
+import dataclasses
+import json
+
+import pytest
+from web import sound
+
+from ldpopt.report import page as report
+from ldpopt.report.files import read
+
+
+def test_command(files, tmp_path, ldpopt):
+    out = tmp_path / "page.html"
+    code, said, complaint = ldpopt(
+        "report", files["census"], files["plain"], "-o", out, "--curve-seconds", 0
+    )
+    assert (code, complaint) == (0, "")
+    assert said == f"wrote {out}: 2 results, every claim verified\n"
+    assert "No curve was computed, as asked" in sound(out.read_text(encoding="utf-8")).text
+    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+
+
+@pytest.mark.parametrize("name", ["census", "plain"])
+def test_a_tampered_result_is_refuted_on_the_page(name, files, tmp_path, ldpopt):
+    document = json.loads(files[name].read_text())
+    tampered, out = tmp_path / "t.json", tmp_path / "page.html"
+    tampered.write_text(json.dumps(document | {"value": document["value"] + 1e-6}))
+    code, said, _ = ldpopt("report", files[name], tampered, "-o", out, "--curve-seconds", 0.1)
+    assert code == 1
+    assert said == f"wrote {out}: 2 results, REFUTED: {tampered}\n"
+    page = sound(out.read_text(encoding="utf-8"))
+    assert page.text.count("✗ REFUTED") >= 3  # in the comparison, as the verdict, at the claim
+    assert page.text.count("✓ Verified") == 1
+    assert page.text.count("No curve was computed: the result is refuted.") == 1
+
+
+@pytest.mark.parametrize("name", ["census", "plain"])
+def test_a_broken_mechanism_is_refuted_and_not_shown(name, files, tmp_path, ldpopt):
+    document = json.loads(files[name].read_text())
+    document["mechanism"]["matrix"][0][0] += 0.01
+    (tmp_path / "t.json").write_text(json.dumps(document))
+    code, _, _ = ldpopt("report", tmp_path / "t.json", "-o", tmp_path / "page.html")
+    assert code == 1
+    page = sound((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "REFUTED every row of the mechanism sums to exactly 1" in page.text
+    assert "The answer of the file cannot be shown" in page.text
+    assert "Probability of each report" not in page.text
+
+
+def test_a_mechanism_that_breaks_its_promise_is_not_sound(files):
+    loaded = read(files["census"])
+    made = loaded.content
+    worse = dataclasses.replace(made, question=dataclasses.replace(made.question, epsilon=0.5))
+    part = report.described(loaded._replace(content=worse), "r1", 0)
+    assert not part.audit.passed
+    assert not part.sound
+    assert "REFUTED" in sound(report.page([part])).text
+
+
+SPOILT = {
+    "garbage": lambda document: "garbage",
+    "empty": lambda document: "",
+    "half": lambda document: json.dumps(document)[:300],
+    "list": lambda document: "[1]",
+    "other": lambda document: '{"a": 1}',
+    "kind": lambda document: json.dumps(document | {"problem": "no-such-kind"}),
+    "params": lambda document: json.dumps(document | {"params": {"epsilon": -1}}),
+    "seconds": lambda document: json.dumps(document | {"seconds": "long"}),
+    "status": lambda document: json.dumps(document | {"status": "good"}),
+    "solver": lambda document: json.dumps(document | {"solver": ["a"]}),
+    "environment": lambda document: json.dumps(document | {"environment": []}),
+    "certificate": lambda document: json.dumps(document | {"certificate": "good"}),
+    "stripped": lambda document: json.dumps(document | {"mechanism": None}),
+    "proof": lambda document: json.dumps(
+        document | {"certificate": document["certificate"] | {"proof": -1}}
+    ),
+    "design": lambda document: json.dumps(document | {"design": 5}),
+    "labels": lambda document: json.dumps(document).replace('"Female"', "7"),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_what_is_no_result_is_one_sentence(name, files, tmp_path, ldpopt):
+    bad = tmp_path / "bad.json"
+    bad.write_text(SPOILT[name](json.loads(files["census"].read_text())))
+    code, said, complaint = ldpopt("report", files["plain"], bad, "-o", tmp_path / "page.html")
+    assert (code, said) == (2, "")
+    assert complaint.startswith("ldpopt: ")
+    assert str(bad) in complaint
+    assert complaint.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.json"]
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["absent.json", "-o", "page.html"], "absent.json"),
+        (["{plain}", "-o", "no/such/place.html"], "there is no directory no/such"),
+        (["{plain}", "-o", "."], "it is a directory"),
+        (["{plain}", "-o", "{plain}"], "it would replace"),
+    ],
+)
+def test_bad_places(words, message, files, tmp_path, monkeypatch, ldpopt):
+    monkeypatch.chdir(tmp_path)
+    before = files["plain"].read_bytes()
+    code, said, complaint = ldpopt("report", *(word.format(**files) for word in words))
+    assert (code, said) == (2, "")
+    assert message in complaint
+    assert complaint.count("\n") == 1
+    assert files["plain"].read_bytes() == before
+    assert not list(tmp_path.iterdir())

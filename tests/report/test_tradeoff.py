@@ -1,0 +1,83 @@
+"""The trade-off curves: closed forms, levels, time that is used up, the figure."""
+
+import math
+
+import pytest
+from web import sound
+
+from ldpopt.engine.solving import solve
+from ldpopt.problems import Staircase
+from ldpopt.release.designing import design
+from ldpopt.release.methods import METHODS
+from ldpopt.report import tradeoff
+from ldpopt.report.files import read
+
+
+def test_curve_of_a_design(files, patient):
+    made = read(files["census"]).content
+    steps = []
+    curve = tradeoff.of_design(made, seconds=math.inf, progress=lambda *step: steps.append(step))
+    assert steps == [(done, 35) for done in range(2, 36)]
+    names = {"staircase", "srr", "ldp", "learn", "grr"}
+    assert {series.name for series in curve.series} == names
+    assert curve.levels == [factor * 1.0 for factor in tradeoff.FACTORS]
+    for series in curve.series:
+        values = [point.value for point in series.points]
+        assert values == sorted(values)
+        assert len(values) == len(tradeoff.FACTORS)
+    assert tradeoff.Point(1.0, made.result.value, None) in next(
+        series.points for series in curve.series if series.name == "srr"
+    )
+    assert any(
+        sentence.startswith("polyopt does not apply: is made for a confidence set")
+        for sentence in curve.omitted
+    )
+
+
+def test_curve_knows_the_closed_form(patient):
+    result = solve(Staircase(epsilon=1, prior=[0.5, 0.5]))
+    (series,) = tradeoff.of_result(result, seconds=math.inf).series
+    for epsilon, value, _ in series.points:
+        q = math.exp(epsilon) / (1 + math.exp(epsilon))
+        truth = math.log(2) + q * math.log(q) + (1 - q) * math.log(1 - q)
+        assert value == pytest.approx(truth, rel=2 * tradeoff.GAP)
+
+
+def test_levels_stay_within_the_range(patient):
+    result = solve(Staircase(epsilon=20, prior=[0.5, 0.5]))
+    assert tradeoff.of_result(result, seconds=math.inf).levels == [5.0, 10.0, 15.0, 20.0, 30.0]
+
+
+def test_time_that_is_used_up_is_said(files):
+    made = read(files["census"]).content
+    curve = tradeoff.of_design(made, seconds=1e-9)
+    (own,) = curve.series
+    assert own.name == "srr"
+    assert any(sentence.startswith("grr at ε = 1: the 1e-09 s") for sentence in curve.omitted)
+    assert any("srr at ε = 0.25, 0.5, 0.75, 1.5, 2, 4: one more solve" in s for s in curve.omitted)
+
+
+def test_calibration_is_not_begun_if_it_would_take_too_long():
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
+    task = tradeoff._Task("", None, "auto", lambda result: tradeoff.Worth(result.value, None))
+    tasks = {
+        name: task._replace(repeats=METHODS[name].repeats) for name in ("cr", "polyopt", "calibrated")
+    }
+    work = tradeoff._Work(made.result, 1.0, "cr", tasks, 9, None)
+    work.took["polyopt"] = [0.5, 1.5]
+    assert work._expected("calibrated") == pytest.approx(18.0)
+    work._follow("calibrated", [1.0, 2.0])
+    (sentence,) = work.omitted
+    assert sentence.startswith("calibrated at ε = 1, 2: one more solve, of about 18 s, would exceed")
+
+
+def test_figure_and_its_numbers(files, patient, written):
+    text = written(files["census"], files["plain"], seconds=math.inf)
+    page = sound(text)
+    assert len(page.all("svg")) == 2
+    assert all(given["role"] == "img" for given in page.all("svg"))
+    assert {"r1-curve-curve-srr", "r1-curve-curve-grr", "r2-curve-curve-staircase"} <= set(page.ids)
+    curve = tradeoff.of_design(read(files["census"]).content, seconds=math.inf)
+    for series in curve.series:
+        for point in series.points:
+            assert f"{point.value:.4g}" in page.text
