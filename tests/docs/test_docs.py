@@ -58,7 +58,7 @@ def site(tmp_path_factory):
 def build(project):
     """Build the site of a project, warnings being errors."""
     command = [sys.executable, "-m", "zensical", "build", "--strict"]
-    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=1800)
+    return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=900)
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from ldpopt.protocol import messages
 from ldpopt.protocol.roles import Shuffler, User
 from ldpopt.protocol.session import RejectedError, Round, Session
 
-same_group = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+same_group = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 def refusal(call, *args):

@@ -11,7 +11,7 @@ from ldpopt.protocol.notes import read_note, value_text, write_note
 from ldpopt.protocol.session import SALT, RejectedError, check_names
 
 SALTY = bytes(range(SALT))
-same_group = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+same_group = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @same_group

@@ -70,7 +70,7 @@ def test_the_supremum_of_total_variation_is_not_the_printed_bound() -> None:
         assert -minimize(below, 3 * rng.normal(size=4)).fun <= best.bound * (1 + 1e-9)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.floats(0.02, 0.98), st.floats(0.1, 8))
 def test_the_enclosure_of_total_variation_holds(seed: int, k: int, share: float, epsilon: float) -> None:
     """Also where convexity cannot be shown at once: the bound is never below a value."""
@@ -189,7 +189,7 @@ def test_designs_attain_the_bound_of_square_mechanisms() -> None:
             assert best == pytest.approx(minimax.minimax_bound(k, epsilon, loss, p0), rel=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.floats(0.05, 0.95), st.floats(0.2, 3))
 def test_no_square_mechanism_beats_the_bound(seed: int, k: int, share: float, epsilon: float) -> None:
     rng = np.random.default_rng(seed)
