@@ -18,13 +18,9 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.subset_program import Subset, SubsetProgram
-from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.tables.codes import column_names, group_sizes, value_codes
-from ldpopt.theory.anonymity.composition import Choice, best_choice
 from ldpopt.theory.anonymity.exposure import deviation, exposure_of_table, statistical_exposure_ceiling
-
-EXACT_RULES = ("theorem-3-tight", "theorem-3", "theorem-2")
-"""Rules whose best thresholds are found exactly: what they prove only grows with the features."""
+from ldpopt.theory.anonymity.safety import least_risk, risk_beside
 
 
 class Released(NamedTuple):
@@ -75,25 +71,37 @@ def _empirical(table: NDArray[np.int64]) -> tuple[Array, ...]:
 
 @dataclass(frozen=True, eq=False)
 class FeatureRelease(Problem):
-    """Release the heaviest set of features whose exposure at t stays within a budget.
+    """Release the heaviest set of features that is safe, by what the curator knows.
 
-    With ``marginals`` (all that the curator of Bravo-Hermsdorff et al. 2022, Section 5 knows) the
-    exposure of a set is the least bound that Theorem 2, Theorem 3 or its tighter variant prove. With a
-    ``table`` it is the true exposure, as a trusted curator would compute it. With a table and ``users``
-    the table is a sample, and the release will hold other users of the same distribution (the
-    statistical database of Section 7): the exposure is then the statistical one of Definition 7 for k =
-    ⌈t·users⌉, by an upper bound that holds for all sets of features at once with probability 1 − delta
-    (the corrected Theorem 8, :func:`ldpopt.theory.anonymity.exposure.statistical_exposure_ceiling`).
+    A user is *exposed* if less than a fraction t of the users share its released values. A set J of
+    features is *safe* if risk(J) ≤ budget, and a *conflict* if risk(J) > budget; risk never falls when a
+    feature is added, so conflicts prove optimality. What risk is, and what is thereby claimed:
+
+    * ``marginals`` (all that the curator of Bravo-Hermsdorff et al. 2022, Section 5 knows): the least
+      bound on the exposure that the rules theorem-3-tight and theorem-2 prove with any thresholds, for
+      all joint distributions with these marginals (:mod:`ldpopt.theory.anonymity.safety`). Claimed: no
+      joint with these marginals exposes more than the budget. OPTIMAL: no heavier set is *proven* safe
+      by these two rules. A heavier set may still be safe.
+    * ``table``: the fraction of its users that are exposed, as a trusted curator would compute it.
+      OPTIMAL: no heavier set is safe.
+    * ``table`` and ``users``: the table is a sample, and n other users of the same distribution will be
+      released (Section 7). Risk is an upper bound on the *expected* fraction of those users whose row
+      fewer than k = ⌈t·n⌉ of them have (the statistical exposure of Definition 7). With probability at
+      least 1 − delta over the sample it holds for all sets of features at once (the corrected Theorem 8,
+      :func:`ldpopt.theory.anonymity.exposure.statistical_exposure_ceiling`). The fraction that comes out
+      in one release scatters around its expectation and may exceed the budget. OPTIMAL: no heavier set
+      has such a bound within the budget.
 
     Args:
         threshold: t, in (0, 1].
         budget: the fraction of users that may be exposed, in [0, 1].
         marginals: the distribution of every feature.
         table: instead, the data: a matrix with a user per row, a data frame, or a dictionary of columns.
-        weights: how useful every feature is; 1 each if left out.
+        weights: how useful every feature is, each >= 0; 1 each if left out.
         redact: also redact rare values (local suppression, Section 8.1): in every feature those of
             probability below this, and the next rarest until the redacted users are no rarer
-            themselves. A feature then weighs in proportion to the users who keep their value.
+            themselves. They share one value, different from all others. A feature then weighs in
+            proportion to the users who keep their value.
         users: how many users will be released who are not those of the table. Every value that a
             feature can have must occur in the table.
         delta: the probability that the sample misleads; for ``users`` only.
@@ -184,7 +192,11 @@ class FeatureRelease(Problem):
         )
         if columns is not None:
             columns = np.array(
-                [np.where(np.isin(c, h), -1, c) for c, h in zip(columns.T, hidden, strict=True)]
+                [
+                    # the codes of a column count from 0, so their number is a value of its own
+                    np.where(np.isin(column, h), len(p), column)
+                    for column, p, h in zip(columns.T, marginals, hidden, strict=True)
+                ]
             ).T
         return Released(merged, columns, weights)
 
@@ -193,12 +205,12 @@ class FeatureRelease(Problem):
         return [SubsetProgram(self.released.weights, cache(self.exposure), self.budget)]
 
     def exposure(self, subset: Subset) -> float:
-        """The true exposure of the features, or the least bound on it."""
+        """The risk of the features: what is compared with the budget, for answers and for conflicts."""
         if self.users is not None:
             return self._future_exposure(subset, self.users)
         if self.released.table is not None:
             return float(exposure_of_table(self.released.table, list(subset), self.threshold))
-        return self._proof(subset)[1].bound
+        return risk_beside(self._chosen(subset), self.threshold, self.budget)
 
     def _future_exposure(self, subset: Subset, users: int) -> float:
         """The statistical exposure at most, if no frequency of any set of features is off by more."""
@@ -209,12 +221,8 @@ class FeatureRelease(Problem):
         level = anonymity(self.threshold, users)
         return statistical_exposure_ceiling(frequencies, users, level, gamma, support=possible)
 
-    def _proof(self, subset: Subset) -> tuple[str, Choice]:
-        chosen = tuple(self.released.marginals[j] for j in subset)
-        proofs = (
-            (rule, best_choice(ThresholdSearch(chosen, self.threshold, rule))) for rule in EXACT_RULES
-        )
-        return min(proofs, key=lambda proof: proof[1].bound)
+    def _chosen(self, subset: Subset) -> list[Array]:
+        return [self.released.marginals[j] for j in subset]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """The features; with marginals also the thresholds that prove them safe."""
@@ -223,7 +231,7 @@ class FeatureRelease(Problem):
         if features:
             answer["exposure"] = self.exposure(features)
             if self.table is None:
-                rule, choice = self._proof(features)
+                rule, choice = least_risk(self._chosen(features), self.threshold)
                 answer |= {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
         return answer
 
