@@ -1,4 +1,4 @@
-"""Provable safety: brute force in rationals, ties with the budget, one risk for answers and conflicts."""
+"""Provable safety: brute force in rationals, ties with the budget, one risk for both sides."""
 
 import math
 from fractions import Fraction
