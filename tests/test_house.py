@@ -102,3 +102,10 @@ def test_one_place_for_the_version(ldpopt) -> None:
 def test_an_unknown_name_at_the_top_level() -> None:
     with pytest.raises(AttributeError, match="module 'ldpopt' has no attribute 'nothing'"):
         resolve_name("ldpopt:nothing")
+
+
+def test_frozen_fields_are_set_in_one_place() -> None:
+    setters = [
+        path for path in (ROOT / "ldpopt").rglob("*.py") if "object.__setattr__" in path.read_text()
+    ]
+    assert [path.name for path in setters] == ["cleaned.py"]

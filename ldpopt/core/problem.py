@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from ldpopt.checker import frame as checker
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
@@ -26,10 +27,10 @@ class Example(NamedTuple):
     tolerance: float = 1e-9
 
 
-class Problem(ABC):
+class Problem(Cleaned, ABC):
     """A question about privacy mechanisms.
 
-    Subclasses are frozen dataclasses whose fields are the parameters, checked in ``__post_init__``.
+    Subclasses are frozen dataclasses whose fields are the parameters, checked by :meth:`cleaned`.
     A problem knows mathematics, never a solver.
     """
 

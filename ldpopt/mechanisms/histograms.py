@@ -10,12 +10,14 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln
 
 from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
@@ -66,15 +68,17 @@ def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
 
 
 @dataclass(frozen=True)
-class HistogramMechanism(ABC):
+class HistogramMechanism(Cleaned, ABC):
     """Releases a histogram for a histogram; the secret is the number of records in category 0."""
 
     tau: int
     d: int
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         validate.whole_number("tau", self.tau, 1)
         validate.whole_number("d", self.d, 2)
+        return {}
 
     @abstractmethod
     def sml(self) -> float:
@@ -126,11 +130,15 @@ class HistogramRandomizedResponse(HistogramMechanism):
     epsilon: float
     secret_values: int | None = None
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "epsilon", validate.positive_number("epsilon", self.epsilon))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        given = super().cleaned()
         values = self.tau + 1 if self.secret_values is None else self.secret_values
-        object.__setattr__(self, "secret_values", validate.whole_number("secret_values", values, 1))
+        return {
+            **given,
+            "epsilon": validate.positive_number("epsilon", self.epsilon),
+            "secret_values": validate.whole_number("secret_values", values, 1),
+        }
 
     @property
     def log_r(self) -> float:
@@ -190,13 +198,15 @@ class HistogramQuantization(HistogramMechanism):
 
     interval: int
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        given = super().cleaned()
         validate.whole_number("interval", self.interval, 1)
         if self.interval > self.tau + 1:
             raise InvalidInputError(
                 f"interval must be at most tau + 1 = {self.tau + 1}, not {self.interval}"
             )
+        return given
 
     @property
     def bins(self) -> int:
@@ -241,9 +251,10 @@ class HistogramMaxL(HistogramMechanism):
     interval: int
     seed: int = 0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         HistogramQuantization(self.tau, self.d, self.interval)
+        return super().cleaned()
 
     @cached_property
     def members(self) -> Histogram:

@@ -40,11 +40,14 @@ class AsymptoticUtility(DesignProblem):
     epsilon: float
     min_average_privacy: float | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", design_alpha(self.alpha))
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
-        if self.min_average_privacy is not None:
-            object.__setattr__(self, "min_average_privacy", privacy_floor(self.min_average_privacy))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        floor = self.min_average_privacy
+        return {
+            "alpha": design_alpha(self.alpha),
+            "epsilon": validate.epsilon(self.epsilon),
+            "min_average_privacy": None if floor is None else privacy_floor(floor),
+        }
 
     @property
     def floor(self) -> float | None:

@@ -53,7 +53,8 @@ class CompositionBound(Problem):
     threshold: float
     method: str = "best"
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         if not isinstance(self.marginals, (list, tuple)) or not len(self.marginals):
             raise InvalidInputError("marginals must be a list of distributions, at least one")
         marginals = tuple(
@@ -63,9 +64,7 @@ class CompositionBound(Problem):
         if threshold > 1:
             raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
         method = validate.choice("method", self.method, METHODS)
-        object.__setattr__(self, "marginals", marginals)
-        object.__setattr__(self, "threshold", threshold)
-        object.__setattr__(self, "method", method)
+        return {"marginals": marginals, "threshold": threshold, "method": method}
 
     @property
     def sense(self) -> Literal["maximise", "minimise"]:

@@ -123,7 +123,8 @@ class FeatureRelease(Problem):
     users: int | None = None
     delta: float = 0.05
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         if (self.marginals is None) == (self.table is None):
             raise InvalidInputError("feature-release needs either 'marginals' or 'table', not both")
         threshold = validate.positive_number("threshold", self.threshold)
@@ -145,8 +146,7 @@ class FeatureRelease(Problem):
             given["redact"] = validate.positive_number("redact", self.redact)
         if self.users is not None:
             self._check_users()
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+        return given
 
     def _check_users(self) -> None:
         if self.table is None or self.redact is not None:

@@ -49,14 +49,14 @@ class Fidelity(Problem):
     loss: str = "f-divergence"
     family: str = "broad"
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         p = validate.distribution("p", self.p)
         if len(p) < 2:
             raise InvalidInputError("at least two inputs are needed: with one there is no secret")
-        object.__setattr__(self, "p", full_support("p", p, len(p)))
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
         validate.choice("loss", self.loss, fidelity.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
+        return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
 
     def forms(self) -> Iterable[Form]:
         """α over the family, and over square mechanisms: each of them is a broad one, too."""

@@ -50,15 +50,14 @@ class LeakageDesign(Problem):
     budget: float
     secrets: Any = None
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         size = len(self.space)
         budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
-        object.__setattr__(self, "budget", budget)
-        if self.secrets is not None:
-            secrets = tuple(self.secrets)
-            if len(secrets) != size:
-                raise InvalidInputError(f"secrets has {len(secrets)} labels for {size} histograms")
-            object.__setattr__(self, "secrets", secrets)
+        secrets = None if self.secrets is None else tuple(self.secrets)
+        if secrets is not None and len(secrets) != size:
+            raise InvalidInputError(f"secrets has {len(secrets)} labels for {size} histograms")
+        return {"budget": budget, "secrets": secrets}
 
     @property
     def space(self) -> histograms.Histogram:

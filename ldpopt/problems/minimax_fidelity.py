@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -46,13 +46,14 @@ class MinimaxFidelity(Problem):
     p0: float
     loss: str = "mse"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", inputs(self.k))
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
-        object.__setattr__(self, "p0", validate.positive_number("p0", self.p0))
-        if self.p0 > 1 / self.k:
-            raise InvalidInputError(f"p0 must be at most 1/k = 1/{self.k}, not {self.p0:g}")
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        k, epsilon = inputs(self.k), validate.epsilon(self.epsilon)
+        p0 = validate.positive_number("p0", self.p0)
+        if p0 > 1 / k:
+            raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
         validate.choice("loss", self.loss, fidelity.LOSSES)
+        return {"k": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
         """One form: the supremum over square mechanisms."""

@@ -72,12 +72,10 @@ class PolyOpt(ColumnProblem):
     facets: int = 0
     width: int | None = None
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
         given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
         validate.choice("pairs", self.pairs, PAIRS)
         validate.choice("objective", self.objective, ("empirical", "robust"))
         if not isinstance(self.calibrate, bool):
@@ -86,6 +84,7 @@ class PolyOpt(ColumnProblem):
             raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
         if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
             raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     @cached_property
     def uncertainty(self) -> Chi2Set:

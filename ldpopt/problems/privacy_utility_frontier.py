@@ -38,11 +38,13 @@ class PrivacyUtilityFrontier(DesignProblem):
     min_average_privacy: float
     epsilon: float | None = None  # type: ignore[assignment]
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", design_alpha(self.alpha))
-        object.__setattr__(self, "min_average_privacy", privacy_floor(self.min_average_privacy))
-        if self.epsilon is not None:
-            object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        return {
+            "alpha": design_alpha(self.alpha),
+            "min_average_privacy": privacy_floor(self.min_average_privacy),
+            "epsilon": None if self.epsilon is None else validate.epsilon(self.epsilon),
+        }
 
     @property
     def floor(self) -> float:

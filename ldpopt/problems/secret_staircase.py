@@ -42,12 +42,12 @@ class SecretStaircase(ColumnProblem):
     prior: Any
     epsilon: float
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         prior = validate.distribution("prior", self.prior, ndim=2)
         if len(prior) < 2:
             raise InvalidInputError("prior has one secret (row): there is nothing to protect")
-        object.__setattr__(self, "prior", prior)
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+        return {"prior": prior, "epsilon": validate.epsilon(self.epsilon)}
 
     @property
     def cone(self) -> SecretCone:

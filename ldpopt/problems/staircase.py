@@ -47,11 +47,10 @@ class Staircase(ColumnProblem):
     utility: str | Callable[[Array], Array] | None = None
     size: int | None = None
 
-    def __post_init__(self) -> None:
-        given = {"epsilon": validate.epsilon(self.epsilon)}
-        given |= self._own() if callable(self.utility) else self._named()
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        given = self._own() if callable(self.utility) else self._named()
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     def _own(self) -> dict[str, Any]:
         if self.prior is not None or self.hypotheses is not None:

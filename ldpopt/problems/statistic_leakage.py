@@ -54,10 +54,10 @@ class StatisticLeakage(Problem):
     matrix: Any
     secrets: Any
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         matrix = read_matrix(self.matrix)
-        object.__setattr__(self, "secrets", read_secrets(self.secrets, matrix.shape[0]))
-        object.__setattr__(self, "matrix", matrix)
+        return {"matrix": matrix, "secrets": read_secrets(self.secrets, matrix.shape[0])}
 
     @property
     def form(self) -> SelectionProgram:

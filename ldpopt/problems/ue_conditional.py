@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import entr
@@ -38,13 +38,15 @@ class UEConditional(GRRConditional):
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        given = super().cleaned()
         if self.uncertainty.shape[0] > MOST_SECRETS:
             raise InvalidInputError(
                 f"the table has {self.uncertainty.shape[0]} secrets: the utility of unary encoding "
                 f"is a sum over all their subsets, and at most {MOST_SECRETS} are allowed"
             )
+        return given
 
     @property
     def box(self) -> tuple[Array, Array]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.problem import Problem
 from ldpopt.core.subject import Uncertainty
@@ -36,7 +37,7 @@ MOST_REPORTS = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Question:
+class Question(Cleaned):
     """What a table is to be protected against.
 
     Args:
@@ -54,16 +55,16 @@ class Question:
     alpha: float = 0.05
     width: int | None = None
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         validate.choice("robust", self.robust, ROBUSTNESS)
         if self.width is not None:
             validate.whole_number("width", self.width, 2)
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
         counts = validate.array("counts", self.counts, 2)
         whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
         if not (whole.all() and counts.any()):
             raise InvalidInputError("counts must be whole numbers up to 2^53, and not all of them 0")
-        object.__setattr__(self, "counts", counts.astype(np.int64))
+        return {"epsilon": validate.epsilon(self.epsilon), "counts": counts.astype(np.int64)}
 
     @cached_property
     def p_hat(self) -> Array:

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import UnknownNameError
 
 
 @dataclass(frozen=True, eq=False)
-class ContingencyTable:
+class ContingencyTable(Cleaned):
     """How many people have each pair of a secret and a public value.
 
     `counts[s, u]` belongs to `secret_values[s]` and `public_values[u]`; the array is read-only.
@@ -34,7 +35,8 @@ class ContingencyTable:
     public_values: tuple[str, ...]
     counts: NDArray[np.int64]
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         counts = np.array(self.counts)
         shape = (len(self.secret_values), len(self.public_values))
         if counts.shape != shape:
@@ -43,7 +45,7 @@ class ContingencyTable:
             raise ValueError(f"counts of {self.name} must be non-negative integers.")
         counts = counts.astype(np.int64)
         counts.flags.writeable = False
-        object.__setattr__(self, "counts", counts)
+        return {"counts": counts}
 
     @property
     def n(self) -> int:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.special import betaln, digamma, gammaln, roots_jacobi, xlogy
 
 from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
@@ -210,7 +211,7 @@ class Dirichlet(Prior):
 
 
 @dataclass(frozen=True, eq=False)
-class PointMixture(Prior):
+class PointMixture(Cleaned, Prior):
     """P is one of finitely many distributions, each with its probability.
 
     Lopuhaä-Zwakenberg et al. 2019, Remark 4.4.
@@ -223,15 +224,15 @@ class PointMixture(Prior):
     weights: Any
     continuous = False
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         points = validate.array("points", self.points, 2)
         for i, row in enumerate(points):
             validate.distribution(f"points[{i}]", row)
         weights = validate.distribution("weights", self.weights)
         if len(weights) != len(points):
             raise InvalidInputError(f"{len(points)} points but {len(weights)} weights")
-        object.__setattr__(self, "points", points)
-        object.__setattr__(self, "weights", weights)
+        return {"points": points, "weights": weights}
 
     @property
     def size(self) -> int:

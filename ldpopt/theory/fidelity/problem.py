@@ -61,9 +61,9 @@ class PhiProblem(Problem):
     k: int
     epsilon: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", inputs(self.k))
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        return {"k": inputs(self.k), "epsilon": validate.epsilon(self.epsilon)}
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.histograms import Histogram, random_histogram
@@ -23,7 +24,7 @@ MOST_SUMS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class BlockQuantization:
+class BlockQuantization(Cleaned):
     """Release a uniform histogram among those with the middle secret of the data's bin.
 
     Wang et al. 2024, V-B, for secrets other than the fraction of one category: every category belongs to
@@ -48,17 +49,17 @@ class BlockQuantization:
     grid: ArrayLike
     interval: int
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         blocks = np.asarray(self.blocks)
         if set(blocks.tolist()) != set(range(int(blocks.max()) + 1)):
             raise InvalidInputError("blocks must number 0, 1, … without a gap")
         grid = validate.array("grid", self.grid, 1)
         if (np.diff(grid) <= 0).any():
             raise InvalidInputError("grid must increase")
-        object.__setattr__(self, "blocks", blocks)
-        object.__setattr__(self, "grid", grid)
         if not isinstance(self.interval, int) or self.interval < 1:
             raise InvalidInputError(f"interval must be a whole number >= 1, not {self.interval!r}")
+        return {"blocks": blocks, "grid": grid}
 
     @cached_property
     def sizes(self) -> NDArray[np.int64]:

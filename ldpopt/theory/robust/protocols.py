@@ -65,13 +65,12 @@ class Reporting(Problem):
     counts: Any = None
     blocks: str = "grr"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", validate.epsilon(self.epsilon))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
         given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
-        for name, value in given.items():
-            object.__setattr__(self, name, value)
         validate.choice("blocks", self.blocks, ("grr", "optimal"))
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     @cached_property
     def uncertainty(self) -> Chi2Set:

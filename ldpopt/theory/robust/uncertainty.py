@@ -19,12 +19,13 @@ from scipy.stats import chi2
 
 from ldpopt.checker.robust import LEAST_ALPHA
 from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Chi2Ball:
+class Chi2Ball(Cleaned):
     """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1}.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (3), (4). Entries with q_u = 0 may carry mass at no cost but
@@ -38,10 +39,12 @@ class Chi2Ball:
     center: Any
     bound: float
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "center", validate.distribution("center", self.center))
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        center = validate.distribution("center", self.center)
         if not self.bound >= 0:
             raise InvalidInputError(f"the bound of a χ² ball must be >= 0, not {self.bound}")
+        return {"center": center}
 
     def lower(self) -> Array:
         """The smallest value of every coordinate: Lemma 9, (36)."""
@@ -184,7 +187,7 @@ def _l1(B: float, mass: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Chi2Set:
+class Chi2Set(Cleaned):
     """The 1 − α confidence set of a χ² test around p̂ from n samples.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (3).
@@ -206,7 +209,8 @@ class Chi2Set:
     alpha: float = 0.05
     cells: int | None = None
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         p_hat = validate.distribution("p_hat", self.p_hat, ndim=2)
         n = validate.positive_number("n", self.n)
         alpha = validate.positive_number("alpha", self.alpha)
@@ -215,8 +219,7 @@ class Chi2Set:
         if p_hat.size < 2:
             raise InvalidInputError("p_hat has a single cell: there is nothing to be uncertain about")
         _check_secrets("p_hat", p_hat)
-        for name, value in (("p_hat", p_hat), ("n", n), ("alpha", alpha)):
-            object.__setattr__(self, name, value)
+        return {"p_hat": p_hat, "n": n, "alpha": alpha}
 
     @classmethod
     def from_counts(cls, counts: Any, alpha: float = 0.05) -> Self:
@@ -323,15 +326,16 @@ class AllDistributions:
 
 
 @dataclass(frozen=True, eq=False)
-class Single:
+class Single(Cleaned):
     """One known joint distribution, a matrix [s][u]."""
 
     p: Any
 
-    def __post_init__(self) -> None:
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
         p = validate.distribution("p", self.p, ndim=2)
         _check_secrets("p", p)
-        object.__setattr__(self, "p", p)
+        return {"p": p}
 
     @property
     def shape(self) -> tuple[int, int]:
