@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame as checker
-from ldpopt.core import notebook
 from ldpopt.core.errors import UnreadableFileError
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ class Verification:
         return "\n".join(f"{marks[c.holds]}  {c.statement} [{c.strength}]" for c in self.claims)
 
     def _repr_html_(self) -> str:
+        from ldpopt.core import notebook
+
         marks = {True: "holds", False: "REFUTED"}
         rows = [(marks[c.holds], c.statement, c.strength) for c in self.claims]
         return notebook.table("verified" if self else "refuted", rows, ("", "claim", "strength"))
