@@ -21,6 +21,9 @@ from ldpopt.engine.solving import environment
 Row = dict[str, Any]
 Point = Mapping[str, Any]
 
+PATIENCE = 10.0
+"""Seconds to wait for a Dask scheduler to answer."""
+
 
 @dataclass(frozen=True)
 class Study:
@@ -163,7 +166,7 @@ def _workers(jobs: int, scheduler: str | None) -> Iterator[Callable[..., Iterabl
     except ImportError:
         raise MissingDependencyError("--scheduler needs Dask: pip install 'ldpopt[dask]'") from None
     try:
-        client = Client(scheduler, timeout=10)
+        client = Client(scheduler, timeout=PATIENCE)
     except (OSError, ValueError, TimeoutError) as error:
         raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
     with client, joblib.parallel_config("dask", client=client):
