@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2_contingency
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.plain import plain_number
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
@@ -343,8 +343,3 @@ def witness_in_words(of: Subject, level: Level) -> str:
     i, u = np.unravel_index(np.nanargmax(np.abs(worst - observed)), worst.shape)
     where = f"{of.public_names[u]} given {(s, other)[i]}"
     return f"{text}; worst where {where} has {worst[i, u]:.4g} instead of {observed[i, u]:.4g}"
-
-
-def plain_number(number: float | None) -> float | str | None:
-    """A number as JSON allows it."""
-    return "inf" if number is not None and math.isinf(number) else number

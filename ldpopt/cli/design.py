@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +11,7 @@ import typer
 from ldpopt.cli.options import AsJson, TableName, read_bins, split_columns
 from ldpopt.cli.terminal import check_writable, counting, print_facts, print_table, watching
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.plain import plain_number
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import Design
@@ -206,5 +206,7 @@ def _design_summary(made: Design, found: dict[str, Design | str], verified: bool
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """JSON has no infinity: null stands for it."""
-    return {key: None if value in (math.inf, -math.inf) else value for key, value in row.items()}
+    """The row with infinity as JSON can hold it."""
+    return {
+        key: plain_number(value) if isinstance(value, float) else value for key, value in row.items()
+    }

@@ -15,6 +15,7 @@ from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study as rldpstudy
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
+from ldpopt.theory.columns.utilities import entropy
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -26,7 +27,7 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(size: int, epsilon: float, seed: int) -> Row:
     """The normalised difference (IR − GRR-CR)/H(X)."""
     _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
-    H = rldpstudy.entropy(p_hat)
+    H = entropy(p_hat)
     ir = rldpstudy.best(IndependentReporting(epsilon, p_hat, 1000)).value
     cr = rldpstudy.best(GRRConditional(epsilon, p_hat, 1000)).value
     assert ir is not None

@@ -19,7 +19,7 @@ from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.ue_conditional import UEConditional
-from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.columns.utilities import MutualInformation, entropy
 
 KINDS: dict[str, type[Any]] = {
     "ir": IndependentReporting,
@@ -46,7 +46,7 @@ def measure(size: int, n: int, epsilon: float, seed: int) -> Row:
         problem = kind(**given)
         matrices[name] = problem.mechanism(rldpstudy.best(problem, 1e-3).point).matrix
     seen, real = MutualInformation(p_hat.ravel()), MutualInformation(true.ravel())
-    H = rldpstudy.entropy(p_hat)
+    H = entropy(p_hat)
     return {name: float((seen(W).sum() - real(W).sum()) / H) for name, W in matrices.items()}
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from scipy.special import entr
 
 from ldpopt.core.form import FormSolution
 from ldpopt.core.validate import Array
@@ -23,7 +22,7 @@ from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.ue_conditional import MOST_SECRETS, UEConditional
 from ldpopt.solvers.bracket import Bracket
-from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.columns.utilities import MutualInformation, entropy
 from ldpopt.theory.robust.protocols import Reporting
 
 STYLES = {
@@ -49,11 +48,6 @@ def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
         counts = rng.multinomial(n, true).reshape(a1, a2)
         if counts.any(axis=1).all():
             return true.reshape(a1, a2), counts / n
-
-
-def entropy(p: Array) -> float:
-    """H(X) in nats."""
-    return float(entr(p).sum())
 
 
 def best(problem: Reporting, gap: float = 1e-4) -> FormSolution:

@@ -9,7 +9,6 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.compositions import compositions
 
 Histogram = NDArray[np.int64]
 
@@ -44,9 +44,7 @@ def histograms(tau: int, d: int) -> Histogram:
     """
     if log_count(tau, d) > math.log(MOST_LISTED):
         raise InvalidInputError(f"there are e^{log_count(tau, d):.0f} histograms: too many to list")
-    bars = np.array(list(combinations(range(tau + d - 1), d - 1))).reshape(-1, d - 1)
-    edges = np.hstack([np.full((len(bars), 1), -1), bars, np.full((len(bars), 1), tau + d - 1)])
-    return np.diff(edges, axis=1) - 1
+    return compositions(tau, d)
 
 
 def distances(first: ArrayLike, second: ArrayLike) -> Array:

@@ -18,7 +18,7 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.subset_program import Subset, SubsetProgram
-from ldpopt.tables.codes import column_names, group_sizes, value_codes
+from ldpopt.tables.codes import chosen_columns, group_sizes, value_codes
 from ldpopt.theory.anonymity.exposure import deviation, exposure_of_table, statistical_exposure_ceiling
 from ldpopt.theory.anonymity.safety import least_risk, risk_beside
 
@@ -164,15 +164,7 @@ class FeatureRelease(Problem):
 
     def _codes(self) -> dict[str, Any]:
         """The table as small numbers: values of any type become JSON, and nothing else matters."""
-        table = self.table
-        if isinstance(table, (list, tuple)):
-            rows = [tuple(row) for row in table]
-            if len({len(row) for row in rows}) != 1 or not rows[0]:
-                raise InvalidInputError("the rows of table must have the same length, at least 1")
-            table = dict(enumerate(zip(*rows, strict=True)))
-        elif isinstance(table, np.ndarray):
-            table = dict(enumerate(table.T))
-        columns = [value_codes(table[name]).tolist() for name in column_names(table)]
+        columns = [value_codes(column).tolist() for column in chosen_columns(self.table)]
         return {"table": [list(row) for row in zip(*columns, strict=True)]}
 
     @cached_property

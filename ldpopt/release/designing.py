@@ -17,7 +17,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import entr
 
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import write_whole
@@ -33,6 +32,7 @@ from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table
 from ldpopt.tables.survey import survey
 from ldpopt.theory.bayes.metrics import mutual_information
+from ldpopt.theory.columns.utilities import entropy
 from ldpopt.theory.fidelity.measures import alpha
 from ldpopt.theory.robust.level import Level, rldp_level
 
@@ -125,7 +125,7 @@ class Design:
     @property
     def entropy(self) -> float:
         """H(X): the utility of releasing the data as they are, in nats."""
-        return float(entr(self.question.p_hat).sum())
+        return entropy(self.question.p_hat)
 
     @cached_property
     def fingerprint(self) -> str:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from scipy.special import entr
-
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
@@ -16,6 +14,7 @@ from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact, Summary
 from ldpopt.report.question import title
 from ldpopt.report.words import abbreviated, number
+from ldpopt.theory.columns.utilities import entropy
 
 STATUS_WORDS = {
     Status.OPTIMAL: "proven optimal among answers of its kind, to the relative gap that was asked for",
@@ -37,7 +36,7 @@ def known_distribution(result: Result) -> Array | None:
 def data_entropy(loaded: Loaded) -> float | None:
     """H(X), the information of the data as they are, where the value is information."""
     p = known_distribution(loaded.result)
-    return None if p is None else float(entr(p).sum())
+    return None if p is None else entropy(p)
 
 
 def _share(loaded: Loaded) -> str | None:

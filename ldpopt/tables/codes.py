@@ -38,7 +38,7 @@ def group_sizes(table: Any, columns: Any = None) -> Codes:
     """
     combined: Codes | None = None
     span = 1
-    for column in _chosen(table, columns):
+    for column in chosen_columns(table, columns):
         codes = value_codes(column)
         if combined is not None and len(codes) != len(combined):
             raise InvalidInputError(f"a column has {len(codes)} values, another {len(combined)}")
@@ -74,7 +74,8 @@ def value_codes(column: Any) -> Codes:
         raise InvalidInputError(f"the values of a column cannot be compared: {error}") from None
 
 
-def _chosen(table: Any, columns: Any) -> list[Any]:
+def chosen_columns(table: Any, columns: Any = None) -> list[Any]:
+    """The columns of these names or numbers; all of them without."""
     known = column_names(table)
     single = isinstance(columns, (str, int))
     wanted: list[Any] = known if columns is None else [columns] if single else list(columns)

@@ -234,7 +234,7 @@ def threshold_for_users(n: int, k: int, miss: float) -> float:
     return float(stats.beta.isf(miss, k - 1, n - k + 1))
 
 
-class Estimate(NamedTuple):
+class SampledExposure(NamedTuple):
     """An estimate of the statistical exposure from a sample.
 
     Attributes:
@@ -259,7 +259,7 @@ def estimate_statistical_exposure(
     delta: float = 0.05,
     resamples: int = 1000,
     seed: int = 0,
-) -> Estimate:
+) -> SampledExposure:
     """Estimate Q_p(n, k) from how often each value was seen in a sample of p.
 
     Args:
@@ -283,7 +283,9 @@ def estimate_statistical_exposure(
     value, error = float(_statistical(p_hat, n, k)), float(slopes.sum() * gamma)
     draws = np.random.default_rng(seed).multinomial(m, p_hat, size=_whole("resamples", resamples, 1)) / m
     low, high = np.quantile(_statistical(draws, n, k), [delta / 2, 1 - delta / 2])
-    return Estimate(value, max(0.0, value - error), min(1.0, value + error), (float(low), float(high)))
+    return SampledExposure(
+        value, max(0.0, value - error), min(1.0, value + error), (float(low), float(high))
+    )
 
 
 def _statistical(p: Array, n: int, k: int) -> NDArray[np.float64]:
@@ -354,19 +356,6 @@ def samples_needed(gamma: float, support: int, delta: float) -> int:
 
 
 # ---------------------------------------------------------------- exposure and entropy
-
-
-def entropy(p: ArrayLike) -> float:
-    """H(p) = E[−log p] in nats.
-
-    Bravo-Hermsdorff et al. 2022, 7.3, corrected: printed without the minus.
-
-    >>> round(entropy([0.5, 0.5]), 12)
-    0.69314718056
-    """
-    distribution = validate.distribution("p", p)
-    positive = distribution[distribution > 0]
-    return float(-(positive * np.log(positive)).sum()) + 0.0
 
 
 def entropy_from_curve(curve: ExposureCurve) -> float:

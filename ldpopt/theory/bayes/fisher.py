@@ -14,6 +14,7 @@ from scipy.special import comb
 
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.subsets import subsets
+from ldpopt.theory.columns.fisher import fisher_information
 
 LISTED = 10
 """Up to this many inputs the subsets are listed; beyond, generating functions sum over them."""
@@ -21,10 +22,7 @@ LISTED = 10
 
 def information(points: Array, columns: Array) -> Array:
     """J(p) for every row p of ``points``: an array of N matrices of k × k."""
-    shares = points @ columns
-    used = columns.any(axis=0)
-    scaled = columns[:, used] / shares[:, None, used]
-    return scaled @ columns[:, used].T
+    return fisher_information(columns, points @ columns)
 
 
 def orbit_information(points: Array, low: float, high: float) -> Array:

@@ -14,6 +14,7 @@ from scipy.special import digamma, xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.compositions import compositions
 from ldpopt.theory.bayes import response_evidence
 from ldpopt.theory.bayes.annealing import Bracket, bracket
 from ldpopt.theory.bayes.priors import Dirichlet, Prior, Pushed
@@ -27,7 +28,6 @@ from ldpopt.theory.bayes.tallies import (
     log_multinomial,
     log_probabilities,
     merged,
-    tallies,
 )
 
 DRAWS = 400
@@ -63,7 +63,7 @@ def information_about_p(
             return _from_entropy(response_entropy(prior, level, n), W, prior, n)
         log_work = min(log_work, shorter)
     if chosen_method(method, log_work, "I(Y; P)") == "exact":
-        counts = tallies(n, W.shape[1])
+        counts = compositions(n, W.shape[1])
         log_p = log_probabilities(counts, W, *prior.nodes(n))
         entropy = -float(np.exp(log_multinomial(counts) + log_p) @ log_p)
         return _from_entropy(entropy, W, prior, n)

@@ -16,6 +16,7 @@ from scipy.special import betaln, gammaln, xlogy
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.compositions import compositions
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
 
 EXACT_WORK = 3e8
@@ -40,23 +41,6 @@ def merged(columns: Array) -> Array:
     result = np.zeros((len(columns), len(first)))
     np.add.at(result.T, order[which.ravel()], used.T)
     return result
-
-
-def tallies(n: int, parts: int) -> Tallies:
-    """All ways to write n as an ordered sum of ``parts`` counts, one a row.
-
-    >>> tallies(2, 2)
-    array([[0, 2],
-           [1, 1],
-           [2, 0]])
-    """
-    if parts == 1:
-        return np.array([[n]])
-    blocks = []
-    for first in range(n + 1):
-        rest = tallies(n - first, parts - 1)
-        blocks.append(np.hstack([np.full((len(rest), 1), first), rest]))
-    return np.vstack(blocks)
 
 
 def log_multinomial(counts: Tallies) -> Array:
@@ -154,7 +138,7 @@ def information_about_tallies(
     if chosen_method(method, float(log_work), "I(Y; T)") == "exact":
         counts, log_t = _tally_distribution(prior, n)
         given = sum(math.exp(lp) * _sum_entropy(W, t, n) for t, lp in zip(counts, log_t, strict=True))
-        reports = tallies(n, b)
+        reports = compositions(n, b)
         log_s = log_multinomial(reports) + log_probabilities(reports, W, *prior.nodes(n))
         value = -float(np.exp(log_s) @ log_s) - given
         return Estimate(value, 10 * ROUNDING * n, "exact-enumeration")
@@ -162,7 +146,7 @@ def information_about_tallies(
 
 
 def _tally_distribution(prior: Prior, n: int) -> tuple[Tallies, Array]:
-    counts = tallies(n, prior.size)
+    counts = compositions(n, prior.size)
     if isinstance(prior, Dirichlet):
         up = gammaln(prior.alpha + counts).sum(axis=1) - gammaln(prior.total + n)
         return counts, log_multinomial(counts) + up - prior.log_beta

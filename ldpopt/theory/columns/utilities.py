@@ -12,10 +12,21 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import rel_entr, xlogy
+from numpy.typing import ArrayLike
+from scipy.special import entr, rel_entr, xlogy
 
+from ldpopt.core import validate
 from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.validate import Array
+
+
+def entropy(p: ArrayLike) -> float:
+    """H(X) = −Σ p log p in nats: the information of the data as they are.
+
+    >>> round(entropy([[0.25, 0.25], [0.5, 0.0]]), 12)
+    1.03972077084
+    """
+    return float(entr(validate.distribution("p", np.ravel(p))).sum())
 
 
 @dataclass(frozen=True, eq=False)

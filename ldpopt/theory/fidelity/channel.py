@@ -10,6 +10,7 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
+from ldpopt.theory.columns.fisher import fisher_information
 
 
 def matrix_of(W: Any) -> Array:
@@ -51,21 +52,15 @@ def full_support(name: str, p: Any, k: int) -> Array:
     return prior
 
 
-def information(W: Array, q: Array) -> Array:
-    """W diag(q)⁻¹ Wᵀ, the Fisher information of the input distribution per report with output law q."""
-    used = W.any(axis=0)
-    return (W[:, used] / q[used]) @ W[:, used].T
-
-
 def inverse_information(W: Array, q: Array) -> Array:
-    """The inverse of :func:`information`; refused where distributions cannot be told apart."""
+    """The inverse of the Fisher information; refused where distributions cannot be told apart."""
     k, outputs = W.shape
     if outputs < k:
         raise InvalidInputError(f"the mechanism has {outputs} outputs for {k} inputs: it has no inverse")
     if outputs == k:
         B = _solve(W, np.eye(k))
         return (B.T * q) @ B
-    return _solve(information(W, q), np.eye(k))
+    return _solve(fisher_information(W, q), np.eye(k))
 
 
 def right_inverse(W: Array, q: Array) -> Array:

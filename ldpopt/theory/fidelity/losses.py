@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.compositions import compositions
 from ldpopt.theory.fidelity import estimators
 from ldpopt.theory.fidelity.channel import full_support, matrix_of
 
@@ -142,32 +143,13 @@ def expected_loss(
     n = validate.whole_number("n", n, 1)
     q = prior @ matrix
     if math.comb(n + len(q) - 1, len(q) - 1) <= MOST_COUNT_VECTORS:
-        counts = count_vectors(n, len(q))
+        counts = compositions(n, len(q)).astype(np.float64)
         weights = multinomial(counts, q)
         losses = loss_of(estimators.estimate(matrix, counts, estimator), prior, loss)
         return ExpectedLoss(math.fsum(weights * losses))
     drawn = np.random.default_rng(seed).multinomial(n, q / q.sum(), size=samples)
     losses = loss_of(estimators.estimate(matrix, drawn, estimator), prior, loss)
     return ExpectedLoss(losses.mean(), losses.std(ddof=1) / math.sqrt(samples))
-
-
-def count_vectors(n: int, outputs: int) -> Array:
-    """All ways to write n as an ordered sum of non-negative whole numbers.
-
-    >>> count_vectors(2, 2)
-    array([[0., 2.],
-           [1., 1.],
-           [2., 0.]])
-    """
-    partial = np.zeros((1, 0))
-    left = np.array([n])
-    for _ in range(outputs - 1):
-        repeats = left + 1
-        starts = np.repeat(np.cumsum(repeats) - repeats, repeats)
-        taken = np.arange(repeats.sum()) - starts
-        partial = np.hstack([np.repeat(partial, repeats, axis=0), taken[:, None]])
-        left = np.repeat(left, repeats) - taken
-    return np.hstack([partial, left[:, None]])
 
 
 def multinomial(counts: Array, q: Array) -> Array:

@@ -16,6 +16,7 @@ from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.compositions import compositions
 from ldpopt.mechanisms.histograms import Histogram, random_histogram
 from ldpopt.theory.leakage.measures import LeakageBounds
 from ldpopt.theory.leakage.missed_cover import cover_bounds, reach_matrix
@@ -74,7 +75,7 @@ class BlockQuantization(Cleaned):
                 f"{len(self.sizes)} blocks of {self.tau} records have {count} sums, "
                 f"more than {MOST_SUMS} cannot be listed"
             )
-        return _compositions(self.tau, len(self.sizes))
+        return compositions(self.tau, len(self.sizes))
 
     @cached_property
     def _cells(self) -> tuple[Array, NDArray[np.int64]]:
@@ -156,17 +157,3 @@ def _log_reaching(records: NDArray[np.int64], known: int, reached: int) -> Array
     """The same over known + reached categories, no reached one empty: −inf for too few records."""
     rest = records - reached
     return np.where(rest >= 0, _log_fillings(np.maximum(rest, 0), known + reached), -np.inf)
-
-
-def _compositions(tau: int, parts: int) -> NDArray[np.int64]:
-    """All ways to write τ as an ordered sum of so many whole numbers ≥ 0, one per row."""
-    if parts == 1:
-        return np.array([[tau]])
-    if parts == 2:
-        counts = np.arange(tau + 1)
-        return np.column_stack([counts, tau - counts])
-    rows = []
-    for first in range(tau + 1):
-        rest = _compositions(tau - first, parts - 1)
-        rows.append(np.column_stack([np.full(len(rest), first), rest]))
-    return np.vstack(rows)

@@ -8,6 +8,7 @@ import pytest
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.balanced_designs import step_mechanism
+from ldpopt.mechanisms.compositions import compositions
 from ldpopt.theory.fidelity import finite, losses
 from ldpopt.theory.fidelity import measures as fidelity
 from ldpopt.theory.fidelity.estimators import invert, maximum_likelihood, mmse
@@ -18,7 +19,7 @@ FLIP = [[0.75, 0.25], [0.25, 0.75]]
 
 
 def enumerated(n: int) -> tuple[Array, Array]:
-    counts = losses.count_vectors(n, 3)
+    counts = compositions(n, 3).astype(np.float64)
     return counts, losses.multinomial(counts, P @ W)
 
 

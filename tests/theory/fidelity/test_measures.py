@@ -14,6 +14,7 @@ from ldpopt.checker import fidelity as fidelitychecker
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.balanced_designs import DifferenceSet, step_mechanism, subset_selection, two_level
+from ldpopt.mechanisms.compositions import compositions
 from ldpopt.problems import Fidelity
 from ldpopt.theory.fidelity import losses, minimax
 from ldpopt.theory.fidelity import measures as fidelity
@@ -226,7 +227,7 @@ def test_monte_carlo_agrees_with_enumeration(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_count_vectors_are_all() -> None:
-    counts = losses.count_vectors(6, 4)
+    counts = compositions(6, 4)
     assert len(counts) == len({tuple(row) for row in counts}) == math.comb(9, 3)
     assert (counts.sum(axis=1) == 6).all()
     assert losses.multinomial(counts, np.array([0.1, 0.2, 0.3, 0.4])).sum() == pytest.approx(1)
