@@ -149,7 +149,7 @@ def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
     (0.0, 1.0)
     """
     distribution = validate.distribution("p", p)
-    n, k = _whole("n", n, 1), _whole("k", k, 0)
+    n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0)
     return float(_statistical(distribution, n, k))
 
 
@@ -166,7 +166,7 @@ def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -
     a, b = validate.distribution("p", p), validate.distribution("p_hat", p_hat)
     if a.shape != b.shape:
         raise InvalidInputError(f"p has {a.size} values, but p_hat has {b.size}")
-    n, k = _whole("n", n, 1), _whole("k", k, 0)
+    n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0)
     slopes = _steepest(np.minimum(a, b), np.maximum(a, b), n, k)
     return float(slopes @ np.abs(a - b))
 
@@ -193,7 +193,7 @@ def statistical_exposure_ceiling(
     True
     """
     frequencies = validate.distribution("p_hat", p_hat)
-    n, k = _whole("n", n, 1), _whole("k", k, 0)
+    n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0)
     unseen = _support(support, len(frequencies)) - len(frequencies)
     if not 0 <= gamma <= 1:
         raise InvalidInputError(f"gamma must lie in [0, 1], not {gamma}")
@@ -226,7 +226,7 @@ def threshold_for_users(n: int, k: int, miss: float) -> float:
     >>> round(float(stats.binom.cdf(8, 999, t)), 12)
     0.01
     """
-    n, k = _whole("n", n, 1), _whole("k", k, 2)
+    n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 2)
     if k > n:
         raise InvalidInputError(f"no value can be shared by {k} of {n} users")
     if not 0 < miss < 1:
@@ -276,12 +276,17 @@ def estimate_statistical_exposure(
     True
     """
     seen = _counts(counts, support)
-    n, k, m = _whole("n", n, 1), _whole("k", k, 0), int(seen.sum())
+    n, k, m = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0), int(seen.sum())
     p_hat = seen / m
     gamma = deviation(m, len(seen), delta)
     slopes = _steepest(np.maximum(p_hat - gamma, 0), np.minimum(p_hat + gamma, 1), n, k)
     value, error = float(_statistical(p_hat, n, k)), float(slopes.sum() * gamma)
-    draws = np.random.default_rng(seed).multinomial(m, p_hat, size=_whole("resamples", resamples, 1)) / m
+    draws = (
+        np.random.default_rng(seed).multinomial(
+            m, p_hat, size=validate.whole_number("resamples", resamples, 1)
+        )
+        / m
+    )
     low, high = np.quantile(_statistical(draws, n, k), [delta / 2, 1 - delta / 2])
     return SampledExposure(
         value, max(0.0, value - error), min(1.0, value + error), (float(low), float(high))
@@ -341,7 +346,10 @@ def deviation(samples: int, support: int, delta: float) -> float:
     """
     if not 0 < delta < 1:
         raise InvalidInputError(f"delta must lie between 0 and 1, not {delta}")
-    n, values = _whole("samples", samples, 1), _whole("support", support, 1)
+    n, values = (
+        validate.whole_number("samples", samples, 1),
+        validate.whole_number("support", support, 1),
+    )
     return math.sqrt(math.log(2 * values / delta) / (2 * n))
 
 
@@ -393,7 +401,7 @@ def entropy_bound_example(t: float, copies: int) -> Array:
     >>> exposure_at_most(entropy_bound_example(0.125, 3), 0.125)
     0.375
     """
-    m = _whole("copies", copies, 1)
+    m = validate.whole_number("copies", copies, 1)
     if not (0 < t < 1 and 1 - m * t > t):
         raise InvalidInputError(f"{m} values of probability {t} leave no value above it")
     return np.append(np.full(m, t), 1 - m * t)
@@ -413,7 +421,7 @@ def slack_example(c: float, values: int) -> Array:
     >>> round(exposure(joint.ravel(), 0.5 / 100**2), 9)
     0.495
     """
-    m = _whole("values", values, 2)
+    m = validate.whole_number("values", values, 2)
     if not 0 < c < 1:
         raise InvalidInputError(f"c must lie between 0 and 1, not {c}")
     rare = np.nextafter(c / m**2, 0)
@@ -440,14 +448,8 @@ def _scalar(values: Array) -> Any:
     return float(values) if values.ndim == 0 else values
 
 
-def _whole(name: str, value: Any, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidInputError(f"{name} must be a whole number >= {least}, not {value!r}")
-    return int(value)
-
-
 def _support(support: int | None, seen: int) -> int:
-    values = seen if support is None else _whole("support", support, 1)
+    values = seen if support is None else validate.whole_number("support", support, 1)
     if values < seen:
         raise InvalidInputError(f"support is {values}, but there are {seen} values")
     return values
