@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ldpopt.core.form import Form, FormSolution
+    from ldpopt.core.limits import Limits
     from ldpopt.core.mechanism import Mechanism
     from ldpopt.core.problem import Example, Problem
     from ldpopt.core.solver import Solver
+    from ldpopt.core.stage import Stage
     from ldpopt.core.status import Status
     from ldpopt.engine.result import Certificate, Result, load
     from ldpopt.engine.solving import problem, solve
@@ -30,10 +32,12 @@ __all__ = [
     "Example",
     "Form",
     "FormSolution",
+    "Limits",
     "Mechanism",
     "Problem",
     "Result",
     "Solver",
+    "Stage",
     "Status",
     "Verification",
     "load",
@@ -44,9 +48,11 @@ __all__ = [
 
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
+    "core.limits": ("Limits",),
     "core.mechanism": ("Mechanism",),
     "core.problem": ("Example", "Problem"),
     "core.solver": ("Solver",),
+    "core.stage": ("Stage",),
     "core.status": ("Status",),
     "engine.result": ("Certificate", "Result", "load"),
     "engine.solving": ("problem", "solve"),

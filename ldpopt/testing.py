@@ -11,7 +11,8 @@
 
 Every example of every problem goes through every solver that accepts it: the known optimum is met, the
 bound is on the right side, the answer is worth what is claimed, the result survives JSON, and the
-independent checker agrees with every claim.
+independent checker agrees with every claim. :func:`check_contract` tests what a solver promises about
+options, deadlines and Ctrl-C.
 """
 
 from __future__ import annotations
@@ -19,11 +20,14 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ldpopt.checker import frame as checker
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import Limits
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
@@ -40,14 +44,14 @@ class Case:
 
     example: Example
     number: int
-    solver: Solver
+    solver: Solver[Any]
 
     def __str__(self) -> str:
         return f"{self.example.problem.kind}-{self.number}-{self.solver.name}"
 
 
 def cases(
-    problems: Iterable[type[Problem]] | None = None, solvers: Iterable[Solver] | None = None
+    problems: Iterable[type[Problem]] | None = None, solvers: Iterable[Solver[Any]] | None = None
 ) -> list[Case]:
     """Every example with every installed solver that accepts it; by default all registered ones."""
     problems = [PROBLEMS[name] for name in PROBLEMS] if problems is None else list(problems)
@@ -59,7 +63,7 @@ def cases(
         for kind in problems
         for number, example in enumerate(kind.examples())
         for solver in solvers
-        if any(solver.accepts(form) is True for form in example.problem.forms())
+        if any(solver.takes(form) is True for form in example.problem.forms())
     ]
 
 
@@ -75,6 +79,93 @@ def check(case: Case) -> Result:
     check_against_optimum(result, optimum, tolerance)
     check_file(result)
     return result
+
+
+def check_contract(case: Case) -> None:
+    """Assert what a solver promises about options, deadlines and Ctrl-C."""
+    check_options(type(case.solver))
+    form = next(form for form in case.example.problem.forms() if case.solver.takes(form) is True)
+    check_deadline(case.solver, form)
+    for look in LOOKS:
+        check_interruption(case.solver, form, look)
+    check_stopped(case, time_limit=1e-9)
+    check_stopped(case, progress=_interrupt)
+
+
+def check_options(solver: type[Solver[Any]]) -> None:
+    """An option that the constructor does not have is an error that names it."""
+    refusal = f"{solver.name} accepts an option that it does not have"
+    try:
+        solver.configured(no_such_option=1)
+    except InvalidInputError as error:
+        refusal = str(error)
+    assert "no option 'no_such_option'" in refusal, refusal
+
+
+def check_deadline(solver: Solver[Any], form: Form) -> None:
+    """When the time is over from the start, the solver looks at the clock a few times and returns."""
+    limits = Watched(deadline=0.0)
+    check_legal(solver.attempt(form, limits))
+    assert len(limits.looks) <= MOST_LOOKS, f"{solver.name} went on for {len(limits.looks)} looks"
+
+
+def check_interruption(solver: Solver[Any], form: Form, look: int) -> None:
+    """Ctrl-C at a look at the clock leaves what was kept, and passes on only if that is nothing."""
+    limits = Watched(interrupt_at=look)
+    try:
+        solution = solver.attempt(form, limits)
+    except KeyboardInterrupt:
+        assert limits.kept() is None
+    else:
+        check_legal(solution)
+
+
+def check_stopped(case: Case, **limits: Any) -> None:
+    """A result that was stopped is legal, and what it claims is true."""
+    try:
+        result = solve(case.example.problem, case.solver, **limits)
+    except KeyboardInterrupt:  # before anything was found
+        return
+    if result.value is None:
+        assert result.status is Status.LIMIT, result.status
+        json.dumps(result.to_json(), allow_nan=False)
+        return
+    check_against_optimum(result, case.example.optimum, case.example.tolerance)
+    check_file(result)
+
+
+def check_legal(solution: FormSolution) -> None:
+    """A solution has a point, or the status says why not."""
+    with_point = (Status.OPTIMAL, Status.GAP, Status.FEASIBLE)
+    assert (solution.status in with_point) == (solution.point is not None), solution.status
+    assert solution.point is None or solution.value is not None
+
+
+LOOKS = (1, 2, 3, 5, 8, 13, 40)
+MOST_LOOKS = 100
+
+
+@dataclass(frozen=True)
+class Watched(Limits):
+    """Limits that count the looks at the clock, and interrupt at one of them."""
+
+    interrupt_at: int | None = None
+    looks: list[int] = field(default_factory=list)
+
+    def remaining(self) -> float:
+        """Return the seconds that are left.
+
+        Raises:
+            KeyboardInterrupt: this is the look to be interrupted.
+        """
+        self.looks.append(len(self.looks))
+        if len(self.looks) == self.interrupt_at:
+            raise KeyboardInterrupt
+        return super().remaining()
+
+
+def _interrupt(value: float, bound: float) -> None:
+    raise KeyboardInterrupt
 
 
 def check_parameters(problem: Problem) -> None:

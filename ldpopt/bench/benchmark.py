@@ -90,7 +90,7 @@ class Entry(NamedTuple):
     solvers: list[str]
 
 
-def catalogue(plugins: Sequence[type[Solver]] = ()) -> dict[str, Entry]:
+def catalogue(plugins: Sequence[type[Solver[Any]]] = ()) -> dict[str, Entry]:
     """Every form that an example of a problem has, by name."""
     entries: dict[str, Entry] = {}
     solvers = _entrants(None, plugins)
@@ -109,9 +109,9 @@ def _example_forms() -> list[tuple[str, Form]]:
     return [(kind, form) for kind, problem in examples for form in problem.forms()]
 
 
-def _might_solve(solver: type[Solver], form: Form) -> bool:
+def _might_solve(solver: type[Solver[Any]], form: Form) -> bool:
     try:
-        return solver().accepts(form) is True
+        return solver().takes(form) is True
     except Exception:  # it will crash again, on an instance, and get a row for it
         return True
 
@@ -144,7 +144,7 @@ def run(
     sizes: Sequence[int] | None = None,
     full: bool = False,
     solvers: Sequence[str] | None = None,
-    plugins: Sequence[type[Solver]] = (),
+    plugins: Sequence[type[Solver[Any]]] = (),
     repeats: int = 1,
     gap: float = 1e-9,
     time_limit: float = 60.0,
@@ -194,7 +194,7 @@ def run(
 
 
 def _groups(
-    tasks: Iterable[Task], entrants: Mapping[str, type[Solver]], gap: float, limit: float
+    tasks: Iterable[Task], entrants: Mapping[str, type[Solver[Any]]], gap: float, limit: float
 ) -> Iterator[list[Row]]:
     """The rows of every instance, judged; an interruption passes on after those that are done."""
     warm: set[str] = set()
@@ -218,7 +218,9 @@ def _is_news(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> 
     return row["status"] != "refused" or row["solver"] in of_form or row["solver"] in homeless
 
 
-def _entrants(names: Sequence[str] | None, plugins: Sequence[type[Solver]]) -> dict[str, type[Solver]]:
+def _entrants(
+    names: Sequence[str] | None, plugins: Sequence[type[Solver[Any]]]
+) -> dict[str, type[Solver[Any]]]:
     chosen = {name: SOLVERS[name] for name in (SOLVERS if names is None else names)}
     for plugin in plugins:
         if plugin.name in SOLVERS or plugin.name in chosen:
@@ -240,7 +242,7 @@ def _tasks(
                     yield Task(kind.kind, size, seed, label, problem)
 
 
-def _attempt(task: Task, cls: type[Solver], gap: float, limit: float, warm: set[str]) -> Row:
+def _attempt(task: Task, cls: type[Solver[Any]], gap: float, limit: float, warm: set[str]) -> Row:
     row: Row = {"form": next(iter(task.problem.forms())).name, "problem": task.kind}
     row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
     row |= {"solver": cls.name, "status": "refused", "reason": "", **dict.fromkeys(_MEASURED)}
@@ -268,18 +270,18 @@ _MEASURED = (
 )
 
 
-def _admit(cls: type[Solver], problem: Problem) -> tuple[Form | None, str]:
+def _admit(cls: type[Solver[Any]], problem: Problem) -> tuple[Form | None, str]:
     """The form that the solver takes, or the reason why it takes none."""
     reasons = []
     for form in problem.forms():
-        if (reason := cls().accepts(form)) is True:
+        if (reason := cls().takes(form)) is True:
             missing = cls.missing()
             return (None, f"needs the package {missing[0]!r}") if missing else (form, "")
         reasons.append(reason)
     return None, "; ".join(dict.fromkeys(reasons))
 
 
-def _finished(problem: Problem, cls: type[Solver], gap: float, limit: float) -> Result:
+def _finished(problem: Problem, cls: type[Solver[Any]], gap: float, limit: float) -> Result:
     result = solve(problem, cls(), gap=gap, time_limit=limit)
     if result.stats.get("interrupted"):
         raise KeyboardInterrupt

@@ -81,7 +81,7 @@ def write(
     directory: Path,
     command: str,
     started: datetime,
-    plugins: Sequence[type[Solver]] = (),
+    plugins: Sequence[type[Solver[Any]]] = (),
 ) -> list[Path]:
     """Write ``bench.html``, ``bench.md`` and ``bench.csv`` into an existing directory.
 
@@ -101,7 +101,7 @@ def write(
 
 
 def facts(
-    found: Benchmark, command: str, started: datetime, plugins: Sequence[type[Solver]] = ()
+    found: Benchmark, command: str, started: datetime, plugins: Sequence[type[Solver[Any]]] = ()
 ) -> dict[str, Any]:
     """Everything that the templates show."""
     forms = catalogue(plugins)

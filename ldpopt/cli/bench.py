@@ -7,7 +7,7 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -87,7 +87,7 @@ def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
 
 
 def _write_benchmark(
-    found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver]]
+    found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver[Any]]]
 ) -> list[Path]:
     """The page for everything; for one target the rows and the performance profile."""
     from ldpopt.bench import benchmark

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Generator, Iterable
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -16,7 +16,10 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
+
+Stages = Generator[Stage, FormSolution, None]
 
 
 class Example(NamedTuple):
@@ -72,12 +75,13 @@ class Problem(Cleaned, ABC):
     def forms(self) -> Iterable[Form]:
         """The question as solvers understand it, best form first."""
 
-    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
-        """From a form to its solution: one run of the chosen solver.
+    def stages(self, form: Form) -> Stages:
+        """Declare what is solved, in which order; here the form itself, in one stage.
 
-        A question with a parameter to be tuned overrides this and runs several forms.
+        The engine runs every stage within the one deadline and sends back what it contributed. The
+        best point of all stages becomes the answer, the best of all proven bounds the bound.
         """
-        return form, run(form)
+        yield Stage(form)
 
     @abstractmethod
     def lift(self, form: Form, solution: FormSolution) -> Any:

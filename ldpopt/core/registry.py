@@ -70,6 +70,10 @@ class Registry(Generic[T]):
         entry = self._sources[name]
         return read_source(entry.module, entry.attr)
 
+    def added(self) -> list[str]:
+        """The names that other packages added through entry points."""
+        return [name for name in self._sources if name not in self._table]
+
     def attribute(self, module: str, name: str) -> T:
         """The shipped entry whose attribute is called ``name``: the module's ``__getattr__``."""
         for path in self._table.values():

@@ -3,51 +3,92 @@
 from __future__ import annotations
 
 import importlib.util
+import inspect
 from abc import ABC, abstractmethod
-from typing import Any, ClassVar, Literal, Protocol
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_args, get_origin
 
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.status import Status
+
+F = TypeVar("F", bound=Form)
 
 
-class Progress(Protocol):
-    """Called by long-running solvers: the best value and the proven bound so far."""
+class Solver(ABC, Generic[F]):
+    """A method for one form: ``class SubsetBranch(Solver[SubsetProgram])``.
 
-    def __call__(self, value: float, bound: float, /) -> None:
-        """Report."""
-
-
-class Solver(ABC):
-    """A method for one or more forms. A solver knows a form, never a paper."""
+    A solver knows a form, never a paper. Its options are the parameters of its constructor.
+    """
 
     name: ClassVar[str]
+    form: ClassVar[type[Form]]
+    """The form that it solves, read off the declaration."""
     requires: ClassVar[tuple[str, ...]] = ()
     """Modules that must be importable beyond ldpopt's own dependencies."""
 
     automatic: ClassVar[bool] = True
     """Whether ``auto`` may choose it; one that proves nothing is run by its name only."""
 
-    @abstractmethod
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """True, or the reason why not."""
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        for base in vars(cls).get("__orig_bases__", ()):
+            declared = get_args(base)[0] if get_origin(base) is Solver else None
+            if inspect.isclass(declared) and issubclass(declared, Form):
+                cls.form = declared
+        if not hasattr(cls, "form"):
+            raise TypeError(f"say which form it solves: class {cls.__name__}(Solver[MyForm])")
 
-    def suits(self, form: Form) -> Literal[True] | str:
-        """True if ``auto`` should choose this solver for an accepted form, or the reason why not."""
+    def accepts(self, form: F) -> Literal[True] | str:
+        """Return True, or the reason why not; asked about forms of its own type only."""
+        return True
+
+    def suits(self, form: F) -> Literal[True] | str:
+        """Return True if ``auto`` should choose it for an accepted form, or the reason why not."""
         return True
 
     @abstractmethod
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
-        """Solve: stop at the relative ``gap`` or after ``time_limit`` seconds."""
+    def run(self, form: F, limits: Limits) -> FormSolution:
+        """Solve: stop at the gap or at the deadline of ``limits``, and keep the best on the way."""
+
+    @final
+    def takes(self, form: Form) -> Literal[True] | str:
+        """Return True if the form is of its type and accepted, or the reason why not."""
+        if not isinstance(form, self.form):
+            return f"solves a {self.form.name}, not a {form.name}"
+        return self.accepts(form)  # type: ignore[arg-type]
+
+    @final
+    def attempt(self, form: F, limits: Limits) -> FormSolution:
+        """Run; where the time is over or the user interrupts, return what was kept last.
+
+        Raises:
+            KeyboardInterrupt: the user interrupted before anything was found.
+        """
+        try:
+            return self.run(form, limits)
+        except OutOfTime:
+            return limits.kept() or FormSolution(Status.LIMIT)
+        except KeyboardInterrupt:
+            best = limits.kept()
+            if best is None:
+                raise
+            return replace(best, stats={**(best.stats or {}), "interrupted": 1.0})
 
     @classmethod
     def missing(cls) -> list[str]:
         """The required modules that are not installed."""
         return [name for name in cls.requires if importlib.util.find_spec(name) is None]
+
+    @classmethod
+    def configured(cls, **options: Any) -> Self:
+        """Build the solver; an unknown option is named, with the options that there are."""
+        known = [] if cls.__init__ is object.__init__ else list(inspect.signature(cls).parameters)
+        for name in options:
+            if name not in known:
+                allowed = ", ".join(known) if known else "no options"
+                raise InvalidInputError(
+                    f"the solver {cls.name!r} has no option {name!r}; it takes {allowed}"
+                )
+        return cls(**options)

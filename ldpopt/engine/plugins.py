@@ -9,15 +9,16 @@ from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.solver import Solver
 from ldpopt.solvers import SOLVERS
 
 
-def load_solvers(references: Iterable[str]) -> list[type[Solver]]:
+def load_solvers(references: Iterable[str]) -> list[type[Solver[Any]]]:
     """The solver classes that the references name, each under a name of its own."""
-    loaded: dict[str, type[Solver]] = {}
+    loaded: dict[str, type[Solver[Any]]] = {}
     for reference in references:
         cls = load_solver(reference)
         if cls.name in SOLVERS or cls.name in loaded:
@@ -28,7 +29,7 @@ def load_solvers(references: Iterable[str]) -> list[type[Solver]]:
     return list(loaded.values())
 
 
-def load_solver(reference: str) -> type[Solver]:
+def load_solver(reference: str) -> type[Solver[Any]]:
     """Import one solver class.
 
     >>> load_solver("ldpopt.solvers.greedy:Greedy").name

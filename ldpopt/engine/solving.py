@@ -5,19 +5,21 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.problem import Problem
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status, relative_gap
 from ldpopt.engine.result import Certificate, Result
+from ldpopt.engine.staging import run_stages
 from ldpopt.problems import PROBLEMS
-from ldpopt.solvers import SOLVERS
+from ldpopt.solvers import SOLVERS, solvers_of
 
 
 def problem(kind: str, **params: Any) -> Problem:
@@ -31,7 +33,7 @@ def problem(kind: str, **params: Any) -> Problem:
 
 def solve(
     problem: Problem,
-    solver: str | Solver = "auto",
+    solver: str | Solver[Any] = "auto",
     *,
     gap: float = 1e-9,
     time_limit: float | None = None,
@@ -47,14 +49,20 @@ def solve(
             forms and of the solver table that accepts and suits the problem. A named solver never
             falls back to another.
         gap: the relative gap at which value and bound count as equal.
-        time_limit: seconds after which solvers stop with what they have.
+        time_limit: seconds after which the best proven answer is returned.
         seed: for solvers that draw random numbers.
         progress: called with (value, bound) during long work.
-        options: handed to the solver.
+        options: the parameters of the solver's constructor.
+
+    Returns:
+        The result; its ``stats`` say how many seconds went into search, proof and repair. After
+        Ctrl-C it is the best so far, with ``stats["interrupted"]``.
 
     Raises:
-        NoSolverError: no solver accepts; the message lists every solver with its reason.
+        InvalidInputError: the solver has no such option; the message names those that it has.
+        NoSolverError: no solver accepts; the message lists every solver of the form with its reason.
         SolverError: a solver crashed.
+        KeyboardInterrupt: the user interrupted before anything was found.
 
     >>> from ldpopt.problems import Staircase
     >>> result = solve(Staircase(epsilon=2, prior=[0.4, 0.3, 0.2, 0.1]))
@@ -62,18 +70,25 @@ def solve(
     ('optimal', 0.429363219)
     """
     check_limits(gap, time_limit)
-    time_limit = None if time_limit is None else float(time_limit)
     start = time.perf_counter()
-    form, chosen, attempts = _choose(problem, solver)
-    run = partial(chosen.run, gap=gap, time_limit=time_limit, seed=seed, progress=progress, **options)
-    form, solution = problem.approach(form, run)
+    seconds = None if time_limit is None else float(time_limit)
+    limits = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
+    form, chosen, attempts = _choose(problem, solver, options)
+    form, solution = run_stages(problem, form, chosen, limits)
+    solved = time.perf_counter()
     found = _certified(problem, form, solution, gap)
+    end = time.perf_counter()
+    clock = {
+        "search_seconds": solved - start - limits.proof_seconds(),
+        "proof_seconds": limits.proof_seconds(),
+        "repair_seconds": end - solved,
+    }
     return Result(
         problem=problem,
         **found,
         solver=chosen.name,
-        seconds=time.perf_counter() - start,
-        stats=solution.stats or {},
+        seconds=end - start,
+        stats={**(solution.stats or {}), **clock},
         attempts=attempts,
         environment=environment(),
     )
@@ -89,11 +104,13 @@ def check_limits(gap: float, time_limit: float | None) -> None:
 
 def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
     """Every registered solver that can run here and accepts a form of the problem."""
-    for name in SOLVERS:
-        cls = SOLVERS[name]
-        form = next((form for form in problem.forms() if cls().accepts(form) is True), None)
-        if form is not None and not cls.missing():
-            yield name, form
+    seen: set[str] = set()
+    for form in problem.forms():
+        for name in solvers_of(form):
+            cls = SOLVERS[name]
+            if name not in seen and not cls.missing() and cls().takes(form) is True:
+                seen.add(name)
+                yield name, form
 
 
 def environment() -> dict[str, str]:
@@ -106,48 +123,62 @@ def _version(name: str) -> str:
     return platform.python_version() if name == "python" else version(name)
 
 
-def _choose(problem: Problem, solver: str | Solver) -> tuple[Form, Solver, dict[str, str]]:
+def _choose(
+    problem: Problem, solver: str | Solver[Any], options: dict[str, Any]
+) -> tuple[Form, Solver[Any], dict[str, str]]:
     forms = list(problem.forms())
-    if isinstance(solver, Solver) or solver != "auto":
-        named = solver if isinstance(solver, Solver) else _instance(solver)
-        return _named(problem, forms, named)
+    if isinstance(solver, Solver):
+        if options:
+            raise InvalidInputError(
+                f"options of a solver object are given to its constructor, not to solve: {list(options)}"
+            )
+        return _named(problem, forms, solver)
+    if solver != "auto":
+        return _named(problem, forms, _configured(solver, options))
     reasons: dict[str, str] = {}
-    second_best: tuple[Form, Solver] | None = None
+    second_best: tuple[Form, str] | None = None
     for form in forms:
-        for name in SOLVERS:
-            candidate = SOLVERS[name]
-            if not candidate.automatic:
-                reasons[name] = "proves nothing, and is run by its name only"
-                continue
-            if missing := candidate.missing():
-                reasons[name] = f"needs the package {missing[0]!r}"
-                continue
-            instance = candidate()
-            if (reason := instance.accepts(form)) is True:
-                second_best = second_best or (form, instance)
-                if (reason := instance.suits(form)) is True:
-                    return form, instance, reasons
+        for name in solvers_of(form):
+            reason = _refusal(SOLVERS[name], form)
+            if reason is None:
+                second_best = second_best or (form, name)
+                suited = SOLVERS[name]().suits(form)
+                if suited is True:
+                    return form, _configured(name, options), reasons
+                reason = suited
             reasons[name] = reason
     if second_best is None:
         raise NoSolverError(problem.kind, reasons)
-    form, instance = second_best
-    return form, instance, {n: r for n, r in reasons.items() if n != instance.name}
+    form, name = second_best
+    return form, _configured(name, options), {n: r for n, r in reasons.items() if n != name}
 
 
-def _instance(name: str) -> Solver:
+def _refusal(candidate: type[Solver[Any]], form: Form) -> str | None:
+    """Return why ``auto`` cannot choose a solver for a form, or None if it can."""
+    if not candidate.automatic:
+        return "proves nothing, and is run by its name only"
+    if missing := candidate.missing():
+        return f"needs the package {missing[0]!r}"
+    reason = candidate().takes(form)
+    return None if reason is True else reason
+
+
+def _configured(name: str, options: dict[str, Any]) -> Solver[Any]:
     cls = SOLVERS[name]
     if missing := cls.missing():
         raise MissingDependencyError(
             f"the solver {name!r} needs the package {missing[0]!r}; "
             f"install the extra: pip install 'ldpopt[{name}]'"
         )
-    return cls()
+    return cls.configured(**options)
 
 
-def _named(problem: Problem, forms: list[Form], solver: Solver) -> tuple[Form, Solver, dict[str, str]]:
+def _named(
+    problem: Problem, forms: list[Form], solver: Solver[Any]
+) -> tuple[Form, Solver[Any], dict[str, str]]:
     reason = "the problem has no form"
     for form in forms:
-        answer = solver.accepts(form)
+        answer = solver.takes(form)
         if answer is True:
             return form, solver, {}
         reason = answer

@@ -13,9 +13,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
+from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
@@ -53,7 +55,8 @@ def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
 def best(problem: Reporting, gap: float = 1e-4) -> FormSolution:
     """The best parameters of a protocol, without building its (often very wide) matrix."""
     form = next(iter(problem.forms()))
-    return Bracket().run(form, gap=gap, time_limit=None, seed=0, progress=None)
+    assert isinstance(form, ScalarSearch)
+    return Bracket().run(form, Limits(gap=gap))
 
 
 def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: float = 60.0) -> Row:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -50,7 +51,8 @@ def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
         "bound": fidelity.phi_bound(k, epsilon),
     }
     for name, kind in FAMILIES.items():
-        result = solve(kind(k, epsilon), seed=seed, time_limit=20, starts=starts)
+        method: dict[str, Any] = {} if name == "broad" else {"solver": "descent", "starts": starts}
+        result = solve(kind(k, epsilon), seed=seed, time_limit=20, **method)
         row |= {name: result.value, f"{name}_status": result.status.value}
     return row
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ldpopt.core.form import Form
+from ldpopt.core.limits import Limits
 
 Subset = tuple[int, ...]
 
@@ -21,12 +22,13 @@ class SubsetProgram(Form):
 
     name: ClassVar[str] = "subset-program"
     weights: tuple[float, ...]
-    risk: Callable[[Subset], float]
+    risk: Callable[[Subset, Limits], float]
+    """Raises :class:`OutOfTime` where the limits are over before the risk is known."""
     budget: float
 
-    def fits(self, subset: Subset) -> bool:
+    def fits(self, subset: Subset, limits: Limits) -> bool:
         """Is the set within the budget?"""
-        return not subset or self.risk(subset) <= self.budget
+        return not subset or self.risk(subset, limits) <= self.budget
 
     def weight(self, subset: Subset) -> float:
         """Σ of the weights."""

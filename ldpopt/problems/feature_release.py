@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
@@ -193,16 +194,31 @@ class FeatureRelease(Problem):
         return Released(merged, columns, weights)
 
     def forms(self) -> Iterable[Form]:
-        """One form, with a risk that remembers what it computed."""
-        return [SubsetProgram(self.released.weights, cache(self.exposure), self.budget)]
+        """One form."""
+        return [SubsetProgram(self.released.weights, self.exposure, self.budget)]
 
-    def exposure(self, subset: Subset) -> float:
-        """The risk of the features: what is compared with the budget, for answers and for conflicts."""
+    def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
+        """The risk of the features: what is compared with the budget, for answers and for conflicts.
+
+        Raises:
+            OutOfTime: the limits are over before the risk is known.
+        """
+        if subset not in self._risks:
+            limits.check()
+            self._risks[subset] = self._risk(subset, limits)
+        return self._risks[subset]
+
+    @cached_property
+    def _risks(self) -> dict[Subset, float]:
+        """What was computed before."""
+        return {}
+
+    def _risk(self, subset: Subset, limits: Limits) -> float:
         if self.users is not None:
             return self._future_exposure(subset, self.users)
         if self.released.table is not None:
             return float(exposure_of_table(self.released.table, list(subset), self.threshold))
-        return risk_beside(self._chosen(subset), self.threshold, self.budget)
+        return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
 
     def _future_exposure(self, subset: Subset, users: int) -> float:
         """The statistical exposure at most, if no frequency of any set of features is off by more."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 
 from ldpopt.checker import robust as robustchecker
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example
+from ldpopt.core.problem import Example, Stages
+from ldpopt.core.stage import Stage
+from ldpopt.core.status import Status
 from ldpopt.core.subject import Subject
+from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.problem import ColumnProblem
@@ -31,6 +34,8 @@ from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set,
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 CALIBRATION_STEPS = 16
+CEILING_SLACK = 1e-12
+"""What the dual vector of the ceiling is raised by, so that rounding does not break its proof."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,53 +133,70 @@ class PolyOpt(ColumnProblem):
         a1, a2 = self.uncertainty.shape
         return product(range(a1), range(a2))
 
-    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
-        """One run, or, to calibrate, a bisection over the level of the cone."""
-        solution = run(form)
-        if solution.point is None:
-            return form, solution
-        if self.calibrate:
-            form, solution = self._calibrated(form, solution, run)
-        ceiling = self._ceiling(run)
-        if self.calibrate or self.facets or self.objective == "robust":
-            return form, replace(solution, bound=ceiling["ceiling"], proof=ceiling)
-        return form, replace(solution, proof={**(solution.proof or {}), **ceiling})
+    def stages(self, form: Form) -> Stages:
+        """The ceiling of all private mechanisms; Γ at the level ε; to calibrate, Γ at other levels.
 
-    def _ceiling(self, run: Callable[[Form], FormSolution]) -> dict[str, Any]:
-        """No mechanism private against F is worth more than max I(S; Y) + H(U | S), with its proof.
-
-        I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
+        The calibration is a bisection: a level is too high once the exact level over F exceeds ε.
         """
         secret = self.uncertainty.p_hat.sum(axis=1)
-        best = run(ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret)))
+        channel = ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret))
+        yield Stage(channel, self._ceiling, share=0.25, aside=True)
+        first = yield Stage(form, self._within_cone, share=0.5 if self.calibrate else 1.0)
+        if not self.calibrate or first.point is None:
+            return
+        low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
+        for _ in range(CALIBRATION_STEPS):
+            middle = (low + high) / 2
+            trial = ColumnProgram(self.cone_at(middle), self.sublinear)
+            found = yield Stage(trial, self._calibrated, share=0.25)
+            low, high = (low, middle) if found.point is None else (middle, high)
+
+    def _within_cone(self, solution: FormSolution) -> FormSolution:
+        """A private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
+        if self.calibrate or self.facets or self.objective == "robust":
+            return replace(solution, bound=None, proof=None)
+        return solution
+
+    def _calibrated(self, solution: FormSolution) -> FormSolution:
+        """A point of a wider cone, if it is private against F at the level ε."""
+        found = replace(solution, bound=None, proof=None)
+        if found.point is None or rldp_level(found.point.matrix, self.merged[0]).level > self.epsilon:
+            return replace(found, status=Status.LIMIT, point=None, value=None)
+        return found
+
+    def _ceiling(self, best: FormSolution) -> FormSolution:
+        """No mechanism private against F is worth more than max I(S; Y) + H(U | S), with its proof.
+
+        I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP. In Γ the ceiling
+        is the bound of a dual vector, see :meth:`_ceiling_dual`.
+        """
         if best.proof is None:
-            raise SolverError("the program of the secret alone was not solved in time")
+            return FormSolution(Status.LIMIT)
         plain = self.statement()
         assert plain is not None
         question = robustchecker.read_robust_statement(plain)
-        dual = best.proof["dual"]
-        total = sum(map(Fraction, dual), Fraction(robustchecker.conditional_entropy_above(question)))
-        return {"ceiling": certify.value_above(total), "secret_dual": dual}
+        secret_dual = best.proof["dual"]
+        entropy = Fraction(robustchecker.conditional_entropy_above(question))
+        ceiling = certify.value_above(sum(map(Fraction, secret_dual), entropy))
+        proof: dict[str, Any] = {"ceiling": ceiling, "secret_dual": secret_dual}
+        if self.calibrate or self.facets or self.objective == "robust":
+            return FormSolution(Status.LIMIT, bound=ceiling, proof=proof)
+        dual = self._ceiling_dual(np.array(secret_dual))
+        proof["dual"] = dual.tolist()
+        return FormSolution(Status.LIMIT, bound=certify.dual_bound(dual), proof=proof)
 
-    def _calibrated(
-        self, form: Form, solution: FormSolution, run: Callable[[Form], FormSolution]
-    ) -> tuple[Form, FormSolution]:
-        low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
-        for _ in range(CALIBRATION_STEPS):
-            if (solution.stats or {}).get("interrupted"):
-                break
-            middle = (low + high) / 2
-            trial = ColumnProgram(self.cone_at(middle), self.sublinear)
-            found = run(trial)
-            if found.point is None:
-                break
-            if (found.stats or {}).get("interrupted"):
-                solution = replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
-            elif rldp_level(found.point.matrix, self.merged[0]).level <= self.epsilon:
-                low, form, solution = middle, trial, found
-            else:
-                high = middle
-        return form, solution
+    def _ceiling_dual(self, secret_dual: Array) -> Array:
+        """The dual vector over Γ whose sum is the ceiling (of the merged table).
+
+        With t_s = Σ_u P̂_{u|s} T_su, a column T is worth μ(T) = μ(t) + Σ_su P̂_su T_su log(T_su / t_s).
+        The first term is at most Σ_s d_s t_s for the dual vector d of the secret, as t lies in the cone
+        of ε-LDP; in the second, P̂_{u|s} T_su ≤ t_s. Together μ(T) ≤ β·T with
+        β_su = P̂_{u|s} d_s + P̂_su log(1 / P̂_{u|s}).
+        """
+        p_hat = self.merged[0].p_hat
+        given = p_hat / p_hat.sum(axis=1, keepdims=True)
+        dual = given * secret_dual[:, None] + p_hat * -np.log(given, where=given > 0, out=0 * given)
+        return dual.ravel() + CEILING_SLACK / dual.size
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """The mechanism with columns θ_v v, repaired to be robustly private in exact arithmetic."""

@@ -20,9 +20,9 @@ import numpy as np
 
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import write_whole
+from ldpopt.core.limits import Progress
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.solver import Progress
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve

@@ -1,29 +1,33 @@
-"""One method per file. To add one: write the file, add its line to the table.
+"""One method per file. To add one: write the file, add its line to the table of its form.
 
-``auto`` tries the solvers in the order of the table.
+``auto`` tries the solvers of a form in the order of its table, and imports no other.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ldpopt.core.form import Form
 from ldpopt.core.registry import Registry
 
 if TYPE_CHECKING:
     from ldpopt.core.solver import Solver
 
-SOLVERS: Registry[type[Solver]] = Registry(
-    "solver",
-    "ldpopt.solvers",
-    {
+BY_FORM: dict[str, dict[str, str]] = {
+    "column-program": {
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
         "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
         "randomized-response": "ldpopt.solvers.randomized_response:RandomizedResponse",
+    },
+    "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",
         "descent": "ldpopt.solvers.descent:Descent",
         "optimal-design": "ldpopt.solvers.optimal_design:OptimalDesign",
+    },
+    "selection-program": {
         "matching": "ldpopt.solvers.matching:MaximumMatching",
         "brute-force": "ldpopt.solvers.brute_force:BruteForce",
         "milp-highs": "ldpopt.solvers.milp_highs:MilpHighs",
@@ -31,18 +35,40 @@ SOLVERS: Registry[type[Solver]] = Registry(
         "greedy": "ldpopt.solvers.greedy:Greedy",
         "flow-networkx": "ldpopt.solvers.flow_networkx:FlowNetworkx",
         "flow-ortools": "ldpopt.solvers.flow_ortools:FlowOrtools",
-        "leakage-cuts": "ldpopt.solvers.leakage_cuts:LeakageCuts",
+    },
+    "leakage-program": {"leakage-cuts": "ldpopt.solvers.leakage_cuts:LeakageCuts"},
+    "convex-program": {
         "frank-wolfe": "ldpopt.solvers.frank_wolfe:FrankWolfe",
         "cvxpy": "ldpopt.solvers.cvxpy:Cvxpy",
+    },
+    "scalar-search": {
         "bracket": "ldpopt.solvers.bracket:Bracket",
         "grid-refine": "ldpopt.solvers.grid_refine:GridRefine",
-        "thresholds": "ldpopt.solvers.thresholds:Thresholds",
-        "joint-milp": "ldpopt.solvers.joint_milp:JointMilp",
-        "best-of-all": "ldpopt.solvers.best_of_all:BestOfAll",
+    },
+    "threshold-search": {"thresholds": "ldpopt.solvers.thresholds:Thresholds"},
+    "joint-program": {"joint-milp": "ldpopt.solvers.joint_milp:JointMilp"},
+    "best-bound": {"best-of-all": "ldpopt.solvers.best_of_all:BestOfAll"},
+    "subset-program": {
         "subset-branch": "ldpopt.solvers.subset_branch:SubsetBranch",
         "subset-greedy": "ldpopt.solvers.subset_greedy:SubsetGreedy",
     },
+}
+
+SOLVERS: Registry[type[Solver[Any]]] = Registry(
+    "solver",
+    "ldpopt.solvers",
+    {name: path for solvers in BY_FORM.values() for name, path in solvers.items()},
 )
+
+
+def solvers_of(form: Form) -> Iterator[str]:
+    """The names of the solvers of a form, in the order that ``auto`` tries them.
+
+    Those of other packages are imported to ask which form they solve.
+    """
+    for name in dict.fromkeys(getattr(cls, "name", "") for cls in type(form).__mro__):
+        yield from BY_FORM.get(name, ())
+    yield from (name for name in SOLVERS.added() if isinstance(form, SOLVERS[name].form))
 
 
 def __getattr__(name: str) -> Any:

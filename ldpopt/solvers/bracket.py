@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from itertools import product
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.scalar_search import ScalarSearch
@@ -17,51 +18,30 @@ from ldpopt.forms.scalar_search import ScalarSearch
 BATCH = 256
 
 
-class Bracket(Solver):
+class Bracket(Solver[ScalarSearch]):
     """A global search with a proven bound: nothing is left unexplored that could be better."""
 
     name: ClassVar[str] = "bracket"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Scalar searches."""
-        return True if isinstance(form, ScalarSearch) else f"solves scalar searches, not a {form.name}"
-
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ScalarSearch, limits: Limits) -> FormSolution:
         """Halve the boxes of largest upper bound until the gap is proven or the cost is spent."""
-        assert isinstance(form, ScalarSearch)
-        deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-        tree = Tree(form)
-        while tree.bound - tree.value > gap / 2 * abs(tree.value) and tree.spent < form.cost:
-            tree.halve()
-            if progress is not None:
-                progress(tree.value, tree.bound)
-            if time.monotonic() > deadline:
+        tree = Tree(form, limits)
+        limits.keep(tree.value, tree.bound, tree.solution)
+        while tree.bound - tree.value > limits.gap / 2 * abs(tree.value) and tree.spent < form.cost:
+            if limits.expired():
                 break
+            tree.halve()
+            limits.keep(tree.value, tree.bound, tree.solution)
         tree.polish()
-        return FormSolution(
-            status=Status.GAP,
-            point=tree.point,
-            value=tree.value,
-            bound=tree.bound * (1 + 1e-12) if tree.bound > 0 else tree.bound,
-            proof={"evaluations": tree.spent},
-            stats={"nodes": tree.spent, "boxes": len(tree.uppers)},
-        )
+        return tree.solution()
 
 
 class Tree:
     """The boxes that may still hold something better, and the best point so far."""
 
-    def __init__(self, form: ScalarSearch) -> None:
-        self.form = form
+    def __init__(self, form: ScalarSearch, limits: Limits) -> None:
+        self.form, self.limits = form, limits
+        self.start = time.monotonic()
         self.lows, self.highs = form.low[None, :], form.high[None, :]
         self.uppers = form.upper(self.lows, self.highs)
         corners = np.array([form.low, form.high, (form.low + form.high) / 2])
@@ -87,13 +67,30 @@ class Tree:
                 self.value, self.point = float(values.max()), near[values.argmax()]
             else:
                 step = step / 2
-            if self.spent > 2 * self.form.cost:
+            if self.spent > 2 * self.form.cost or self.limits.expired():
                 break
+
+    def _affordable(self) -> int:
+        """How many boxes can be halved in a quarter of the time left, going by the pace so far."""
+        pace = (time.monotonic() - self.start) / self.spent
+        return int(np.clip(self.limits.remaining() / 4 / max(3 * pace, 1e-12), 1, BATCH))
+
+    def solution(self) -> FormSolution:
+        """The best point, and the bound that the open boxes leave."""
+        return FormSolution(
+            status=Status.GAP,
+            point=self.point,
+            value=self.value,
+            bound=self.bound * (1 + 1e-12) if self.bound > 0 else self.bound,
+            proof={"evaluations": self.spent},
+            stats={"nodes": self.spent, "boxes": len(self.uppers)},
+        )
 
     def halve(self) -> None:
         """Halve the most promising boxes at their relatively widest side."""
         order = np.argsort(-self.uppers, kind="stable")
-        chosen, rest = order[:BATCH], order[BATCH:]
+        batch = self._affordable()
+        chosen, rest = order[:batch], order[batch:]
         low, high = self.lows[chosen], self.highs[chosen]
         middle = (low + high) / 2
         values = self.form.objective(middle)

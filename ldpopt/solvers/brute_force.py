@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
-import time
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
-from ldpopt.core.status import Status
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.selection_lp import Branching
+from ldpopt.theory.leakage.selection_proof import keep_priced, proven
 
 MOST_SELECTIONS = 1_000_000
 QUICK = 256
@@ -21,43 +19,30 @@ MOST_NODES = 5_000
 """The proof stops branching here; a result that it does not close says so by its gap."""
 
 
-class BruteForce(Solver):
+class BruteForce(Solver[SelectionProgram]):
     """The best of all selections; the proof is the shortest tree of prices that shows it."""
 
     name: ClassVar[str] = "brute-force"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Selection programs with at most a million selections."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
         if (count := selection.count_selections(form)) > MOST_SELECTIONS:
             return f"there are {count:.3g} selections, more than {MOST_SELECTIONS}"
         return True
 
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """A few hundred selections."""
-        assert isinstance(form, SelectionProgram)
         if (count := selection.count_selections(form)) > QUICK:
             return f"slower than branching beyond {QUICK} selections; here are {count:.3g}"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """List, take the best, prove it."""
-        assert isinstance(form, SelectionProgram)
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
+        search = limits.part(0.5)
         best, most, tried, finished = None, -1.0, 0, True
         dense = form.matrix.toarray()
         for rows in selection.selections(form):
-            if tried % 1024 == 1023 and time.monotonic() > deadline:
+            if tried % 256 == 255 and search.expired():
                 finished = False
                 break
             value = dense[list(rows)].max(axis=0).sum()
@@ -65,15 +50,8 @@ class BruteForce(Solver):
             if value > most:
                 best, most = rows, value
         assert best is not None
-        point = np.array(best)
+        stats: dict[str, float] = {"selections": tried}
+        keep_priced(form, np.array(best), stats, limits)
         # the tree branches as long as prices do not prove the best selection
         nodes = min(tried + 1, MOST_NODES) if finished else 1
-        _, proof = Branching(gap, deadline, nodes).run(form, point)
-        return FormSolution(
-            status=Status.OPTIMAL,
-            point=point,
-            value=math.log(most),
-            bound=selection.exact_bound(form, proof),
-            proof=proof,
-            stats={"selections": tried},
-        )
+        return proven(form, np.array(best), nodes, stats, limits)

@@ -5,67 +5,64 @@ The independent cross-check: nothing here relies on the known description of the
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
+from ldpopt.core import elsewhere
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram, Cone
+from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.theory.columns.linear_program import solve_listed
 
 MOST_INPUTS = 12
+QUICK_INPUTS = 8
+"""Up to here cddlib ends in a second; beyond, a process of its own keeps the time."""
 MOST_EPSILON = 4.0
 
 
-class Cdd(Solver):
+class Cdd(Solver[ColumnProgram]):
     """Vertex enumeration by the double description method, in floating point."""
 
     name: ClassVar[str] = "cdd"
     requires: ClassVar[tuple[str, ...]] = ("cdd",)
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Column programs of few inputs: the double description method is exponential."""
-        if not isinstance(form, ColumnProgram):
-            return f"solves column programs, not a {form.name}"
         if form.cone.dimension > MOST_INPUTS:
             return f"vertex enumeration of {form.cone.dimension} > {MOST_INPUTS} inputs takes too long"
         if form.cone.epsilon > MOST_EPSILON:
             return f"cddlib's floats lose vertices for epsilon > {MOST_EPSILON:g}"
         return True
 
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: ColumnProgram) -> Literal[True] | str:
         """Never the first choice."""
         return "a cross-check, slower than the explicit list"
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Enumerate the rays, evaluate, solve."""
-        assert isinstance(form, ColumnProgram)
-        rays = enumerate_rays(form.cone)
-        return solve_listed(rays, form.utility(rays), gap=gap, time_limit=time_limit)
+        limits.check()
+        A = form.cone.inequalities()
+        if limits.deadline is None or form.cone.dimension <= QUICK_INPUTS:
+            rays = enumerate_rays(A)
+        else:  # cddlib knows no time limit
+            rays = np.asarray(elsewhere.call(enumerate_rays, A, limits=limits), np.float64)
+        return solve_listed(rays, form.utility(rays), limits)
 
 
-def enumerate_rays(cone: Cone) -> Array:
+def enumerate_rays(A: Array) -> Array:
     """The extreme rays of {T : A T ≥ 0}, scaled to mean entry 1.
 
     cddlib enumerates the vertices of the slice Σ_x T_x = 1, which is a polytope as T ≥ 0.
     """
     import cdd
 
-    A = cone.inequalities()
-    A /= np.abs(A).max(axis=1, keepdims=True)  # unscaled, cddlib's floats lose vertices earlier
-    slice_row = np.hstack([[-1.0], np.ones(cone.dimension)])
+    k = A.shape[1]
+    A = A / np.abs(A).max(axis=1, keepdims=True)  # unscaled, cddlib's floats lose vertices earlier
+    slice_row = np.hstack([[-1.0], np.ones(k)])
     rows = np.vstack([slice_row, np.hstack([np.zeros((len(A), 1)), A])]).tolist()
     matrix = cdd.matrix_from_array(rows, rep_type=cdd.RepType.INEQUALITY)
     matrix.lin_set = {0}

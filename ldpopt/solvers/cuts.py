@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import math
-import time
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
-import numpy as np
-
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
-from ldpopt.core.status import Status
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
 from ldpopt.theory.leakage.selection_lp import PriceLP, rounded
+from ldpopt.theory.leakage.selection_proof import keep_priced, with_proof
 
 TRIES = 150
 
 
-class Cuts(Solver):
+class Cuts(Solver[SelectionProgram]):
     """min_v Σ_y v_y + Σ_g max_θ Σ_y (W[θ,y] − v_y)⁺, and a selection rounded from its dual.
 
     It does not branch: where the LP has a gap (the Fano plane: 2 against 5/3), so has the result.
@@ -26,37 +24,15 @@ class Cuts(Solver):
 
     name: ClassVar[str] = "cuts"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Every selection program."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
-        return True
-
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Bound by the LP, round its weights."""
-        assert isinstance(form, SelectionProgram)
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        relaxed = PriceLP(form).solve(deadline=deadline)
-        rng, enough = np.random.default_rng(seed), relaxed.bound * (1 - 1e-12)
-        point = rounded(form, relaxed.weights, TRIES, rng, deadline, enough)
-        value = math.log(selection.covered(form.matrix, point).sum())
-        if progress is not None:
-            progress(value, math.log(relaxed.bound))
+        keep_priced(form, selection.first_rows(form), {}, limits)
+        relaxed = PriceLP(form).solve(limits.part(0.6))
+        rng, enough = limits.generator(), relaxed.bound * (1 - 1e-12)
+        point = rounded(form, relaxed.weights, TRIES, rng, limits.part(0.8), enough)
         proof = selection.leaf(relaxed.prices)
-        return FormSolution(
-            status=Status.GAP,
-            point=point,
-            value=value,
-            bound=selection.exact_bound(form, proof),
-            proof=proof,
-            stats={"rounds": relaxed.rounds, "cuts": relaxed.cuts},
-        )
+        stats: dict[str, float] = {"rounds": relaxed.rounds, "cuts": relaxed.cuts}
+        value = math.log(selection.covered(form.matrix, point).sum())
+        limits.keep(value, math.log(relaxed.bound), lambda: with_proof(form, point, proof, stats))
+        with limits.proving():
+            return with_proof(form, point, proof, stats)

@@ -3,53 +3,44 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.forms.convex_program import ConvexProgram
 from ldpopt.theory.bayes import convex
 
 TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+MOST_SECONDS = 1e6
 LARGEST = 300_000
 """Points × atoms × matrix entries up to which the compiled cone program stays small."""
 
 
-class Cvxpy(Solver):
+class Cvxpy(Solver[ConvexProgram]):
     """Each log det becomes a semidefinite and some exponential cones: simple, for small programs."""
 
     name: ClassVar[str] = "cvxpy"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: ConvexProgram) -> Literal[True] | str:
         """Small convex programs."""
-        if not isinstance(form, ConvexProgram):
-            return f"solves convex programs, not a {form.name}"
         if form.blocks.size > LARGEST:
             return f"the cone program would have {form.blocks.size} coefficients, more than {LARGEST}"
         return True
 
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: ConvexProgram) -> Literal[True] | str:
         """Never the first choice."""
         return "slower and less accurate than frank-wolfe"
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ConvexProgram, limits: Limits) -> FormSolution:
         """Model, solve, certify."""
         import cvxpy as cp
 
-        assert isinstance(form, ConvexProgram)
+        limits.check()
         _, atoms, size, _ = form.blocks.shape
         share = cp.Variable(atoms, nonneg=True)  # of the total mass: keeps large columns in scale
         theta = cp.multiply(1 / form.constraints.mean(axis=0), share)
@@ -57,22 +48,27 @@ class Cvxpy(Solver):
         for w, blocks in zip(form.weights, _conditioned(form), strict=True):
             matrix = cp.reshape(blocks.reshape(atoms, -1).T @ theta, (size, size), order="C")
             terms.append(w * cp.log_det((matrix + matrix.T) / 2))
-        limits = [form.constraints @ theta == 1]
+        restrictions = [form.constraints @ theta == 1]
         if np.isfinite(form.budget):
-            limits.append(form.costs @ theta <= form.budget)
-        question = cp.Problem(cp.Maximize(cp.sum(cp.hstack(terms))), limits)
+            restrictions.append(form.costs @ theta <= form.budget)
+        question = cp.Problem(cp.Maximize(cp.sum(cp.hstack(terms))), restrictions)
         try:
             with warnings.catch_warnings():
                 # "may be inaccurate": how accurate it is, the certificate says
                 warnings.simplefilter("ignore", UserWarning)
-                question.solve(solver=cp.CLARABEL, time_limit=time_limit or 1e6, **TOLERANCES)
+                question.get_problem_data(cp.CLARABEL)  # compiles; the solve below finds it done
+                search = limits.part(0.8)
+                search.check()
+                seconds = min(search.remaining(), MOST_SECONDS)
+                question.solve(solver=cp.CLARABEL, time_limit=seconds, **TOLERANCES)
         except cp.SolverError as error:
             raise SolverError(f"cvxpy: {error}") from None
         if theta.value is None:
+            limits.check()
             raise SolverError(f"cvxpy ended with status {question.status}")
         used = _inside(form, np.asarray(theta.value))
         iterations = float(question.solver_stats.num_iters or 0)
-        return convex.solution(form, used, gap=gap, stats={"iterations": iterations})
+        return convex.solution(form, used, limits, {"iterations": iterations})
 
 
 def _conditioned(form: ConvexProgram) -> Array:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.matrix_program import MatrixProgram
@@ -25,80 +28,78 @@ MOST_SQUARE = 12
 """Larger matrices are improved as circulants only: k² variables are too many for many starts."""
 
 
-class Descent(Solver):
+class Descent(Solver[MatrixProgram]):
     """Local minima from many starts: known designs, random two-level mechanisms; the best is kept.
 
     Circulants are minimised over their first row in a box (L-BFGS-B), square mechanisms over all
     entries under the linear constraints of ε-LDP (SLSQP). For a supremum over distributions, which is
     not smooth, the circulants of least φ are compared.
+
+    Args:
+        starts: how many random starts to descend from.
     """
 
     name: ClassVar[str] = "descent"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def __init__(self, starts: int = 24) -> None:
+        self.starts = starts
+
+    def accepts(self, form: MatrixProgram) -> Literal[True] | str:
         """Circulant and square families."""
-        if not isinstance(form, MatrixProgram):
-            return f"solves matrix programs, not a {form.name}"
         if form.family == "broad":
             return "the number of outputs must be that of the inputs"
         if form.k > MOST_CIRCULANT:
             return f"{form.k} > {MOST_CIRCULANT} inputs are too many"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        starts: int = 24,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: MatrixProgram, limits: Limits) -> FormSolution:
         """Descend from every start until the bound is met, the starts or the time are used up."""
-        assert isinstance(form, MatrixProgram)
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        rng = np.random.default_rng(seed)
-        best, value, tried = None, math.inf, 0
-        for found in minima(form, rng, starts):
-            tried += 1
-            reached = form.objective(found)
-            if reached < value:
-                best, value = found, reached
-                if progress is not None:
-                    progress(value, form.bound)
-            if value <= form.bound * (1 + gap / 4) or time.monotonic() > deadline:
-                break
-        bound, proof = proven_bound(form)
-        return FormSolution(Status.GAP, best, value, bound, proof, {"starts": float(tried)})
+        best = FormSolution(Status.LIMIT)
+        value = math.inf
+        with suppress(OutOfTime):
+            for tried, found in enumerate(minima(form, self.starts, limits.part(0.7)), start=1):
+                if (reached := form.objective(found)) < value:
+                    value, stats = reached, {"starts": float(tried)}
+                    best = FormSolution(Status.GAP, found, value, form.bound, None, stats)
+                    limits.keep(value, form.bound, partial(replace, best))
+                if value <= form.bound * (1 + limits.gap / 4):
+                    break
+        with limits.proving():
+            bound, proof = proven_bound(form, limits)
+            return replace(best, bound=bound, proof=proof)
 
 
-def proven_bound(form: MatrixProgram) -> tuple[float, dict[str, Any] | None]:
+def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, Any] | None]:
     """The form's own bound, or the better one that the best mechanism with free outputs proves."""
     objective = form.objective
     linear = isinstance(objective, MomentObjective) and objective.loss in LINEAR_LOSSES
     if linear and form.k <= MOST_INPUTS:
-        design = optimal_design(objective.prior, objective.loss, form.epsilon)
-        return design.better(form.bound)
+        with suppress(OutOfTime):
+            design = optimal_design(objective.prior, objective.loss, form.epsilon, limits)
+            return design.better(form.bound)
     return form.bound, None
 
 
-def minima(form: MatrixProgram, rng: np.random.Generator, starts: int) -> Iterator[Array]:
-    """Mechanisms worth comparing: the designs, then local minima from them and from random starts."""
+def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
+    """Mechanisms worth comparing: the designs, then local minima from them and from random starts.
+
+    Raises:
+        OutOfTime: the time is over; the first mechanism comes in any case.
+    """
+    rng = limits.generator()
     designs = difference_sets(form.k, cyclic=form.family == "circulant")
     two_levels = [two_level(design.blocks(), form.epsilon) for design in designs]
     yield from two_levels
     objective = form.objective
     if isinstance(objective, WorstObjective) or objective.loss == "phi":
         for _ in range(starts):
-            row = descend_circulant(_random_row(form, rng), form.epsilon)
+            row = descend_circulant(_random_row(form, rng), form.epsilon, limits)
             yield np.array([np.roll(row, x) for x in range(form.k)])
     if isinstance(objective, MomentObjective) and form.family == "square" and form.k <= MOST_SQUARE:
         for matrix in two_levels:
-            yield descend_square(matrix, objective, form.epsilon)
+            yield descend_square(matrix, objective, form.epsilon, limits)
         for _ in range(max(2, starts * 36 // max(36, form.k**2))):
-            yield descend_square(_random_square(form, rng), objective, form.epsilon)
+            yield descend_square(_random_square(form, rng), objective, form.epsilon, limits)
 
 
 def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
@@ -109,10 +110,11 @@ def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
     return 1 + math.expm1(form.epsilon) * height
 
 
-def descend_circulant(row: Array, epsilon: float) -> Array:
+def descend_circulant(row: Array, epsilon: float, limits: Limits = UNLIMITED) -> Array:
     """A local minimum over circulants: φ = 1 + û₀² Σ_{j≥1} |û_j|⁻² for u ∈ [1, E]^K with spectrum û."""
 
     def slope(u: Array) -> tuple[float, Array]:
+        limits.check()
         spectrum = np.fft.fft(u)
         power = np.abs(spectrum[1:]) ** 2 + 1e-40
         total, tail = u.sum(), (1 / power).sum()
@@ -146,7 +148,9 @@ def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
     return mixed / mixed.sum(axis=1, keepdims=True)
 
 
-def descend_square(matrix: Array, objective: MomentObjective, epsilon: float) -> Array:
+def descend_square(
+    matrix: Array, objective: MomentObjective, epsilon: float, limits: Limits = UNLIMITED
+) -> Array:
     """A local minimum over square mechanisms.
 
     Variables: the entries W and the least entry l_y of every column, with l_y ≤ W[x, y] ≤ E l_y and rows
@@ -156,6 +160,7 @@ def descend_square(matrix: Array, objective: MomentObjective, epsilon: float) ->
     rows, levels = _constraints(k, E)
 
     def log_slope(v: Array) -> tuple[float, Array]:
+        limits.check()
         value, gradient = objective.slope(v[: k * k].reshape(k, k))
         if not (math.isfinite(value) and value > 0):
             return 1e3, np.zeros_like(v)

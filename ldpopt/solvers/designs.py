@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from ldpopt.checker import frame as checker
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.matrix_program import MatrixProgram, SubsetSelection
@@ -27,7 +28,7 @@ MOST_OUTPUTS = 300
 """Subset selections with more outputs are answered as plain data."""
 
 
-class Designs(Solver):
+class Designs(Solver[MatrixProgram]):
     """Difference sets, their complements and, for any number of outputs, subset selection.
 
     All of them have φ in closed form from their block size, so that the best one is known at once.
@@ -35,19 +36,16 @@ class Designs(Solver):
 
     name: ClassVar[str] = "designs"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: MatrixProgram) -> Literal[True] | str:
         """φ over any family, any objective over square ones."""
-        if not isinstance(form, MatrixProgram):
-            return f"solves matrix programs, not a {form.name}"
         if form.family == "broad" and form.objective.loss != "phi":
             return "subset selection is balanced: it suits φ, not a given distribution"
         if form.family != "broad" and form.k > MOST_SQUARE:
             return f"square mechanisms of more than {MOST_SQUARE} inputs cannot be certified in seconds"
         return True
 
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: MatrixProgram) -> Literal[True] | str:
         """Where a design meets the bound, nothing can be better."""
-        assert isinstance(form, MatrixProgram)
         if form.objective.loss != "phi":
             return "a design is good for φ, but seldom the best here"
         if form.family == "broad" or _exact(form) is not None:
@@ -55,18 +53,8 @@ class Designs(Solver):
         size = block_size(form.k, form.epsilon)
         return f"no {form.family} design of {form.k} points with block size {size} is known here"
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: MatrixProgram, limits: Limits) -> FormSolution:
         """Choose the block size, build the mechanism."""
-        assert isinstance(form, MatrixProgram)
         chosen = _exact(form) if form.objective.loss == "phi" else None
         if form.family == "broad" and chosen is None:
             size = block_size(form.k, form.epsilon)

@@ -6,16 +6,22 @@ from typing import Any, ClassVar, Literal
 
 import networkx as nx
 import numpy as np
+from numpy.typing import NDArray
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core import elsewhere
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage.matching import Matching, accepts_network, matched_solution
 
 MOST_EDGES = 300_000
+QUICK_EDGES = 2_000
+"""Up to here the flow takes less than a second; beyond, a process of its own keeps the time."""
+Whole = NDArray[np.int64]
 
 
-class FlowNetworkx(Solver):
+class FlowNetworkx(Solver[SelectionProgram]):
     """Algorithm 1 to the letter, with the costs −P(θ'|θ) ∈ {−1, 0} as integers.
 
     Wang et al. 2024, Proposition 2, corrected: SML is the logarithm of the *negative* cost.
@@ -23,52 +29,55 @@ class FlowNetworkx(Solver):
 
     name: ClassVar[str] = "flow-networkx"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Deterministic selection programs with a network of bearable size."""
         return accepts_network(form, MOST_EDGES)
 
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Never the first choice."""
         return "a cross-check, far slower than the matching"
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Build the network, find the flow, read off the matching."""
-        assert isinstance(form, SelectionProgram)
-        network = algorithm_1(form)
-        flow = nx.max_flow_min_cost(network, "source", "sink")
-        matching = _matching(form, flow)
-        cost = int(nx.cost_of_flow(network, flow))
-        return matched_solution(form, matching, {"edges": network.number_of_edges(), "cost": cost})
+        limits.check()
+        size = np.array(form.matrix.shape)
+        task = (form.groups, form.matrix.indices.astype(np.int64), size)
+        if limits.deadline is None or form.matrix.shape[0] * form.matrix.shape[1] <= QUICK_EDGES:
+            found = cheapest_flow(*task)
+        else:
+            found = np.asarray(elsewhere.call(cheapest_flow, *task, limits=limits), np.int64)
+        stats: dict[str, float] = {"edges": float(found[0]), "cost": float(found[1])}
+        with limits.proving():
+            return matched_solution(form, found[2:], stats)
 
 
-def algorithm_1(form: SelectionProgram) -> nx.DiGraph:
+def cheapest_flow(groups: Whole, released: Whole, shape: Whole) -> Whole:
+    """The number of edges, the cost of the cheapest flow, and the output matched to each group."""
+    network = algorithm_1(groups, released, shape)
+    flow = nx.max_flow_min_cost(network, "source", "sink")
+    cost = int(nx.cost_of_flow(network, flow))
+    return np.array([network.number_of_edges(), cost, *_matching(groups, released, flow)])
+
+
+def algorithm_1(groups: Whole, released: Whole, shape: Whole) -> nx.DiGraph:
     """Source → secrets → parameters → outputs (all of them) → sink, every capacity 1."""
     network = nx.DiGraph()
-    rows, outputs = form.matrix.shape
-    for g in range(int(form.groups.max()) + 1):
+    outputs = int(shape[1])
+    for g in range(int(groups.max()) + 1):
         network.add_edge("source", ("g", g), capacity=1, weight=0)
-    for row, g in enumerate(form.groups.tolist()):
+    for row, g in enumerate(groups.tolist()):
         network.add_edge(("g", g), ("row", row), capacity=1, weight=0)
-    for row, released in zip(range(rows), form.matrix.indices.tolist(), strict=True):
+    for row, own in enumerate(released.tolist()):
         for y in range(outputs):
-            network.add_edge(("row", row), ("y", y), capacity=1, weight=-int(y == released))
+            network.add_edge(("row", row), ("y", y), capacity=1, weight=-int(y == own))
     for y in range(outputs):
         network.add_edge(("y", y), "sink", capacity=1, weight=0)
     return network
 
 
-def _matching(form: SelectionProgram, flow: dict[Any, dict[Any, int]]) -> Matching:
-    matching = np.full(int(form.groups.max()) + 1, -1)
-    for row, (g, y) in enumerate(zip(form.groups.tolist(), form.matrix.indices.tolist(), strict=True)):
+def _matching(groups: Whole, released: Whole, flow: dict[Any, dict[Any, int]]) -> Matching:
+    matching = np.full(int(groups.max()) + 1, -1)
+    for row, (g, y) in enumerate(zip(groups.tolist(), released.tolist(), strict=True)):
         if flow[("row", row)].get(("y", y), 0):
             matching[g] = y
     return matching

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import time
-from typing import Any, ClassVar, Literal
+from contextlib import suppress
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import relative_gap
 from ldpopt.core.validate import Array
 from ldpopt.forms.convex_program import ConvexProgram
@@ -19,7 +20,7 @@ MOST_STEPS = 200
 Indices = NDArray[np.intp]
 
 
-class FrankWolfe(Solver):
+class FrankWolfe(Solver[ConvexProgram]):
     """Column generation for concave programs.
 
     Each round maximises the linearised objective over all atoms (a linear program whose duals prove a
@@ -29,53 +30,44 @@ class FrankWolfe(Solver):
 
     name: ClassVar[str] = "frank-wolfe"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Every convex program."""
-        if not isinstance(form, ConvexProgram):
-            return f"solves convex programs, not a {form.name}"
-        return True
-
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ConvexProgram, limits: Limits) -> FormSolution:
         """Alternate linear steps and corrections until the proven gap is small."""
-        assert isinstance(form, ConvexProgram)
-        start = time.perf_counter()
-        theta = correct(form, form.start)
-        best, best_gap, steps = theta, np.inf, 0
-        for steps in range(1, MOST_STEPS + 1):
-            step = convex.linear_step(form, convex.gradient(form, theta))
-            reached, limit = convex.value(form, theta), convex.bound(form, theta, step)
-            measured = relative_gap(reached, max(limit, reached))
-            assert measured is not None
-            if measured < best_gap:
-                best, best_gap = theta, measured
-            if progress is not None:
-                progress(reached, limit)
-            late = time_limit is not None and time.perf_counter() - start > time_limit
-            if measured <= gap / 4 or late or (measured > 0.999 * best_gap and steps > 20):
-                break
-            theta = correct(form, 0.9 * theta + 0.1 * np.maximum(step.vertex, 0.0))
-        used = convex.cleaned(form, best)
-        stats = {"steps": float(steps), "atoms": float(np.count_nonzero(used))}
-        return convex.solution(form, used, gap=gap, stats=stats)
+        stats = {"steps": 0.0}
+        theta = best = form.start
+        best_gap = np.inf
+        search = limits.part(0.7)
+
+        def found() -> FormSolution:
+            used = convex.cleaned(form, best)
+            counts = {**stats, "atoms": float(np.count_nonzero(used))}
+            return convex.solution(form, used, limits, counts)
+
+        with suppress(OutOfTime):
+            limits.keep(convex.value(form, theta), np.inf, found)
+            theta = correct(form, theta, search)
+            for steps in range(1, MOST_STEPS + 1):
+                step = convex.linear_step(form, convex.gradient(form, theta), search)
+                stats["steps"] = float(steps)
+                reached, limit = convex.value(form, theta), convex.bound(form, theta, step)
+                measured = relative_gap(reached, max(limit, reached))
+                assert measured is not None
+                if measured < best_gap:
+                    best, best_gap = theta, measured
+                    limits.keep(reached, limit, found)
+                if measured <= limits.gap / 4 or (measured > 0.999 * best_gap and steps > 20):
+                    break
+                theta = correct(form, 0.9 * theta + 0.1 * np.maximum(step.vertex, 0.0), search)
+        return found()
 
 
-def correct(form: ConvexProgram, theta: Array) -> Array:
+def correct(form: ConvexProgram, theta: Array, limits: Limits = UNLIMITED) -> Array:
     """Maximise over the atoms in use: Newton steps on the objective plus μ Σ log θ, μ falling."""
     active = np.flatnonzero(theta > 0)
     part = _Restricted(form, active)
     x = part.with_slack(theta[active])
     mu = 1e-3
     while mu > 1e-14:
-        x = part.centre(x, mu)
+        x = part.centre(x, mu, limits)
         mu /= 8
     result = np.zeros_like(theta)
     result[active] = x[: len(active)]
@@ -104,9 +96,10 @@ class _Restricted:
         room = self.right[-1] - self.rows[-1, :-1] @ theta
         return np.append(theta, max(float(room), 1e-12))
 
-    def centre(self, x: Array, mu: float) -> Array:
+    def centre(self, x: Array, mu: float, limits: Limits) -> Array:
         """Newton's method at a fixed μ, in the relative variables dx / x."""
         for _ in range(25):
+            limits.check()
             inverse = np.linalg.inv(np.tensordot(self.blocks, x, axes=(1, 0)))
             product = np.einsum("ixz,ijzy->ijxy", inverse, self.blocks, optimize=True)
             slope = self.weights @ np.einsum("ijxx->ij", product) * x + mu

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
-import numpy as np
-
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
-from ldpopt.core.status import Status
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
+from ldpopt.theory.leakage.selection_proof import keep_priced
 
 
-class Greedy(Solver):
+class Greedy(Solver[SelectionProgram]):
     """Greedy for a monotone submodular function over a partition matroid.
 
     What the result covers, taken as prices, proves at most twice its value: a row of g gains at the
@@ -23,37 +21,14 @@ class Greedy(Solver):
 
     name: ClassVar[str] = "greedy"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Every selection program."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
-        return True
-
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Never the first choice."""
         return "only within a factor 2 of the optimum"
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Select greedily, bound by what is covered."""
-        assert isinstance(form, SelectionProgram)
-        point = selection.greedily(form)
-        reached = selection.covered(form.matrix, point)
-        # prices 0 prove the number of groups, prices max_θ W[θ, y] that no output is worth more
-        candidates = [reached, np.zeros_like(reached), form.matrix.max(axis=0).toarray()]
-        proof = selection.leaf(min(candidates, key=lambda prices: selection.price_bound(form, prices)))
-        return FormSolution(
-            status=Status.GAP,
-            point=point,
-            value=math.log(reached.sum()),
-            bound=selection.exact_bound(form, proof),
-            proof=proof,
-        )
+        keep_priced(form, selection.greedily(form, limits), {}, limits)
+        with limits.proving():
+            solution = limits.kept()
+        assert solution is not None
+        return solution

@@ -2,64 +2,67 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from functools import partial
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.scalar_search import ScalarSearch
 
 ROUNDS = 40
 BEST = 3
+CHUNK = 64
 
 
-class GridRefine(Solver):
+class GridRefine(Solver[ScalarSearch]):
     """The cross-check of ``bracket``: it relies on values alone, never on upper bounds."""
 
     name: ClassVar[str] = "grid-refine"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Scalar searches."""
-        return True if isinstance(form, ScalarSearch) else f"solves scalar searches, not a {form.name}"
-
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: ScalarSearch) -> Literal[True] | str:
         """Never the first choice."""
         return "proves nothing"
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ScalarSearch, limits: Limits) -> FormSolution:
         """Refine until the grid is as fine as floats, or the cost is spent."""
-        assert isinstance(form, ScalarSearch)
         dimensions = len(form.low)
         ticks = max(5, min(129, int((form.cost / 8) ** (1 / dimensions))) | 1)
         step = (form.high - form.low) / (ticks - 1)
-        points = _grid(form.low, form.high, ticks)
-        values = form.objective(points)
+        points, values = _valued(form, _grid(form.low, form.high, ticks), limits)
         spent = len(points)
         for _ in range(ROUNDS):
             best = points[np.argsort(-values, kind="stable")[:BEST]]
             fine = [
                 _grid(np.maximum(p - step, form.low), np.minimum(p + step, form.high), 5) for p in best
             ]
-            points = np.vstack([best, *fine])
-            values = form.objective(points)
+            points, values = _valued(form, np.vstack([best, *fine]), limits)
             spent += len(points)
             step = step / 2
-            if spent > form.cost:
+            limits.keep(float(values.max()), np.inf, partial(_best, points, values, spent))
+            if spent > form.cost or limits.expired():
                 break
-        top = int(values.argmax())
-        return FormSolution(Status.FEASIBLE, points[top], float(values[top]), stats={"nodes": spent})
+        return _best(points, values, spent)
+
+
+def _best(points: Array, values: Array, spent: int) -> FormSolution:
+    top = int(values.argmax())
+    return FormSolution(Status.FEASIBLE, points[top], float(values[top]), stats={"nodes": spent})
+
+
+def _valued(form: ScalarSearch, points: Array, limits: Limits) -> tuple[Array, Array]:
+    """The points in order with their values, as far as the time reaches, the first few in any case."""
+    values: list[Array] = []
+    for first in range(0, len(points), CHUNK):
+        values.append(form.objective(points[first : first + CHUNK]))
+        if limits.expired():
+            break
+    found = np.concatenate(values)
+    return points[: len(found)], found
 
 
 def _grid(low: Array, high: Array, ticks: int) -> Array:

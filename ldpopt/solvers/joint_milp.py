@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 import math
-import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
@@ -13,9 +13,11 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.joint_program import BIG, FREE, SMALL, JointProgram
@@ -30,66 +32,73 @@ PRICE = 10.0
 """Of a missing unit of mass; a unit is the threshold, and a cell earns at most 1."""
 
 
-class JointMilp(Solver):
+class JointMilp(Solver[JointProgram]):
     """HiGHS finds the joint; a branch-and-bound tree of our own proves the bound.
 
     HiGHS does not hand out its proof, so the bound that is claimed comes from a tree whose leaves carry
     multipliers that anyone can evaluate. It may stay above the joint's value where HiGHS, with
     stronger methods, closes the gap; HiGHS's own bound is then in the statistics as ``milp_bound``.
 
-    Options:
+    Args:
         milp_nodes: the most nodes that HiGHS may explore.
         proof_lps: the most linear programs that the proof may cost.
     """
 
     name: ClassVar[str] = "joint-milp"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def __init__(self, milp_nodes: int = MILP_NODES, proof_lps: int | None = None) -> None:
+        self.milp_nodes, self.proof_lps = milp_nodes, proof_lps
+
+    def accepts(self, form: JointProgram) -> Literal[True] | str:
         """Joint programs with a few thousand cells."""
-        if not isinstance(form, JointProgram):
-            return f"solves joint programs, not a {form.name}"
         if form.size() > MOST_CELLS:
             return f"the joint has {form.size():.3g} cells, more than {MOST_CELLS} are too many"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        milp_nodes: int = MILP_NODES,
-        proof_lps: int | None = None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: JointProgram, limits: Limits) -> FormSolution:
         """Cut, search, prove."""
-        assert isinstance(form, JointProgram)
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        model = _Model(form)
-        model.cut(np.random.default_rng(seed), deadline)
-        milp_bound, nodes = model.search(milp_nodes, deadline)
+        model = _Model(form, limits)
+        joint = form.mass[form.rows].prod(axis=1)
+        stats: dict[str, float] = {"cells": form.size()}
+        limits.keep(form.exposed(joint), 1.0, lambda: _unproven(model, joint, stats))
+        limits.check()
+        model.limits = limits.part(0.2)
+        with suppress(OutOfTime):
+            model.cut(limits.generator())
+        model.limits = limits.part(0.5)
+        stats["milp_bound"], stats["milp_nodes"] = model.search(self.milp_nodes)
+        stats["cuts"] = len(model.cuts)
+        model.limits = limits
         joint, value = model.joint()
-        if progress is not None:
-            progress(value, milp_bound)
-        tree = _Tree(model, value, gap)
-        tree.grow(proof_lps or PROOF_WORK // form.size(), deadline)
+        limits.keep(value, stats["milp_bound"], lambda: _unproven(model, joint, stats))
+        with limits.proving():
+            return self._proven(model, joint, value, stats)
+
+    def _proven(
+        self, model: _Model, joint: Array, value: float, stats: dict[str, float]
+    ) -> FormSolution:
+        tree = _Tree(model, value, model.limits.gap)
+        with suppress(OutOfTime):
+            tree.grow(self.proof_lps or PROOF_WORK // model.form.size())
         bound = max(tree.bound, value)
         return FormSolution(
-            status=Status.OPTIMAL if bound <= value * (1 + gap) else Status.GAP,
+            status=Status.OPTIMAL if bound <= value * (1 + model.limits.gap) else Status.GAP,
             point=joint,
             value=value,
             bound=bound,
             proof={"cuts": model.cuts, "tree": tree.preorder()},
-            stats={
-                "cells": form.size(),
-                "cuts": len(model.cuts),
-                "milp_nodes": nodes,
-                "milp_bound": milp_bound,
-                "proof_lps": tree.lps,
-            },
+            stats={**stats, "proof_lps": tree.lps},
         )
+
+
+def _unproven(model: _Model, joint: Array, stats: dict[str, float]) -> FormSolution:
+    """A joint with the bound of one leaf without multipliers, which is 1 at most."""
+    form = model.form
+    state = np.full(len(form.cells), FREE, np.int8)
+    bound = form.lagrangian(np.zeros(len(form.mass)), np.zeros(len(form.cells)), 0.0, state)
+    leaf: dict[str, Any] = {"dual": [0.0] * len(form.mass), "cuts": []}
+    proof = {"cuts": model.cuts, "tree": [leaf]}
+    return FormSolution(Status.GAP, joint, form.exposed(joint), bound, proof, stats)
 
 
 class _Model:
@@ -100,25 +109,14 @@ class _Model:
     every node has an optimum, and multipliers that prove its bound.
     """
 
-    def __init__(self, form: JointProgram) -> None:
-        self.form = form
+    def __init__(self, form: JointProgram, limits: Limits) -> None:
+        self.form, self.limits = form, limits
         self.can_be_big = np.flatnonzero(form.capacity > form.threshold)
         self.unit = form.threshold
         self.cuts: list[list[float]] = []
         self._coefficients: list[Array] = []
-        self._highs = highspy.Highs()
-        tight: dict[str, bool | int | float | str] = {
-            "output_flag": False,
-            "threads": 1,
-            "primal_feasibility_tolerance": 1e-9,
-            "dual_feasibility_tolerance": 1e-9,
-            "mip_feasibility_tolerance": 1e-9,
-            "mip_rel_gap": 1e-10,
-            "mip_abs_gap": 1e-13,
-        }
-        for option, setting in tight.items():
-            self._highs.setOptionValue(option, setting)
-        self._highs.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        integer = {"mip_feasibility_tolerance": 1e-9, "mip_rel_gap": 1e-10, "mip_abs_gap": 1e-13}
+        self._highs = highs.new_model(integer, maximise=True, tolerance=1e-9)
         self._build()
 
     def _build(self) -> None:
@@ -152,12 +150,10 @@ class _Model:
 
     # ------------------------------------------------------------ cuts
 
-    def cut(self, rng: np.random.Generator, deadline: float) -> None:
+    def cut(self, rng: np.random.Generator) -> None:
         """Add violated cover cuts until none is found."""
         size = len(self.form.mass)
         for _ in range(CUT_ROUNDS):
-            if time.monotonic() > deadline:
-                return
             node = self.relax(np.zeros(len(self.can_be_big), np.int8))
             starts = np.vstack([np.eye(size), rng.integers(-1, 2, (10, size))])
             found = {self._sharpen(c, node.switches) for c in starts} - {None}
@@ -171,6 +167,7 @@ class _Model:
         """Change one entry of c at a time while that makes the cut more violated."""
         best = math.inf
         while True:
+            self.limits.check()
             neighbours = np.repeat(c[None, :], 5 * len(c), axis=0)
             for row, level in itertools.product(range(len(c)), range(5)):
                 neighbours[5 * row + level, row] = level - 2
@@ -198,6 +195,9 @@ class _Model:
         """The linear program in which some switches are fixed: FREE, SMALL or BIG each.
 
         Any multipliers prove a bound, so where HiGHS fails numerically the parent's are good enough.
+
+        Raises:
+            OutOfTime: the limits are over before the linear program is solved.
         """
         self._fix(np.where(fixed == BIG, 1.0, 0.0), np.where(fixed == SMALL, 0.0, 1.0))
         if not self._solved():
@@ -220,17 +220,14 @@ class _Model:
         state[self.can_be_big] = fixed
         return self.form.lagrangian(dual, prize, float(weights.sum()), state)
 
-    def search(self, nodes: int, deadline: float) -> tuple[float, float]:
+    def search(self, nodes: int) -> tuple[float, float]:
         """Let HiGHS solve the integer program; keeps its switches, returns its bound and its nodes."""
         count = len(self.can_be_big)
         self._fix(np.zeros(count), np.ones(count))
         self._switches(highspy.HighsVarType.kInteger)
         self._highs.setOptionValue("mip_max_nodes", nodes)
-        if deadline < math.inf:
-            left = max(0.1, deadline - time.monotonic())
-            self._highs.setOptionValue("time_limit", self._highs.getRunTime() + left)
+        highs.limit_time(self._highs, self.limits)
         self._highs.run()
-        self._highs.setOptionValue("time_limit", highspy.kHighsInf)
         info = self._highs.getInfo()
         found = np.array(self._highs.getSolution().col_value)
         first = self.first_switch
@@ -267,10 +264,12 @@ class _Model:
     def _solved(self) -> bool:
         """Run; once more from scratch if the last basis leads nowhere."""
         for _ in range(2):
-            self._highs.run()
-            if self._highs.getModelStatus() == highspy.HighsModelStatus.kOptimal:
-                return True
-            self._highs.clearSolver()
+            try:
+                if highs.run_within(self._highs, self.limits):
+                    return True
+                raise OutOfTime
+            except SolverError:
+                self._highs.clearSolver()
         return False
 
 
@@ -310,13 +309,17 @@ class _Tree:
         """The largest bound of a leaf."""
         return max(self._closed, -self._open[0][0] if self._open else -math.inf)
 
-    def grow(self, lps: int, deadline: float) -> None:
-        """Split leaves until all are below the target or the budget is spent."""
-        while self._open and self.bound > self.target:
-            if self.lps >= lps or time.monotonic() > deadline:
-                return
-            node = heapq.heappop(self._open)[2]
-            if not self._split(node):
+    def grow(self, lps: int) -> None:
+        """Split leaves until all are below the target or the budget is spent.
+
+        Raises:
+            OutOfTime: the limits are over; the leaf in hand stays a leaf.
+        """
+        while self._open and self.bound > self.target and self.lps < lps:
+            node = self._open[0][2]
+            split = self._split(node)
+            heapq.heappop(self._open)
+            if not split:
                 self._closed = max(self._closed, node.relaxation.bound)
                 continue
             for child in node.children:

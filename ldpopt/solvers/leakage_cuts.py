@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-import time
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
@@ -13,10 +13,11 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array, kron
 
 from ldpopt.checker import leakage as leakagechecker
-from ldpopt.core import certify
+from ldpopt.core import certify, highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.leakage_program import LeakageProgram
@@ -29,7 +30,7 @@ STEPS = (0.02, 0.2)
 """How far from the inner mechanism towards the outer one the cuts are sought: near it they are deep."""
 
 
-class LeakageCuts(Solver):
+class LeakageCuts(Solver[LeakageProgram]):
     """The inner LP asks for prices that prove the budget, the outer one for finitely many cuts.
 
     Inside: W, v, u with Σ_y v_y + Σ_g u_g ≤ e^b and u_g ≥ Σ_y (W[θ,y] − v_y)⁺. Its mechanism is within
@@ -39,49 +40,57 @@ class LeakageCuts(Solver):
 
     name: ClassVar[str] = "leakage-cuts"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: LeakageProgram) -> Literal[True] | str:
         """Leakage programs of bearable size."""
-        if not isinstance(form, LeakageProgram):
-            return f"solves leakage programs, not a {form.name}"
         if form.counts.size > MOST_VARIABLES:
             return f"the mechanism has {form.counts.size} entries, more than {MOST_VARIABLES}"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: LeakageProgram, limits: Limits) -> FormSolution:
         """Solve inside, then cut from outside until the bound meets it."""
-        assert isinstance(form, LeakageProgram)
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        inner, prices = inner_program(form)
-        matrix, prices = certify.repair_leakage(inner, prices, form.groups, form.budget)
-        value = float((matrix * form.costs).sum(axis=1).max())
+        search = limits.part(0.8)
+        matrix, prices = constant_release(form)
         outer = OuterLP(form)
-        rng = np.random.default_rng(seed)
         rounds = 0
-        while time.monotonic() < deadline:
-            candidate, bound = outer.solve()
-            rounds += 1
-            if progress is not None:
-                progress(value, bound)
-            if bound >= value * (1 - gap / 4) or not outer.cut(inner, candidate, rng):
-                break
-        proof = outer.proof()
-        return FormSolution(
-            status=Status.GAP,
-            point=matrix,
-            value=value,
-            bound=certify.cost_below(_exactly(form), proof),
-            proof={"privacy": selection.leaf(prices), **proof},
-            stats={"rounds": rounds, "cuts": len(outer.cuts)},
-        )
+
+        def found() -> FormSolution:
+            proof = outer.proof()
+            return FormSolution(
+                status=Status.GAP,
+                point=matrix,
+                value=_worst_cost(form, matrix),
+                bound=certify.cost_below(_exactly(form), proof),
+                proof={"privacy": selection.leaf(prices), **proof},
+                stats={"rounds": rounds, "cuts": len(outer.cuts)},
+            )
+
+        limits.keep(_worst_cost(form, matrix), 0.0, found)
+        with suppress(OutOfTime):
+            inner, inner_prices = inner_program(form, limits.part(0.5))
+            matrix, prices = certify.repair_leakage(inner, inner_prices, form.groups, form.budget)
+            value = _worst_cost(form, matrix)
+            rng = limits.generator()
+            while not search.expired():
+                candidate, bound = outer.solve(search)
+                rounds += 1
+                limits.keep(value, bound, found)
+                if bound >= value * (1 - limits.gap / 4) or not outer.cut(inner, candidate, rng, search):
+                    break
+        with limits.proving():
+            return found()
+
+
+def _worst_cost(form: LeakageProgram, matrix: Array) -> float:
+    return float((matrix * form.costs).sum(axis=1).max())
+
+
+def constant_release(form: LeakageProgram) -> tuple[Array, Array]:
+    """The cheapest mechanism that always releases the same, and the prices that prove no leakage."""
+    m, n = form.costs.shape
+    matrix, prices = np.zeros((m, n)), np.zeros(n)
+    y = int(form.costs.max(axis=0).argmin())
+    matrix[:, y] = prices[y] = 1.0
+    return matrix, prices
 
 
 def _exactly(form: LeakageProgram) -> leakagechecker.LeakageStatement:
@@ -90,11 +99,15 @@ def _exactly(form: LeakageProgram) -> leakagechecker.LeakageStatement:
     return leakagechecker.LeakageStatement(costs, groups, form.budget)
 
 
-def inner_program(form: LeakageProgram) -> tuple[Array, Array]:
+def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
     """The best mechanism whose leakage prices alone prove to be within the budget, and these prices.
 
     Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost.
+
+    Raises:
+        OutOfTime: the limits are over before the linear program is solved.
     """
+    limits.check()
     m, n = form.costs.shape
     count = int(form.groups.max()) + 1
     size = m * n
@@ -109,18 +122,20 @@ def inner_program(form: LeakageProgram) -> tuple[Array, Array]:
         [None, None, csr_array(one((1, n))), csr_array(one((1, count))), None],
     ]
     upper: Any = block_array(blocks, format="csr")
-    limits = np.concatenate([np.zeros(m + m + size), [math.exp(form.budget)]])
+    right = np.concatenate([np.zeros(m + m + size), [math.exp(form.budget)]])
     total: Any = block_array([[sums, csr_array((m, size + n + count + 1))]], format="csr")
     cost = np.zeros(upper.shape[1])
     cost[-1] = 1
     arguments: Any = {
         "A_ub": upper,
-        "b_ub": limits,
+        "b_ub": right,
         "A_eq": total,
         "b_eq": np.ones(m),
-        "options": _TIGHT,
+        "options": {**_TIGHT, **highs.scipy_options(limits)},
     }
     found = linprog(cost, method="highs-ds", **arguments)
+    if found.status == 1:
+        raise OutOfTime
     if found.x is None:
         raise SolverError(f"HiGHS ended with: {found.message}")
     return found.x[:size].reshape(m, n), np.maximum(found.x[2 * size : 2 * size + n], 0.0)
@@ -138,11 +153,8 @@ class OuterLP:
         self._seen: set[bytes] = set()
         self._limit = math.exp(form.budget)
         m, n = form.costs.shape
-        self._model = highspy.Highs()
-        self._model.setOptionValue("output_flag", False)
-        self._model.setOptionValue("threads", 1)
-        for option, setting in _TIGHT.items():
-            self._model.setOptionValue(option, setting)
+        self._duals: Array | None = None
+        self._model = highs.new_model()
         infinity, none = highspy.kHighsInf, np.zeros(0, np.int32)
         size = m * n + 1
         cost = np.zeros(size)
@@ -157,18 +169,21 @@ class OuterLP:
             places = np.arange(x * n, (x + 1) * n, dtype=np.int32)
             self._model.addRow(1.0, 1.0, n, places, np.ones(n))
 
-    def solve(self) -> tuple[Array, float]:
-        """The cheapest mechanism within the cuts, and its cost."""
-        self._model.run()
-        status = self._model.getModelStatus()
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(f"HiGHS ended with {self._model.modelStatusToString(status)}")
-        self._solution = self._model.getSolution()
-        point = np.array(self._solution.col_value)
+    def solve(self, limits: Limits) -> tuple[Array, float]:
+        """The cheapest mechanism within the cuts, and its cost.
+
+        Raises:
+            OutOfTime: the limits are over before the linear program is solved.
+        """
+        if not highs.run_within(self._model, limits):
+            raise OutOfTime
+        solution = self._model.getSolution()
+        self._duals = np.array(solution.row_dual)
+        point = np.array(solution.col_value)
         return np.maximum(point[:-1], 0.0).reshape(self.form.costs.shape), float(point[-1])
 
-    def cut(self, inner: Array, outer: Array, rng: np.random.Generator) -> bool:
-        """Add cuts that the outer mechanism violates; False if the search finds none."""
+    def cut(self, inner: Array, outer: Array, rng: np.random.Generator, limits: Limits) -> bool:
+        """Add cuts that the outer mechanism violates; False if the search finds none in time."""
         found = False
         for step in (*STEPS, 1.0):
             if step == 1.0 and found:
@@ -177,8 +192,10 @@ class OuterLP:
             program = SelectionProgram(csr_array(between), self.form.groups)
             parts = selection.members(program)
             for _ in range(STARTS):
+                if limits.expired():
+                    return found
                 start = np.array([rng.choice(part) for part in parts])
-                chosen = selection.improve(program, start)
+                chosen = selection.improve(program, start, limits)
                 takers = between[chosen].argmax(axis=0)
                 found |= self._add(chosen, takers, outer)
         return found
@@ -196,9 +213,9 @@ class OuterLP:
         return True
 
     def proof(self) -> dict[str, Any]:
-        """The prior and the weights of the cuts: the duals of the last solve."""
+        """The prior and the weights of the cuts: the duals of the last solve; zero before the first."""
         m = len(self.form.costs)
-        duals = np.array(self._solution.row_dual)
+        duals = np.zeros(2 * m) if self._duals is None else self._duals
         prior = np.maximum(-duals[:m], 0.0)
         prior *= (1 - 1e-15) / max(prior.sum(), 1.0)
         weights = np.maximum(-duals[2 * m :], 0.0)

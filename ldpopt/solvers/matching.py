@@ -2,43 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage.matching import adjacency, matched_solution
 from ldpopt.theory.leakage.selection import is_deterministic
 
 
-class MaximumMatching(Solver):
+class MaximumMatching(Solver[SelectionProgram]):
     """Hopcroft–Karp (scipy), with the König cover as certificate."""
 
     name: ClassVar[str] = "matching"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Selection programs whose rows are deterministic."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
         if not is_deterministic(form.matrix):
             return "the mechanism is not deterministic"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Match groups to outputs."""
-        assert isinstance(form, SelectionProgram)
         graph = adjacency(form)
         matching = maximum_bipartite_matching(graph, perm_type="column").astype(np.int64)
-        return matched_solution(form, matching, {"edges": graph.nnz})
+        with limits.proving():
+            return matched_solution(form, matching, {"edges": graph.nnz})

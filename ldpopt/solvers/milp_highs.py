@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_array, csr_array
 
+from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
-from ldpopt.core.status import Status
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.selection_lp import Branching
+from ldpopt.theory.leakage.selection_proof import keep_priced, proven
 
 MOST_ENTRIES = 200_000
 QUICK = 2_000
@@ -25,7 +25,7 @@ EFFORT = 2_000_000
 """Nodes of the proof times entries of the matrix."""
 
 
-class MilpHighs(Solver):
+class MilpHighs(Solver[SelectionProgram]):
     """max Σ W[θ,y] z[θ,y], z ≤ x, Σ_θ z[θ,y] ≤ 1, one x per group, x binary.
 
     HiGHS finds the selection. Its own bound leaves no trace that could be checked, so the bound of
@@ -34,55 +34,33 @@ class MilpHighs(Solver):
 
     name: ClassVar[str] = "milp-highs"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Selection programs with a model of bearable size."""
-        if not isinstance(form, SelectionProgram):
-            return f"solves selection programs, not a {form.name}"
         if form.matrix.nnz > MOST_ENTRIES:
             return f"the model has {form.matrix.nnz} assignments, more than {MOST_ENTRIES}"
         return True
 
-    def suits(self, form: Form) -> Literal[True] | str:
+    def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Small models."""
-        assert isinstance(form, SelectionProgram)
         if form.matrix.nnz > QUICK:
             return f"slower than cuts beyond {QUICK} entries; here are {form.matrix.nnz}"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
         """Solve the MILP, then prove its answer."""
-        assert isinstance(form, SelectionProgram)
-        deadline = math.inf if time_limit is None else time.monotonic() + time_limit
-        point, said = facility_location(form, time_limit)
-        nodes = 10 + EFFORT // form.matrix.nnz
-        point, proof = Branching(gap, deadline, nodes).run(form, selection.improve(form, point))
-        return FormSolution(
-            status=Status.GAP,
-            point=point,
-            value=math.log(selection.covered(form.matrix, point).sum()),
-            bound=selection.exact_bound(form, proof),
-            proof=proof,
-            stats={"milp_bound": said},
-        )
+        keep_priced(form, selection.first_rows(form), {}, limits)
+        limits.check()
+        point, said = facility_location(form, limits.part(0.5))
+        point = selection.improve(form, point, limits)
+        stats = {"milp_bound": said}
+        keep_priced(form, point, stats, limits)
+        return proven(form, point, 10 + EFFORT // form.matrix.nnz, stats, limits)
 
 
-def facility_location(
-    form: SelectionProgram, time_limit: float | None
-) -> tuple[selection.Selection, float]:
+def facility_location(form: SelectionProgram, limits: Limits) -> tuple[selection.Selection, float]:
     """The selection that HiGHS finds, and its bound on e^SML (inf if it stopped early)."""
     model = FacilityModel(form)
-    options: Any = {"mip_rel_gap": 0.0}
-    if time_limit is not None:
-        options["time_limit"] = time_limit
+    options: Any = {"mip_rel_gap": 0.0, **highs.scipy_options(limits)}
     integral = (np.arange(len(model.cost)) < len(form.groups)).astype(np.int64)
     found = milp(
         model.cost,
@@ -94,7 +72,7 @@ def facility_location(
     if found.status not in (0, 1):
         raise SolverError(f"HiGHS ended with: {found.message}")
     if found.x is None:
-        return selection.greedily(form), math.inf
+        return selection.greedily(form, limits), math.inf
     weights = found.x[: len(form.groups)]
     point = np.array([part[weights[part].argmax()] for part in selection.members(form)])
     return point, -float(found.mip_dual_bound)

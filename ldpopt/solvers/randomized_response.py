@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.column_program import ColumnProgram, Columns
 from ldpopt.theory.columns.cones import SecretCone
 
 
-class RandomizedResponse(Solver):
+class RandomizedResponse(Solver[ColumnProgram]):
     """Secret randomised response; k-ary randomised response if all of x is secret.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (18). Optimal for large ε only (Theorem 7): no proof for
@@ -25,28 +26,16 @@ class RandomizedResponse(Solver):
     name: ClassVar[str] = "randomized-response"
     automatic: ClassVar[bool] = False
 
-    def accepts(self, form: Form) -> Literal[True] | str:
+    def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Column programs over the cone of a secret with as many public values for every secret."""
-        if not isinstance(form, ColumnProgram):
-            return f"solves column programs, not a {form.name}"
         if not isinstance(form.cone, SecretCone):
             return f"is private for every distribution, which a {type(form.cone).__name__} does not ask"
         if len(set(Counter(form.cone.secrets).values())) > 1:
             return "needs as many inputs for every secret"
         return True
 
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Write it down."""
-        assert isinstance(form, ColumnProgram)
         assert isinstance(form.cone, SecretCone)
         E = math.exp(form.cone.epsilon)
         secret = np.array([form.cone.secrets.index(s) for s in form.cone.secrets])

@@ -2,74 +2,101 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from contextlib import suppress
+from typing import ClassVar
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.subset_program import Subset, SubsetProgram
 from ldpopt.solvers.subset_greedy import greedy
 
 
-class SubsetBranch(Solver):
+class SubsetBranch(Solver[SubsetProgram]):
     """Take or leave the heaviest feature; give up where the rest cannot beat the best set so far."""
 
     name: ClassVar[str] = "subset-branch"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Subset programs of any size."""
-        return True if isinstance(form, SubsetProgram) else f"solves subset programs, not a {form.name}"
-
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: SubsetProgram, limits: Limits) -> FormSolution:
         """Search depth first, starting from the greedy set."""
-        assert isinstance(form, SubsetProgram)
-        best = greedy(form)
-        value = form.weight(best)
-        order = sorted(range(len(form.weights)), key=lambda j: -form.weights[j])
-        conflicts: list[Subset] = []
-        pending: list[tuple[Subset, int]] = [((), 0)]
-        nodes = 0
-        while pending:
-            chosen, depth = pending.pop()
-            nodes += 1
-            if form.weight(chosen) + form.weight(tuple(order[depth:])) <= value:
-                continue
-            if depth == len(order):
-                best, value = chosen, form.weight(chosen)
-                if progress is not None:
-                    progress(value, sum(form.weights))
-                continue
-            pending.append((chosen, depth + 1))
-            larger = tuple(sorted((*chosen, order[depth])))
-            if any(set(conflict) <= set(larger) for conflict in conflicts):
-                continue
-            if form.fits(larger):
-                pending.append((larger, depth + 1))
-            else:
-                conflicts.append(_minimal(form, larger))
+        search = Search(form, limits)
+        with suppress(OutOfTime):
+            search.run()
+        return search.solution()
+
+
+class Search:
+    """Depth first: the best set so far, the conflicts found, and the nodes that are still open."""
+
+    def __init__(self, form: SubsetProgram, limits: Limits) -> None:
+        self.form, self.limits = form, limits
+        self.order = sorted(range(len(form.weights)), key=lambda j: -form.weights[j])
+        self.rest = [form.weight(tuple(self.order[depth:])) for depth in range(len(self.order) + 1)]
+        self.best = greedy(form, limits.part(0.3))
+        self.value = form.weight(self.best)
+        self.conflicts: list[Subset] = []
+        self.pending: list[tuple[Subset, int]] = [((), 0)]
+        self.nodes = 0
+        limits.keep(self.value, self.bound, self.solution)
+
+    @property
+    def bound(self) -> float:
+        """No set within the budget is heavier: neither the best so far nor any that is still open."""
+        return max((self._most(*node) for node in self.pending), default=self.value)
+
+    def _most(self, chosen: Subset, depth: int) -> float:
+        return max(self.value, self.form.weight(chosen) + self.rest[depth])
+
+    def run(self) -> None:
+        """Explore until no open node can beat the best set.
+
+        Raises:
+            OutOfTime: the limits are over; the node in hand stays open.
+        """
+        while self.pending:
+            chosen, depth = self.pending[-1]
+            branches = self._branches(chosen, depth)
+            self.pending.pop()
+            self.pending += branches
+            self.nodes += 1
+
+    def _branches(self, chosen: Subset, depth: int) -> list[tuple[Subset, int]]:
+        """The node without and, if it fits, with the next feature; none if it cannot be better."""
+        form = self.form
+        if self._most(chosen, depth) <= self.value:
+            return []
+        if depth == len(self.order):
+            self.best, self.value = chosen, form.weight(chosen)
+            self.limits.keep(self.value, self.bound, self.solution)
+            return []
+        larger = tuple(sorted((*chosen, self.order[depth])))
+        without = (chosen, depth + 1)
+        if any(set(conflict) <= set(larger) for conflict in self.conflicts):
+            return [without]
+        if form.fits(larger, self.limits):
+            return [without, (larger, depth + 1)]
+        self.conflicts.append(_minimal(form, larger, self.limits))
+        return [without]
+
+    def solution(self) -> FormSolution:
+        """The best set; once no node is open, the conflicts prove that heavier ones are too risky."""
+        conflicts = [list(conflict) for conflict in self.conflicts]
         return FormSolution(
-            status=Status.OPTIMAL,
-            point=best,
-            value=value,
-            bound=value,
-            proof={"conflicts": [list(conflict) for conflict in conflicts]},
-            stats={"nodes": nodes, "conflicts": len(conflicts)},
+            status=Status.FEASIBLE if self.pending else Status.OPTIMAL,
+            point=self.best,
+            value=self.value,
+            bound=None if self.pending else self.value,
+            proof={} if self.pending else {"conflicts": conflicts},
+            stats={"nodes": self.nodes, "conflicts": len(conflicts)},
         )
 
 
-def _minimal(form: SubsetProgram, conflict: Subset) -> Subset:
+def _minimal(form: SubsetProgram, conflict: Subset, limits: Limits) -> Subset:
     """Leave out features while the set stays too risky: small conflicts rule out more."""
-    for j in conflict:
-        smaller = tuple(i for i in conflict if i != j)
-        if not form.fits(smaller):
-            conflict = smaller
+    with suppress(OutOfTime):
+        for j in conflict:
+            smaller = tuple(i for i in conflict if i != j)
+            if not form.fits(smaller, limits):
+                conflict = smaller
     return conflict

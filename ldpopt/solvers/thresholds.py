@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar
 
-from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.solver import Progress, Solver
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch
-from ldpopt.theory.anonymity.composition import best_choice
+from ldpopt.theory.anonymity.composition import Choice, best_choice
 
 
-class Thresholds(Solver):
+class Thresholds(Solver[ThresholdSearch]):
     """Exact: the search covers every choice of break-points."""
 
     name: ClassVar[str] = "thresholds"
 
-    def accepts(self, form: Form) -> Literal[True] | str:
-        """Threshold searches by the printed rules."""
-        if not isinstance(form, ThresholdSearch):
-            return f"solves threshold searches, not a {form.name}"
-        return True
-
-    def run(
-        self,
-        form: Form,
-        *,
-        gap: float,
-        time_limit: float | None,
-        seed: int,
-        progress: Progress | None,
-        **options: Any,
-    ) -> FormSolution:
+    def run(self, form: ThresholdSearch, limits: Limits) -> FormSolution:
         """Search; the optimum is its own bound, unless the search was a local one."""
-        assert isinstance(form, ThresholdSearch)
-        choice = best_choice(form)
+        trivial = Choice((1.0,) * len(form.marginals), 0, 1.0)
+        limits.keep(1.0, 0.0, lambda: FormSolution(Status.FEASIBLE, trivial, 1.0, None, {}))
+        choice = best_choice(form, limits)
         exact = form.rule != "theorem-2-tight"
         return FormSolution(
             status=Status.OPTIMAL if exact else Status.FEASIBLE,

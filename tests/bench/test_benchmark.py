@@ -19,15 +19,12 @@ from ldpopt.problems import PROBLEMS, CompositionBound, Staircase
 from ldpopt.solvers import SOLVERS
 
 
-class Liar(Solver):
+class Liar(Solver[ColumnProgram]):
     """Claims that no mechanism tells anything."""
 
     name = "liar"
 
-    def accepts(self, form):
-        return True if isinstance(form, ColumnProgram) else f"solves column programs, not a {form.name}"
-
-    def run(self, form, **options):
+    def run(self, form, limits):
         k = form.cone.dimension
         nothing = Columns(np.ones(1), np.ones((k, 1)))
         return FormSolution(Status.OPTIMAL, nothing, 0.0, bound=0.0, proof={"dual": [0.0] * k})
@@ -36,28 +33,28 @@ class Liar(Solver):
 class Unproven(Liar):
     name = "unproven"
 
-    def run(self, form, **options):
-        return FormSolution(Status.OPTIMAL, super().run(form).point, 0.0, bound=0.0)
+    def run(self, form, limits):
+        return FormSolution(Status.OPTIMAL, super().run(form, limits).point, 0.0, bound=0.0)
 
 
 class Defeatist(Liar):
     name = "defeatist"
 
-    def run(self, form, **options):
+    def run(self, form, limits):
         return FormSolution(Status.INFEASIBLE)
 
 
 class Crash(Liar):
     name = "crash"
 
-    def run(self, form, **options):
+    def run(self, form, limits):
         raise ZeroDivisionError("in two\nlines")
 
 
 class Quitter(Liar):
     name = "quitter"
 
-    def run(self, form, **options):
+    def run(self, form, limits):
         raise SystemExit(0)
 
 
@@ -80,10 +77,10 @@ class Impatient(Liar):
 
     name = "impatient"
 
-    def run(self, form, **options):
+    def run(self, form, limits):
         if form.cone.dimension == 5:
             raise KeyboardInterrupt
-        return SOLVERS["enumerate"]().run(form, **options)
+        return SOLVERS["enumerate"]().run(form, limits)
 
 
 class Polite(Impatient):
@@ -91,9 +88,9 @@ class Polite(Impatient):
 
     name = "polite"
 
-    def run(self, form, **options):
+    def run(self, form, limits):
         try:
-            return super().run(form, **options)
+            return super().run(form, limits)
         except KeyboardInterrupt:
             return FormSolution(Status.LIMIT, stats={"interrupted": 1.0})
 
@@ -286,20 +283,20 @@ def test_an_interruption_keeps_what_is_done(cls):
 BROKEN = "raise RuntimeError('broken')\n"
 FINE = """
 from dataclasses import dataclass
-from ldpopt import Solver
+from ldpopt import ColumnProgram, Solver
 
 @dataclass
-class Own(Solver):
+class Own(Solver[ColumnProgram]):
     name = "own"
     def accepts(self, form):
         return "no"
-    def run(self, form, **options):
+    def run(self, form, limits):
         pass
 
-class Nameless(Solver):
+class Nameless(Solver[ColumnProgram]):
     accepts = run = Own.run
 
-class Half(Solver):
+class Half(Solver[ColumnProgram]):
     name = "half"
     def accepts(self, form):
         return "no"

@@ -4,14 +4,60 @@ import json
 
 import pytest
 
-from ldpopt import solve, testing
+from ldpopt import FormSolution, Limits, solve, testing
 from ldpopt.core.status import Status
 from ldpopt.problems import PROBLEMS
+from ldpopt.solvers import BY_FORM, SOLVERS, Enumerate
 
 
 @pytest.mark.parametrize("case", testing.cases(), ids=str)
 def test_conformance(case):
     testing.check(case)
+
+
+ONE_EACH = {case.solver.name: case for case in reversed(testing.cases())}
+
+
+@pytest.mark.parametrize("case", ONE_EACH.values(), ids=str)
+def test_contract(case):
+    testing.check_contract(case)
+
+
+def test_every_solver_keeps_the_contract():
+    """None is left out, and each stands in the table of the form that it declares."""
+    assert set(ONE_EACH) == set(SOLVERS)
+    for form, solvers in BY_FORM.items():
+        for name in solvers:
+            assert SOLVERS[name].name == name
+            assert SOLVERS[name].form.name == form
+
+
+def test_a_solver_that_breaks_the_contract_is_caught():
+    """The contract can fail: one swallows options, one ignores the clock, one drops its point."""
+    case = ONE_EACH["enumerate"]
+    form = next(iter(case.example.problem.forms()))
+
+    class Swallows(Enumerate):
+        @classmethod
+        def configured(cls, **options):
+            return cls()
+
+    class Ignores(Enumerate):
+        def run(self, form, limits):
+            for _ in range(1000):
+                limits.expired()
+            return super().run(form, Limits())
+
+    class Drops(Enumerate):
+        def run(self, form, limits):
+            return FormSolution(Status.GAP)
+
+    with pytest.raises(AssertionError, match="accepts an option"):
+        testing.check_options(Swallows)
+    with pytest.raises(AssertionError, match="went on for"):
+        testing.check_deadline(Ignores(), form)
+    with pytest.raises(AssertionError):
+        testing.check_deadline(Drops(), form)
 
 
 @pytest.mark.parametrize("kind", list(PROBLEMS))
@@ -43,8 +89,8 @@ def test_a_broken_solver_is_caught(kind):
     class Optimist(type(case.solver)):
         name = "optimist"
 
-        def run(self, form, **options):
-            solution = super().run(form, **options)
+        def run(self, form, limits):
+            solution = super().run(form, limits)
             lowered = [b * 0.99 for b in solution.proof["dual"]]
             object.__setattr__(solution, "proof", {"dual": lowered})
             object.__setattr__(solution, "bound", solution.bound * 0.99)

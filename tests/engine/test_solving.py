@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import sys
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
@@ -26,7 +27,7 @@ from ldpopt.core.errors import (
 from ldpopt.core.files import whole_file
 from ldpopt.core.status import relative_gap
 from ldpopt.problems import PROBLEMS, SecretStaircase, Staircase
-from ldpopt.solvers import SOLVERS, ColumnGeneration, Enumerate
+from ldpopt.solvers import BY_FORM, SOLVERS, ColumnGeneration, Enumerate
 
 QUESTION = Staircase(1.0, prior=[0.4, 0.3, 0.2, 0.1])
 
@@ -73,8 +74,9 @@ def test_auto_takes_the_second_best_where_the_best_refuses():
 def test_nobody_accepts():
     with pytest.raises(NoSolverError) as refused:
         solve(Staircase(1.0, utility=squared_distance, size=30))
-    for name in SOLVERS:
+    for name in BY_FORM["column-program"]:
         assert f"{name}: " in str(refused.value)
+    assert "greedy" not in str(refused.value)  # it solves another form, and is not even imported
 
 
 def test_a_missing_package_is_named(monkeypatch):
@@ -132,6 +134,40 @@ def test_an_interrupt_leaves_a_valid_result():
 def test_bad_options(options, message):
     with pytest.raises(InvalidInputError, match=message):
         solve(QUESTION, **options)
+
+
+def test_unknown_options_are_named():
+    with pytest.raises(InvalidInputError, match="'enumerate' has no option 'typo'; it takes no options"):
+        solve(QUESTION, "enumerate", typo=3)
+    with pytest.raises(InvalidInputError, match="'enumerate' has no option 'typo'"):
+        solve(QUESTION, typo=3)
+    with pytest.raises(InvalidInputError, match="'descent' has no option 'start'; it takes starts"):
+        solve(problem("square-fidelity", k=3, epsilon=1), "descent", start=3)
+    with pytest.raises(InvalidInputError, match="given to its constructor"):
+        solve(QUESTION, Enumerate(), tuned=False)
+
+
+def test_a_solver_declares_its_form():
+    assert Enumerate.form is ldpopt.ColumnProgram
+    with pytest.raises(TypeError, match=r"class Formless\(Solver\[MyForm\]\)"):
+        type("Formless", (Solver,), {})
+
+
+def test_auto_imports_the_solvers_of_the_form_only():
+    code = (
+        "import sys; from ldpopt import problem, solve; "
+        "solve(problem('staircase', epsilon=1, prior=[0.5, 0.5])); "
+        "print([m for m in sys.modules if m.startswith('ldpopt.solvers.')])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['ldpopt.solvers.enumerate']"
+
+
+def test_the_time_is_accounted_for():
+    result = solve(QUESTION)
+    parts = [result.stats[f"{part}_seconds"] for part in ("search", "proof", "repair")]
+    assert all(seconds >= 0 for seconds in parts)
+    assert sum(parts) == pytest.approx(result.seconds)
 
 
 def test_same_seed_same_answer():

@@ -15,6 +15,7 @@ from scipy.special import roots_jacobi
 from ldpopt import solve, verify
 from ldpopt.checker import asymptotic as designchecker
 from ldpopt.checker import frame as checker
+from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.status import Status
 from ldpopt.mechanisms import HadamardResponse, SubsetSelection, UnaryEncoding, randomized_response
@@ -135,7 +136,7 @@ def test_with_a_floor_columns_at_level_epsilon_alone_are_not_enough():
     """theory.md, 5 keeps to {1, e^ε}; for an unequal prior milder columns do better."""
     problem = AsymptoticUtility([0.5, 1.2, 2.0], 2.0, min_average_privacy=0.8)
     (form,) = problem.forms()
-    full = FrankWolfe().run(form, gap=1e-9, time_limit=None, seed=0, progress=None)
+    full = FrankWolfe().run(form, Limits())
     top = [j for j, (level, which) in enumerate(form.labels) if level == 7 or which == 0]
     narrow = dataclasses.replace(
         form,
@@ -145,7 +146,7 @@ def test_with_a_floor_columns_at_level_epsilon_alone_are_not_enough():
         labels=tuple(form.labels[j] for j in top),
         start=form.start[top],
     )
-    staircase = FrankWolfe().run(narrow, gap=1e-9, time_limit=None, seed=0, progress=None)
+    staircase = FrankWolfe().run(narrow, Limits())
     assert staircase.bound < full.value - 1e-3
 
 

@@ -8,6 +8,7 @@ from known import TABLE
 
 from ldpopt import solve, testing, verify
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Limits
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
@@ -49,7 +50,7 @@ def test_the_split_of_the_paper():
     form = next(iter(GRRConditional(1.0, TABLE, 1000).forms()))
     from ldpopt.solvers import SOLVERS
 
-    found = SOLVERS["bracket"]().run(form, gap=1e-9, time_limit=None, seed=0, progress=None)
+    found = SOLVERS["bracket"]().run(form, Limits())
     assert found.point[0] == pytest.approx(0.7655, abs=1e-4)
 
 

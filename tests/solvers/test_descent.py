@@ -100,9 +100,9 @@ def test_reasons() -> None:
         solve(problem("broad-fidelity", k=6, epsilon=0.3), "descent")
     with pytest.raises(NoSolverError, match="too many"):
         solve(problem("square-fidelity", k=300, epsilon=0.3), "descent")
-    with pytest.raises(NoSolverError, match="solves matrix programs"):
+    with pytest.raises(NoSolverError, match="solves a matrix-program, not a column-program"):
         solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]), "descent")
     with pytest.raises(NoSolverError, match="cannot be certified"):
         solve(problem("square-fidelity", k=300, epsilon=0.3), "designs")
-    with pytest.raises(NoSolverError, match="solves matrix programs"):
+    with pytest.raises(NoSolverError, match="solves a matrix-program, not a column-program"):
         solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]), "designs")

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.threshold_search import ThresholdSearch
 
@@ -74,17 +75,21 @@ def break_points(p: Array) -> list[float]:
     return [float(t) for t in np.unique(np.append(p, 1.0))]
 
 
-def best_choice(form: ThresholdSearch) -> Choice:
-    """The thresholds that prove the least: exact, but for theorem-2-tight (there a local search)."""
+def best_choice(form: ThresholdSearch, limits: Limits = UNLIMITED) -> Choice:
+    """The thresholds that prove the least: exact, but for theorem-2-tight (there a local search).
+
+    Raises:
+        OutOfTime: the limits are over before the search is.
+    """
     if form.rule.startswith("theorem-3"):
-        return _pareto_merge(form)
-    return _water_filling(form) if form.rule == "theorem-2" else _coordinate_search(form)
+        return _pareto_merge(form, limits)
+    return _water_filling(form, limits) if form.rule == "theorem-2" else _coordinate_search(form, limits)
 
 
 # ---------------------------------------------------------------- Theorem 3
 
 
-def _pareto_merge(form: ThresholdSearch) -> Choice:
+def _pareto_merge(form: ThresholdSearch, limits: Limits) -> Choice:
     """Only break-points matter; of two partial choices keep those with less exposure or less spread."""
     front: list[tuple[float, float, tuple[float, ...]]] = [(0.0, 1.0, ())]
     for j, p in enumerate(form.marginals):
@@ -92,12 +97,13 @@ def _pareto_merge(form: ThresholdSearch) -> Choice:
         below = [float(p[p < t].sum()) for t in points]
         single = ThresholdSearch((form.marginals[j],), form.threshold, form.rule)
         spread = [_spread(single, [t])[0] for t in points]
-        merged = sorted(
-            (q + b, s * r, (*chosen, t))
-            for q, s, chosen in front
-            for t, b, r in zip(points, below, spread, strict=True)
-            if q + b < 1
-        )
+        merged: list[tuple[float, float, tuple[float, ...]]] = []
+        for q, s, chosen in front:
+            limits.check()
+            for t, b, r in zip(points, below, spread, strict=True):
+                if q + b < 1:
+                    merged.append((q + b, s * r, (*chosen, t)))
+        merged.sort()
         front, least = [], math.inf
         for q, s, chosen in merged:
             if s < least:
@@ -144,14 +150,14 @@ def round_off(x: float) -> float:
     return float(f"{x:.15g}")
 
 
-def _water_filling(form: ThresholdSearch) -> Choice:
+def _water_filling(form: ThresholdSearch, limits: Limits) -> Choice:
     best = Choice((1.0,) * len(form.marginals), 0, 1.0)
     for pivot in range(len(form.marginals)):
-        best = _best_caps(form, pivot, best)
+        best = _best_caps(form, pivot, best, limits)
     return best
 
 
-def _best_caps(form: ThresholdSearch, pivot: int, best: Choice) -> Choice:
+def _best_caps(form: ThresholdSearch, pivot: int, best: Choice, limits: Limits) -> Choice:
     """Branch and bound over the break-point below which each threshold stays.
 
     The pivot costs no t_j |V_j|, so its threshold *is* its cap and comes first; the rest is
@@ -165,6 +171,7 @@ def _best_caps(form: ThresholdSearch, pivot: int, best: Choice) -> Choice:
         options.append([(t, float(p[p < t].sum())) for t in break_points(p)])
     pending: list[tuple[float, ...]] = [()]
     while pending:
+        limits.check()
         caps = pending.pop()
         depth = len(caps)
         exposed = sum(dict(options[i])[cap] for i, cap in enumerate(caps))
@@ -184,7 +191,7 @@ def _best_caps(form: ThresholdSearch, pivot: int, best: Choice) -> Choice:
     return best
 
 
-def _coordinate_search(form: ThresholdSearch) -> Choice:
+def _coordinate_search(form: ThresholdSearch, limits: Limits) -> Choice:
     """From the optimum of Theorem 2 and from equal shares: move one threshold against the pivot's."""
     d = len(form.marginals)
     printed = ThresholdSearch(form.marginals, form.threshold, "theorem-2")
@@ -192,19 +199,20 @@ def _coordinate_search(form: ThresholdSearch) -> Choice:
     best = Choice((1.0,) * d, 0, 1.0)
     for pivot in range(d):
         for start in (
-            _best_caps(printed, pivot, Choice((equal,) * d, pivot, 2.0)).thresholds,
+            _best_caps(printed, pivot, Choice((equal,) * d, pivot, 2.0), limits).thresholds,
             (equal,) * d,
         ):
-            best = min(best, _descend(form, pivot, list(start)), key=lambda choice: choice.bound)
+            best = min(best, _descend(form, pivot, list(start), limits), key=lambda choice: choice.bound)
     return best
 
 
-def _descend(form: ThresholdSearch, pivot: int, thresholds: list[float]) -> Choice:
+def _descend(form: ThresholdSearch, pivot: int, thresholds: list[float], limits: Limits) -> Choice:
     value = rule_bound(form, thresholds, pivot)
     improved = True
     while improved:
         improved = False
         for j in (j for j in range(len(thresholds)) if j != pivot):
+            limits.check()
             for point in break_points(form.marginals[pivot]):
                 others = math.prod(t for i, t in enumerate(thresholds) if i not in (j, pivot))
                 moved = form.threshold / (others * point)

@@ -40,6 +40,7 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.theory.anonymity.composition import Choice, best_choice
@@ -49,7 +50,9 @@ NEAR = 1e-9
 """Where rounding errors could decide, a risk is compared with the budget in rationals."""
 
 
-def least_risk(marginals: Sequence[Array], threshold: float) -> tuple[str, Choice]:
+def least_risk(
+    marginals: Sequence[Array], threshold: float, limits: Limits = UNLIMITED
+) -> tuple[str, Choice]:
     """Return the rule that proves the least, and its thresholds; a sum of doubles.
 
     >>> import numpy as np
@@ -57,13 +60,14 @@ def least_risk(marginals: Sequence[Array], threshold: float) -> tuple[str, Choic
     >>> rule, round(choice.bound, 12)
     ('theorem-3-tight', 0.06)
     """
-    proofs = [
-        (rule, best_choice(ThresholdSearch(tuple(marginals), threshold, rule))) for rule in SAFETY_RULES
-    ]
+    searches = {rule: ThresholdSearch(tuple(marginals), threshold, rule) for rule in SAFETY_RULES}
+    proofs = [(rule, best_choice(search, limits)) for rule, search in searches.items()]
     return min(proofs, key=lambda proof: proof[1].bound)
 
 
-def risk_beside(marginals: Sequence[Array], threshold: float, budget: float) -> float:
+def risk_beside(
+    marginals: Sequence[Array], threshold: float, budget: float, limits: Limits = UNLIMITED
+) -> float:
     """Return the risk as a double that lies on the same side of the budget as the risk itself.
 
     >>> import numpy as np
@@ -71,7 +75,7 @@ def risk_beside(marginals: Sequence[Array], threshold: float, budget: float) -> 
     >>> risk_beside([coin, coin, coin], 0.0375, 0.3)  # 8 cells of 0.0375 are 0.3
     0.3
     """
-    risk = least_risk(marginals, threshold)[1].bound
+    risk = least_risk(marginals, threshold, limits)[1].bound
     if abs(risk - budget) > NEAR:
         return risk
     if provably_safe(marginals, threshold, budget):

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.optimize import linprog
 
+from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.status import Status, relative_gap
 from ldpopt.core.validate import Array
 from ldpopt.forms.convex_program import ConvexProgram
@@ -43,8 +45,13 @@ def gradient(form: ConvexProgram, theta: Array) -> Array:
     return form.scale * total
 
 
-def linear_step(form: ConvexProgram, g: Array) -> Step:
-    """Maximise g·θ over the feasible set; its duals satisfy β·a_j + λ c_j ≥ g_j exactly."""
+def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> Step:
+    """Maximise g·θ over the feasible set; its duals satisfy β·a_j + λ c_j ≥ g_j exactly.
+
+    Raises:
+        OutOfTime: the limits are over before the linear program is solved.
+    """
+    options: Any = highs.scipy_options(limits)
     bounded = math.isfinite(form.budget)
     found = linprog(
         -g,
@@ -53,7 +60,10 @@ def linear_step(form: ConvexProgram, g: Array) -> Step:
         A_eq=form.constraints,
         b_eq=np.ones(len(form.constraints)),
         method="highs",
+        options=options,
     )
+    if found.status == 1:
+        raise OutOfTime
     if found.status != 0:
         raise SolverError(f"the linear step failed: {found.message}")
     price = max(0.0, -float(found.ineqlin.marginals[0])) if bounded else 0.0
@@ -72,11 +82,18 @@ def bound(form: ConvexProgram, theta: Array, step: Step) -> float:
     return float(value(form, theta) - form.scale * size + step.dual.sum() + budget)
 
 
-def solution(form: ConvexProgram, theta: Array, *, gap: float, stats: dict[str, float]) -> FormSolution:
-    """The point with its certificate: value, bound and the numbers that prove it."""
-    step = linear_step(form, gradient(form, theta))
-    reached, limit = value(form, theta), bound(form, theta, step)
-    limit = max(limit, reached)
+def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str, float]) -> FormSolution:
+    """The point with its certificate: value, bound and the numbers that prove it.
+
+    Without time for the linear step there is no bound.
+    """
+    reached = value(form, theta)
+    try:
+        with limits.proving():
+            step = linear_step(form, gradient(form, theta), limits)
+    except OutOfTime:
+        return FormSolution(Status.FEASIBLE, theta, reached, stats=stats)
+    limit = max(bound(form, theta, step), reached)
     used = np.flatnonzero(theta)
     proof = {
         "reference": [[list(form.labels[j]), float(theta[j])] for j in used],
@@ -84,7 +101,7 @@ def solution(form: ConvexProgram, theta: Array, *, gap: float, stats: dict[str, 
         "price": step.price,
     }
     measured = relative_gap(reached, limit)
-    close = measured is not None and measured <= gap
+    close = measured is not None and measured <= limits.gap
     return FormSolution(
         Status.OPTIMAL if close else Status.GAP,
         point=theta,

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import highspy
 import numpy as np
 
-from ldpopt.core import certify
-from ldpopt.core.errors import SolverError
+from ldpopt.core import certify, highs
 from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Columns
@@ -36,18 +36,9 @@ class ColumnLP:
         self.rays = np.zeros((k, 0))
         self.gains = np.zeros(0)
         self._scale = gain if gain > 0 else 1.0
-        self._model = highspy.Highs()
-        options: dict[str, bool | int | float | str] = {
-            "output_flag": False,
-            "threads": 1,
-            "primal_feasibility_tolerance": 1e-10,
-            "dual_feasibility_tolerance": 1e-10,
-        }
-        if tuned:  # primal simplex: a new column keeps the old point feasible
-            options |= {"presolve": "off", "simplex_strategy": 4}
-        for option, setting in options.items():
-            self._model.setOptionValue(option, setting)
-        self._model.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        # primal simplex: a new column keeps the old point feasible
+        options: dict[str, str | int] = {"presolve": "off", "simplex_strategy": 4} if tuned else {}
+        self._model = highs.new_model(options, maximise=True)
         for _ in range(k):
             self._model.addRow(1.0, 1.0, 0, np.zeros(0, np.int32), np.zeros(0))
 
@@ -69,16 +60,10 @@ class ColumnLP:
             rays.T.ravel(),
         )
 
-    def solve(self, time_limit: float | None = None) -> Optimum | None:
-        """The optimum over the columns so far, or None if the time ran out first."""
-        if time_limit is not None:
-            self._model.setOptionValue("time_limit", self._model.getRunTime() + time_limit)
-        self._model.run()
-        status = self._model.getModelStatus()
-        if status == highspy.HighsModelStatus.kTimeLimit:
+    def solve(self, limits: Limits) -> Optimum | None:
+        """The optimum over the columns so far; if the time is over, the last feasible point or None."""
+        if not highs.run_within(self._model, limits) and not self._feasible():
             return None
-        if status != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(f"HiGHS ended with {self._model.modelStatusToString(status)}")
         solution = self._model.getSolution()
         weights = np.array(solution.col_value)
         support = np.flatnonzero(weights > 0)
@@ -86,6 +71,10 @@ class ColumnLP:
         theta = _polished(rays, weights[support])
         value = float(self.gains[support] @ theta)
         return Optimum(Columns(theta, rays), value, np.array(solution.row_dual) * self._scale)
+
+    def _feasible(self) -> bool:
+        status = self._model.getInfo().primal_solution_status
+        return status == highspy.SolutionStatus.kSolutionStatusFeasible
 
 
 def _polished(rays: Array, weights: Array) -> Array:
@@ -95,29 +84,34 @@ def _polished(rays: Array, weights: Array) -> Array:
     return np.maximum(weights, 0.0)
 
 
-def solve_listed(
-    rays: Array, gains: Array, *, gap: float, time_limit: float | None, tuned: bool = True
-) -> FormSolution:
+def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = True) -> FormSolution:
     """The whole program over an explicit list of rays, with the dual that proves its bound.
 
-    Raising every dual entry by δ raises β·v by δ Σ_x v_x, which repairs any remaining violation.
+    Raising every dual entry by δ raises β·v by δ Σ_x v_x, which repairs any remaining violation; so
+    the duals of a run that was stopped prove a bound too.
     """
     k = len(rays)
     lp = ColumnLP(k, float(np.abs(gains / rays.max(axis=0)).max()), tuned=tuned)
+    limits.check()
     lp.add(rays, gains)
-    optimum = lp.solve(time_limit)
+    optimum = lp.solve(limits)
     if optimum is None:
         return FormSolution(Status.LIMIT)
-    excess = float(((gains - optimum.dual @ rays) / rays.sum(axis=0)).max())
-    dual = optimum.dual + max(excess, 0.0) + proof_slack(optimum.value, gap) / k
-    return FormSolution(
-        status=Status.OPTIMAL,
+    with limits.proving():
+        dual = np.nan_to_num(optimum.dual)
+        excess = float(((gains - dual @ rays) / rays.sum(axis=0)).max())
+        dual = dual + max(excess, 0.0) + proof_slack(optimum.value, limits.gap) / k
+        bound = certify.dual_bound(dual)
+    found = FormSolution(
+        status=Status.GAP,
         point=optimum.point,
         value=optimum.value,
-        bound=certify.dual_bound(dual),
+        bound=bound,
         proof={"dual": dual.tolist()},
         stats={"columns": rays.shape[1], "iterations": 1},
     )
+    limits.keep(optimum.value, bound, lambda: found)
+    return found
 
 
 def proof_slack(value: float, gap: float) -> float:

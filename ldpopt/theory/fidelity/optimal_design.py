@@ -18,6 +18,7 @@ from scipy.optimize import Bounds, LinearConstraint, minimize
 
 from ldpopt.checker import fidelity as fidelitychecker
 from ldpopt.core import certify
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.linear_program import solve_listed
@@ -45,14 +46,18 @@ class Design(NamedTuple):
         return self.bound, dict(self.proof)
 
 
-def optimal_design(p: Array, loss: str, epsilon: float) -> Design:
-    """Minimise α(W, p) over all ε-LDP mechanisms, for a loss of :data:`LINEAR_LOSSES`."""
+def optimal_design(p: Array, loss: str, epsilon: float, limits: Limits = UNLIMITED) -> Design:
+    """Minimise α(W, p) over all ε-LDP mechanisms, for a loss of :data:`LINEAR_LOSSES`.
+
+    Raises:
+        OutOfTime: the limits are over before the minimum.
+    """
     weights = _weights(p, loss)
     rays = staircase_cone(len(p), epsilon).rays()[:, 1:]  # the all-ones column is the last one, scaled
     columns = rays / rays.sum(axis=0)
     single = (rays > 1).sum(axis=0) == 1
     theta = np.where(single, 1.0, 0.01)
-    theta = _minimised(columns, theta / (columns @ theta).mean(), p, weights)
+    theta = _minimised(columns, theta / (columns @ theta).mean(), p, weights, limits)
     kept = theta > 1e-9
     matrix = columns[:, kept] * _polished(columns[:, kept], theta[kept], p, weights)
     matrix = matrix[:, matrix.any(axis=0)] / matrix.sum(axis=1, keepdims=True)
@@ -65,11 +70,12 @@ def _weights(p: Array, loss: str) -> Array:
     return 1 / p if loss == "f-divergence" else np.ones(len(p))
 
 
-def _minimised(columns: Array, start: Array, p: Array, weights: Array) -> Array:
+def _minimised(columns: Array, start: Array, p: Array, weights: Array, limits: Limits) -> Array:
     """The weights θ ≥ 0 with Σ θ_v v = 1 of least log tr(C M⁻¹)."""
     q = p @ columns
 
     def log_slope(theta: Array) -> tuple[float, Array]:
+        limits.check()
         inverse = np.linalg.inv((columns * (theta / q)) @ columns.T)
         cost = float(np.diag(inverse) @ weights)
         G = (inverse * weights) @ inverse
@@ -126,7 +132,7 @@ def _proof(
     Y = np.asarray(np.linalg.inv((matrix / (p @ matrix)) @ matrix.T), dtype=np.float64)
     G = (Y * _weights(p, loss)) @ Y.T
     gains = ((G @ rays) * rays).sum(axis=0) / (p @ rays)
-    listed = solve_listed(rays, gains, gap=1e-11, time_limit=None)
+    listed = solve_listed(rays, gains, Limits(gap=1e-11))
     assert listed.proof is not None
     beta: list[float] = listed.proof["dual"]
     source = fidelitychecker.read_source(p.tolist())

@@ -12,7 +12,7 @@ from scipy.sparse.csgraph import breadth_first_order
 
 from ldpopt.checker import leakage as leakagechecker
 from ldpopt.core import certify
-from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.form import FormSolution
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
@@ -85,10 +85,8 @@ def cover_prices(graph: csr_array, matching: Matching) -> Array:
     return prices
 
 
-def accepts_network(form: Form, most_edges: int) -> Literal[True] | str:
+def accepts_network(form: SelectionProgram, most_edges: int) -> Literal[True] | str:
     """Whether a flow through secrets, parameters and all outputs can be built; or why not."""
-    if not isinstance(form, SelectionProgram):
-        return f"solves selection programs, not a {form.name}"
     if not selection.is_deterministic(form.matrix):
         return "the mechanism is not deterministic: the flow would divide a secret"
     if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > most_edges:

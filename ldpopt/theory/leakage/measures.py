@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 import sys
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from scipy.sparse import csr_array
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
@@ -169,7 +169,7 @@ def _nearly_largest(form: SelectionProgram, seconds: float) -> tuple[selection.S
     """A selection, and by how much at most another covers more (0 if proven up to rounding)."""
     if selection.is_deterministic(form.matrix):
         return largest_selection(form), 0.0
-    branching = Branching(PROVEN, time.monotonic() + seconds, sys.maxsize)
+    branching = Branching(Limits.within(seconds, gap=PROVEN), sys.maxsize)
     best, _ = branching.run(form, selection.improve(form, selection.greedily(form)))
     excess = branching.bound - branching.most
     return best, excess if excess > PROVEN * branching.most else 0.0
@@ -224,7 +224,7 @@ def largest_selection(form: SelectionProgram) -> selection.Selection:
         return matched_selection(form, matching.astype(np.int64))
     start = selection.improve(form, selection.greedily(form))
     nodes = max(1, EFFORT // max(form.matrix.nnz, 1000))
-    return Branching(PROVEN, math.inf, nodes).run(form, start)[0]
+    return Branching(Limits(gap=PROVEN), nodes).run(form, start)[0]
 
 
 def _proven(form: SelectionProgram) -> float:

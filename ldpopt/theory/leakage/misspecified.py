@@ -21,6 +21,7 @@ from scipy.sparse import csr_array
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Limits
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 from ldpopt.theory.leakage import selection
@@ -280,7 +281,7 @@ def _log_minus_1(epsilon: float) -> float:
 def _coverage(form: SelectionProgram) -> tuple[float, float]:
     """The largest coverage: reached, and proven."""
     start = selection.improve(form, selection.greedily(form))
-    branching = Branching(1e-10, math.inf, MOST_NODES)
+    branching = Branching(Limits(gap=1e-10), MOST_NODES)
     best, tree = branching.run(form, start)
     reached = float(selection.covered(form.matrix, best).sum())
     return reached, max(reached, math.exp(selection.exact_bound(form, tree)))

@@ -12,6 +12,7 @@ from scipy.sparse import csr_array
 
 from ldpopt.checker import leakage as leakagechecker
 from ldpopt.core import certify
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
 
@@ -48,14 +49,14 @@ def row_gains(matrix: csr_array, level: Array) -> Array:
 MOST_DENSE = 20_000_000
 
 
-def improve(form: SelectionProgram, start: Selection) -> Selection:
-    """Local search: exchange the row of one group at a time for a better one, until none is."""
+def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED) -> Selection:
+    """Local search: exchange the row of one group for a better one, until none is or time is over."""
     m, n = form.matrix.shape
     dense = m * n <= MOST_DENSE and form.matrix.nnz > 0.2 * m * n
-    return _improve_dense(form, start) if dense else _improve_sparse(form, start)
+    return (_improve_dense if dense else _improve_sparse)(form, start, limits)
 
 
-def _improve_sparse(form: SelectionProgram, start: Selection) -> Selection:
+def _improve_sparse(form: SelectionProgram, start: Selection, limits: Limits) -> Selection:
     selection = start.copy()
     parts = members(form)
     rows = [form.matrix[part] for part in parts]
@@ -65,6 +66,8 @@ def _improve_sparse(form: SelectionProgram, start: Selection) -> Selection:
         for g, (part, own) in enumerate(zip(parts, rows, strict=True)):
             if len(part) == 1:
                 continue
+            if limits.expired():
+                return selection
             gains = row_gains(own, covered(form.matrix, np.delete(selection, g)))
             best = int(gains.argmax())
             if gains[best] > gains[np.searchsorted(part, selection[g])] + 1e-12:
@@ -73,12 +76,12 @@ def _improve_sparse(form: SelectionProgram, start: Selection) -> Selection:
     return selection
 
 
-def _improve_dense(form: SelectionProgram, start: Selection) -> Selection:
+def _improve_dense(form: SelectionProgram, start: Selection, limits: Limits) -> Selection:
     """The same, with the largest and second largest entry of every output at hand."""
     selection = start.copy()
     matrix, parts = form.matrix.toarray(), members(form)
     if len(parts) == 1:
-        return _improve_sparse(form, start)
+        return _improve_sparse(form, start, limits)
     rows = [matrix[part] for part in parts]
     chosen = matrix[selection]
     second, first = np.partition(chosen, -2, axis=0)[-2:]
@@ -87,6 +90,8 @@ def _improve_dense(form: SelectionProgram, start: Selection) -> Selection:
     while better:
         better = False
         for g, (part, own) in enumerate(zip(parts, rows, strict=True)):
+            if limits.expired():
+                return selection
             others = np.where(owner == g, second, first)
             values = np.maximum(own, others).sum(axis=1)
             best = int(values.argmax())
@@ -98,11 +103,21 @@ def _improve_dense(form: SelectionProgram, start: Selection) -> Selection:
     return selection
 
 
-def greedily(form: SelectionProgram) -> Selection:
-    """Always add the row of an open group that covers most anew (at least half of the optimum)."""
+def first_rows(form: SelectionProgram) -> Selection:
+    """The first row of every group: a selection at no cost."""
+    return np.array([part[0] for part in members(form)])
+
+
+def greedily(form: SelectionProgram, limits: Limits = UNLIMITED) -> Selection:
+    """Always add the row of an open group that covers most anew (at least half of the optimum).
+
+    When the time is over, the open groups take their first row.
+    """
     selection = np.full(form.groups.max() + 1, -1)
     level = np.zeros(form.matrix.shape[1])
     for _ in selection:
+        if limits.expired():
+            return np.where(selection < 0, first_rows(form), selection)
         gains = np.where(selection[form.groups] < 0, row_gains(form.matrix, level), -1.0)
         best = int(gains.argmax())
         selection[form.groups[best]] = best

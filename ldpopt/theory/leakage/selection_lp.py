@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import time
 from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
 
-from ldpopt.core.errors import SolverError
+from ldpopt.core import highs
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
@@ -37,16 +37,7 @@ class PriceLP:
     def __init__(self, form: SelectionProgram) -> None:
         self.form = form
         self._columns = _sorted_columns(form)
-        self._model = highspy.Highs()
-        options: dict[str, bool | int | float | str] = {
-            "output_flag": False,
-            "threads": 1,
-            "primal_feasibility_tolerance": 1e-9,
-            "dual_feasibility_tolerance": 1e-9,
-        }
-        for option, setting in options.items():
-            self._model.setOptionValue(option, setting)
-        self._model.changeObjectiveSense(highspy.ObjSense.kMaximize)
+        self._model = highs.new_model(maximise=True, tolerance=1e-9)
         self._build()
         self._cut_outputs: list[int] = []
         self._cut_levels: list[float] = []
@@ -90,20 +81,19 @@ class PriceLP:
         self._cut_outputs += outputs
         self._cut_levels += levels
 
-    def solve(self, stop: float = 0.0, deadline: float = math.inf, most_rounds: int = 200) -> Relaxed:
+    def solve(self, limits: Limits = UNLIMITED, stop: float = 0.0, most_rounds: int = 200) -> Relaxed:
         """Add violated cuts until none is, the bound falls to ``stop``, or the time is over."""
         m = self.form.matrix.shape[0]
         weights = self._uniform()
         best_prices, best_bound = self._top, selection.price_bound(self.form, self._top)
         rounds = 0
         outputs, levels, _ = self._separate(weights, np.full(len(self._top), np.inf))
-        while outputs and rounds < most_rounds and time.monotonic() < deadline:
+        while outputs and rounds < most_rounds and not limits.expired():
             self.add(outputs, levels)
             rounds += 1
-            self._run(deadline)
-            point = np.array(self._model.getSolution().col_value)
-            if not len(point) or self._timed_out:
+            if not highs.run_within(self._model, limits):
                 break
+            point = np.array(self._model.getSolution().col_value)
             weights, claimed = np.maximum(point[:m], 0.0), point[m:]
             for prices in self._prices():
                 bound = selection.price_bound(self.form, prices)
@@ -117,16 +107,6 @@ class PriceLP:
     def _uniform(self) -> Array:
         sizes = np.bincount(self.form.groups)
         return 1.0 / sizes[self.form.groups]
-
-    def _run(self, deadline: float) -> None:
-        if deadline < math.inf:
-            left = max(deadline - time.monotonic(), 0.01)
-            self._model.setOptionValue("time_limit", self._model.getRunTime() + left)
-        self._model.run()
-        status = self._model.getModelStatus()
-        self._timed_out = status == highspy.HighsModelStatus.kTimeLimit
-        if not self._timed_out and status != highspy.HighsModelStatus.kOptimal:
-            raise SolverError(f"HiGHS ended with {self._model.modelStatusToString(status)}")
 
     def _prices(self) -> list[Array]:
         """The prices of the duals, and the same moved to the nearest entry of their output."""
@@ -175,7 +155,7 @@ def rounded(
     weights: Array,
     tries: int,
     rng: np.random.Generator,
-    deadline: float = math.inf,
+    limits: Limits = UNLIMITED,
     enough: float = math.inf,
 ) -> Selection:
     """Iterated local search from the heaviest rows: redraw some groups by their weights, improve.
@@ -185,14 +165,14 @@ def rounded(
     parts = selection.members(form)
     chances = [weights[part] / weights[part].sum() for part in parts]
     best = np.array([part[p.argmax()] for part, p in zip(parts, chances, strict=True)])
-    best = selection.improve(form, best)
+    best = selection.improve(form, best, limits)
     most = selection.covered(form.matrix, best).sum()
     for share in np.linspace(1.0, 0.1, tries):
-        if time.monotonic() > deadline or most >= enough:
+        if limits.expired() or most >= enough:
             break
         drawn = [rng.choice(part, p=p) for part, p in zip(parts, chances, strict=True)]
         start = np.where(rng.random(len(parts)) < share, np.array(drawn), best)
-        candidate = selection.improve(form, start)
+        candidate = selection.improve(form, start, limits)
         value = selection.covered(form.matrix, candidate).sum()
         if value > most:
             best, most = candidate, value
@@ -202,8 +182,8 @@ def rounded(
 class Branching:
     """Branch and bound over the groups: an optimal selection, and a proof tree with prices as leaves."""
 
-    def __init__(self, gap: float, deadline: float, most_nodes: int) -> None:
-        self._gap, self._deadline, self._nodes = gap, deadline, most_nodes
+    def __init__(self, limits: Limits, most_nodes: int) -> None:
+        self._limits, self._nodes = limits, most_nodes
 
     def run(self, form: SelectionProgram, incumbent: Selection) -> tuple[Selection, dict[str, Any]]:
         """The best selection and the tree; where the nodes run out, leaves stay as they are.
@@ -219,17 +199,17 @@ class Branching:
 
     @property
     def _enough(self) -> float:
-        return self.most * (1 + self._gap / 8 * max(math.log(max(self.most, 1.0)), 1e-6))
+        return self.most * (1 + self._limits.gap / 8 * max(math.log(max(self.most, 1.0)), 1e-6))
 
     def _node(self, form: SelectionProgram, rows: Selection) -> dict[str, Any]:
         sizes = np.bincount(form.groups)
         if np.count_nonzero(sizes > 1) <= 1:
             return self._last(form, rows, sizes)
         self._nodes -= 1
-        relaxed = PriceLP(form).solve(self._enough, self._deadline)
+        relaxed = PriceLP(form).solve(self._limits, self._enough)
         rng = np.random.default_rng(0)
-        self._offer(form, rows, rounded(form, relaxed.weights, 2, rng, self._deadline))
-        out_of_patience = self._nodes <= 0 or time.monotonic() > self._deadline
+        self._offer(form, rows, rounded(form, relaxed.weights, 2, rng, self._limits))
+        out_of_patience = self._nodes <= 0 or self._limits.expired()
         if relaxed.bound <= self._enough or out_of_patience:
             self.bound = max(self.bound, relaxed.bound)
             return selection.leaf(relaxed.prices)

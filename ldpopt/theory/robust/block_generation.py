@@ -7,18 +7,15 @@ ladder is sought for which β = α + δ is proven.
 
 from __future__ import annotations
 
-import time
+from contextlib import suppress
 from typing import Literal
 
 import numpy as np
 
-from ldpopt.core import certify
-from ldpopt.core.form import FormSolution
-from ldpopt.core.solver import Progress
-from ldpopt.core.status import Status
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.theory.columns.linear_program import ColumnLP, Optimum, proof_slack
+from ldpopt.theory.columns.generation import Generation
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.block_pricing import BlockPricer, PricedBlocks
@@ -39,49 +36,30 @@ def accepts(form: ColumnProgram) -> Literal[True] | str:
     return True
 
 
-def generate(
-    form: ColumnProgram, gap: float, time_limit: float | None, seed: int, progress: Progress | None
-) -> FormSolution:
-    """Generate columns until the gap is proven, the time is over, or the user interrupts."""
-    search = BlockSearch(form, gap, time_limit, seed)
-    try:
-        while not search.finished():
-            search.step()
-            if progress is not None:
-                progress(search.optimum.value, search.bound)
-    except KeyboardInterrupt:
-        search.interrupted = True
-    return search.solution()
+class BlockSearch(Generation):
+    """Generation over a cone of blocks; what is proven is proven at the end, in reserved time."""
 
+    search_share = 0.6
+    least_value = 1e-6
 
-class BlockSearch:
-    """The state of one run: the columns so far, the best proven dual, the smoothing."""
-
-    def __init__(self, form: ColumnProgram, gap: float, time_limit: float | None, seed: int) -> None:
+    def __init__(self, form: ColumnProgram, limits: Limits) -> None:
         assert isinstance(form.cone, BlockCone)
         assert isinstance(form.utility, MutualInformation)
-        self.form, self.gap = form, gap
-        self.deadline = np.inf if time_limit is None else time.monotonic() + time_limit
-        self.pricer = BlockPricer(form.cone, form.utility.prior)
-        self.rng = np.random.default_rng(seed)
+        k = form.cone.dimension
+        super().__init__(form, limits, np.ones((k, 1)), np.full(k, 1 / k))
+        self.rng = limits.generator()
         self.best = [0] * form.cone.shape[0] if form.cone.pairs == "distinct" else []
-        self.k = form.cone.dimension
-        self.known: set[bytes] = set()
-        self.rounds = self.nodes = 0
-        self.interrupted = False
-        self.mix = 0.5
         self.wide = False  # first the columns that both pair rules share, as they are cheap
-        self.lp = ColumnLP(self.k, 1.0)
-        self._add(np.ones((self.k, 1)))
-        self.optimum = self._solved()
         self.centre = self.optimum.dual
-        self.dual: Array | None = None
-        self.bound = np.inf
+        self.stuck = False
+        self.pricer = BlockPricer(form.cone, form.utility.prior, self.limits)
+
+    def open(self) -> None:
+        """Nothing: the first round prices the constant column."""
 
     def finished(self) -> bool:
-        """Whether the gap is proven (half of it is kept for the proof's slack) or time is over."""
-        close = self.bound - self.optimum.value <= self.gap / 2 * max(abs(self.optimum.value), 1e-6)
-        return close or time.monotonic() > self.deadline
+        """Also when nothing new is found."""
+        return super().finished() or self.stuck
 
     def step(self) -> None:
         """One round: price between the centre and the duals; without a new column, try to prove."""
@@ -94,11 +72,11 @@ class BlockSearch:
         size = columns.sum(axis=0)
         gains = self.form.utility(columns)
         excess = max(0.0, float(((gains - price @ columns) / size).max()))
-        fresh = self._add(columns[:, gains - dual @ columns > 1e-12 * size])
+        fresh = self.add(columns[:, gains - dual @ columns > 1e-12 * size])
         if not fresh or (price + excess).sum() < self.centre.sum() or self.rounds == 1:
             self.centre = price + excess
         if fresh:
-            self.optimum = self._solved()
+            self.resolve()
         if fresh and not self._close_to_done():
             self.mix = min(0.8, self.mix + 0.05)
         elif self.mix > 0.05:
@@ -111,7 +89,8 @@ class BlockSearch:
 
     def _close_to_done(self) -> bool:
         """Whether the centre, if it is as good as it looks, would be within the gap."""
-        return float(self.centre.sum()) - self.optimum.value <= self.gap / 4 * abs(self.optimum.value)
+        value = self.optimum.value
+        return float(self.centre.sum()) - value <= self.limits.gap / 4 * abs(value)
 
     def _probed(self, blocks: PricedBlocks) -> Array:
         """Good columns; where s* is known, a random local search over the break-points of ρ."""
@@ -128,15 +107,15 @@ class BlockSearch:
 
     def _close(self, dual: Array) -> None:
         """Prove the duals within the gap, or add the columns that refute them."""
-        raised = dual + self._slack()
+        raised = dual + self.slack() / self.k
         proven, found = self._prove(raised)
         if proven:
             return
-        fresh = self._add(np.array(found).T) if found else 0
+        fresh = self.add(np.array(found).T) if found else 0
         if not fresh:
             self._settle()
-            self.deadline = -np.inf
-        self.optimum = self._solved()
+            self.stuck = True
+        self.resolve()
 
     def _prove(self, dual: Array, most: int = MOST_FOUND) -> tuple[bool, list[Array]]:
         blocks = self.pricer.at(dual)
@@ -144,6 +123,7 @@ class BlockSearch:
         self.nodes += blocks.nodes
         if proven and dual.sum() < self.bound:
             self.bound, self.dual = float(dual.sum()), dual
+            self._allow(0.95)  # what was reserved for a first proof is free for the search
         return proven, found
 
     def _settle(self) -> None:
@@ -151,7 +131,7 @@ class BlockSearch:
 
         A column that refutes a step says how much higher the next one must be at least.
         """
-        raise_by = max(self._slack(), 1e-6 * abs(self.optimum.value) / self.k)
+        raise_by = max(self.slack() / self.k, 1e-6 * abs(self.optimum.value) / self.k)
         while True:
             raised = self.optimum.dual + raise_by
             proven, found = self._prove(raised, most=1)
@@ -161,40 +141,12 @@ class BlockSearch:
             lack = (self.form.utility(columns) - raised @ columns) / columns.sum(axis=0)
             raise_by = max(2 * raise_by, raise_by + float(lack.max(initial=0.0)))
 
-    def solution(self) -> FormSolution:
-        """What was found and what is proven about it."""
-        if self.dual is None and not self.interrupted:
-            self._settle()
-        value = self.optimum.value
-        dual = None if self.dual is None else self.dual + self._slack()
-        return FormSolution(
-            status=Status.FEASIBLE if dual is None else Status.GAP,
-            point=self.optimum.point,
-            value=value,
-            bound=None if dual is None else certify.dual_bound(dual),
-            proof=None if dual is None else {"dual": dual.tolist()},
-            stats={
-                "iterations": self.rounds,
-                "columns": self.lp.rays.shape[1],
-                "nodes": self.nodes,
-                "interrupted": float(self.interrupted),
-            },
-        )
+    def close(self) -> None:
+        """Seek a first proof if there is none."""
+        if self.dual is None:
+            self._allow(1.0)
+            with suppress(OutOfTime):
+                self._settle()
 
-    def _slack(self) -> float:
-        return proof_slack(self.optimum.value, self.gap) / self.k
-
-    def _add(self, columns: Array) -> int:
-        scaled = columns / columns.max(axis=0)
-        keys = [column.round(12).tobytes() for column in scaled.T]
-        fresh = {key: j for j, key in enumerate(keys) if key not in self.known}
-        self.known.update(fresh)
-        chosen = scaled[:, list(fresh.values())]
-        if fresh:
-            self.lp.add(chosen, self.form.utility(chosen))
-        return len(fresh)
-
-    def _solved(self) -> Optimum:
-        optimum = self.lp.solve()
-        assert optimum is not None
-        return optimum
+    def _allow(self, share: float) -> None:
+        self.limits = self.pricer.limits = self.whole.part(share)

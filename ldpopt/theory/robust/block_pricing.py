@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.block_cone import BlockCone, Product
 
@@ -47,8 +48,8 @@ class Relaxed(NamedTuple):
 class BlockPricer:
     """Tables of block vertices, kept as long as memory allows."""
 
-    def __init__(self, cone: BlockCone, prior: Array) -> None:
-        self.cone = cone
+    def __init__(self, cone: BlockCone, prior: Array, limits: Limits = UNLIMITED) -> None:
+        self.cone, self.limits = cone, limits
         self.prior = prior.reshape(cone.shape)
         self.cuts = [cone.breakpoints(s) for s in range(cone.shape[0])]
         self._tables: OrderedDict[tuple[int, float, float], Table] = OrderedDict()
@@ -83,7 +84,12 @@ class PricedBlocks:
         self.nodes = 0
 
     def relaxed(self, product: Product, goal: float = -math.inf) -> Relaxed:
-        """The splitting bound of a product; the search for λ stops once the bound is below the goal."""
+        """The splitting bound of a product; the search for λ stops once the bound is below the goal.
+
+        Raises:
+            OutOfTime: the limits of the pricer are over.
+        """
+        self.pricer.limits.check()
         self.nodes += 1
         blocks = list(zip(*product, strict=True))
         tables = [self.pricer.table(s, low, high) for s, (low, high) in enumerate(blocks)]

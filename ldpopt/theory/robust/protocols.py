@@ -9,7 +9,7 @@ end.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast
@@ -20,9 +20,11 @@ from scipy.special import entr
 from ldpopt.checker import robust as robustchecker
 from ldpopt.core import certify, validate
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import Limits
 from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem
+from ldpopt.core.problem import Problem, Stages
+from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
@@ -106,13 +108,9 @@ class Reporting(Problem):
         cost = 40_000 if self.blocks == "grr" else 400
         yield ScalarSearch(low, high, lambda x: self.utilities(x, x), self.utilities, cost)
 
-    def approach(self, form: Form, run: Callable[[Form], FormSolution]) -> tuple[Form, FormSolution]:
-        """One run; the bracket of "optimal" blocks rests on many linear programs and is not claimed."""
-        solution = run(form)
-        if self.blocks == "optimal" and solution.bound is not None:
-            stats = {**(solution.stats or {}), "bracket": solution.bound}
-            solution = FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=stats)
-        return form, solution
+    def stages(self, form: Form) -> Stages:
+        """One stage; the bracket of "optimal" blocks rests on many linear programs: not claimed."""
+        yield Stage(form, _unclaimed) if self.blocks == "optimal" else Stage(form)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """The protocol at the point found, repaired to be robustly private in exact arithmetic."""
@@ -148,6 +146,14 @@ class Reporting(Problem):
     def given(self) -> Array:
         """P̂_{u|s}."""
         return np.array([ball.center for ball in self.uncertainty.conditionals])
+
+
+def _unclaimed(solution: FormSolution) -> FormSolution:
+    """The point without its bound, which is kept among the counts."""
+    if solution.bound is None:
+        return solution
+    stats = {**(solution.stats or {}), "bracket": solution.bound}
+    return FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=stats)
 
 
 def relaxed_level(epsilon: Array, distance: Any) -> Array:
@@ -188,6 +194,6 @@ def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechani
     gains = utility(rays)
     if gains.max() <= 1e-14:
         return 0.0, randomized_response(k, min(level, validate.EPSILON_RANGE[1]))
-    solution = solve_listed(rays, gains, gap=1e-9, time_limit=None)
+    solution = solve_listed(rays, gains, Limits())
     matrix = solution.point.matrix
     return cast(float, solution.value), Mechanism(matrix / matrix.sum(axis=1, keepdims=True))

@@ -1,0 +1,54 @@
+"""Call a function of arrays in another process, which can be stopped when the time is over."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from importlib import import_module
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core.errors import SolverError
+from ldpopt.core.limits import Limits, OutOfTime
+
+Numbers = NDArray[np.float64] | NDArray[np.int64]
+
+
+def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits) -> Numbers:
+    """Return what a module's function returns, run by a Python process of its own.
+
+    For libraries that know no time limit, or that clash with others in one process.
+
+    Raises:
+        OutOfTime: the time was over first; the process is gone.
+        SolverError: the function raised, or crashed.
+    """
+    task = io.BytesIO()
+    np.savez(task, *arguments)
+    place = (function.__module__, function.__name__)
+    code = f"from ldpopt.core.elsewhere import serve; serve(*{place!r})"
+    left = limits.remaining()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=task.getvalue(),
+            capture_output=True,
+            timeout=left if np.isfinite(left) else None,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise OutOfTime from None
+    if done.returncode != 0:
+        lines = done.stderr.decode(errors="replace").strip().splitlines()
+        raise SolverError(f"{function.__name__} ended with: {lines[-1] if lines else done.returncode}")
+    return np.load(io.BytesIO(done.stdout))
+
+
+def serve(module: str, name: str) -> None:
+    """Read arguments from standard input, write the function's value to standard output."""
+    with np.load(io.BytesIO(sys.stdin.buffer.read())) as task:
+        found = getattr(import_module(module), name)(*task.values())
+    np.save(sys.stdout.buffer, found)

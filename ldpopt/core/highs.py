@@ -1,0 +1,63 @@
+"""HiGHS, set up alike everywhere: silent, one thread, tight tolerances, within the limits of a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import highspy
+
+from ldpopt.core.errors import SolverError
+from ldpopt.core.limits import Limits
+
+Setting = bool | int | float | str
+LEAST_SECONDS = 0.01
+"""HiGHS reads a limit of zero seconds as none at all in some of its methods."""
+
+
+def new_model(
+    options: Mapping[str, Setting] | None = None, *, maximise: bool = False, tolerance: float = 1e-10
+) -> highspy.Highs:
+    """Return an empty model; ``options`` are HiGHS's own."""
+    model = highspy.Highs()
+    settings: dict[str, Setting] = {
+        "output_flag": False,
+        "threads": 1,
+        "primal_feasibility_tolerance": tolerance,
+        "dual_feasibility_tolerance": tolerance,
+        **(options or {}),
+    }
+    for option, setting in settings.items():
+        model.setOptionValue(option, setting)
+    if maximise:
+        model.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    return model
+
+
+def run_within(model: highspy.Highs, limits: Limits) -> bool:
+    """Solve; return False where the time was over before the optimum.
+
+    Raises:
+        SolverError: HiGHS ended in any other way.
+    """
+    limit_time(model, limits)
+    model.run()
+    status = model.getModelStatus()
+    if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
+        return False
+    if status != highspy.HighsModelStatus.kOptimal:
+        raise SolverError(f"HiGHS ended with {model.modelStatusToString(status)}")
+    return True
+
+
+def limit_time(model: highspy.Highs, limits: Limits) -> None:
+    """Let the next run of a model end with the limits; its clock goes on from run to run."""
+    left = limits.remaining()
+    end = highspy.kHighsInf if left == math.inf else model.getRunTime() + max(left, LEAST_SECONDS)
+    model.setOptionValue("time_limit", end)
+
+
+def scipy_options(limits: Limits) -> dict[str, float]:
+    """Return the limits as options of scipy's ``linprog`` and ``milp``."""
+    left = limits.remaining()
+    return {} if left == math.inf else {"time_limit": max(left, LEAST_SECONDS)}

@@ -1,0 +1,120 @@
+"""What bounds a run: the gap to be proven, the clock, the seed, and who hears of progress."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Protocol, Self
+
+import numpy as np
+
+from ldpopt.core.form import FormSolution
+
+
+class Progress(Protocol):
+    """Called during long work: the best value and the proven bound so far."""
+
+    def __call__(self, value: float, bound: float, /) -> None:
+        """Report."""
+
+
+class OutOfTime(Exception):  # noqa: N818 (it is an event, as StopIteration is)
+    """Raised by :meth:`Limits.check`: the frame answers with what the solver kept last."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The bounds of one run of a solver, and the best solution that the run has so far.
+
+    A solver calls :meth:`keep` whenever it has something better, :meth:`check` inside long loops, and
+    :meth:`part` to reserve time for what comes after. When the time is over or the user presses
+    Ctrl-C, the frame returns what was kept last.
+
+    Args:
+        gap: the relative gap at which value and bound count as equal.
+        deadline: when to stop, on the clock of :func:`time.monotonic`; None for no limit.
+        seed: for random numbers.
+        progress: called with (value, bound) whenever something is kept.
+
+    >>> Limits().remaining()
+    inf
+    >>> Limits(deadline=0.0).expired()
+    True
+    """
+
+    gap: float = 1e-9
+    deadline: float | None = None
+    seed: int = 0
+    progress: Progress | None = None
+    _kept: list[Callable[[], FormSolution]] = field(default_factory=list, repr=False)
+    _proofs: list[float] = field(default_factory=list, repr=False)
+
+    @classmethod
+    def within(
+        cls,
+        seconds: float | None,
+        *,
+        gap: float = 1e-9,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Limits whose deadline lies so many seconds ahead."""
+        return cls(gap, None if seconds is None else time.monotonic() + seconds, seed, progress)
+
+    def remaining(self) -> float:
+        """Return the seconds that are left: at least 0, infinite without a deadline."""
+        return math.inf if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+
+    def expired(self) -> bool:
+        """Return whether the time is over."""
+        return self.remaining() <= 0
+
+    def check(self) -> None:
+        """Raise :class:`OutOfTime` if the time is over."""
+        if self.expired():
+            raise OutOfTime
+
+    def part(self, share: float) -> Self:
+        """Return limits for a part of the work: a share of the time left, nothing kept yet."""
+        deadline = self.deadline
+        if deadline is not None:
+            deadline = time.monotonic() + share * self.remaining()
+        return replace(self, deadline=deadline, _kept=[])
+
+    def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
+        """Keep the best solution so far, then report it.
+
+        ``solution`` builds it when it is asked for. The report comes second, so that whoever
+        interrupts it finds the solution kept.
+        """
+        self._kept[:] = [solution]
+        if self.progress is not None:
+            self.progress(value, bound)
+
+    def kept(self) -> FormSolution | None:
+        """Return what was kept last, or None."""
+        return self._kept[0]() if self._kept else None
+
+    def generator(self) -> np.random.Generator:
+        """Return a fresh generator of random numbers from the seed."""
+        return np.random.default_rng(self.seed)
+
+    @contextmanager
+    def proving(self) -> Iterator[None]:
+        """Count the time within as spent on the proof."""
+        start = time.perf_counter()
+        try:
+            yield
+        finally:
+            self._proofs.append(time.perf_counter() - start)
+
+    def proof_seconds(self) -> float:
+        """Return the time spent on proofs so far, parts included."""
+        return sum(self._proofs)
+
+
+UNLIMITED = Limits()
+"""No deadline, the usual gap: for work that nobody waits for. Nothing is kept in it."""

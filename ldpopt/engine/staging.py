@@ -1,0 +1,94 @@
+"""Run the stages that a problem declares: one deadline, the best point, the best proven bound."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.problem import Problem
+from ldpopt.core.solver import Solver
+from ldpopt.core.stage import Stage
+from ldpopt.core.status import Status
+
+
+def run_stages(
+    problem: Problem, form: Form, solver: Solver[Any], limits: Limits
+) -> tuple[Form, FormSolution]:
+    """Solve what the problem declares for a form, and merge what the stages contribute.
+
+    Returns:
+        The form whose point is the answer, and the solution with the best bound of all stages.
+
+    Raises:
+        KeyboardInterrupt: the user interrupted before there was an answer.
+    """
+    found = Contributions(problem.sense == "maximise", form)
+    plan = problem.stages(form)
+    stage = next(plan)
+    while True:
+        part = replace(limits.part(stage.share), progress=None if stage.aside else found.told(limits))
+        solution = solver.attempt(stage.form, part)
+        given = stage.contribution(solution)
+        found.add(stage, given)
+        if (solution.stats or {}).get("interrupted"):
+            return found.form, found.interrupted()
+        try:
+            stage = plan.send(given)
+        except StopIteration:
+            return found.form, found.merged()
+
+
+class Contributions:
+    """What the stages contributed so far: a point at most, and any number of proven bounds."""
+
+    def __init__(self, upwards: bool, form: Form) -> None:
+        self.sign = 1.0 if upwards else -1.0
+        self.form = form
+        self.answer: FormSolution | None = None
+        self.proven: list[FormSolution] = []
+
+    def add(self, stage: Stage, given: FormSolution) -> None:
+        """Keep the bound, and the point if it is the best."""
+        if given.bound is not None:
+            self.proven.append(given)
+        if not stage.aside and (self.answer is None or self._better(given, self.answer)):
+            self.answer, self.form = given, stage.form
+
+    def _better(self, given: FormSolution, known: FormSolution) -> bool:
+        if given.point is None or known.point is None:
+            return known.point is None
+        assert given.value is not None
+        assert known.value is not None
+        return self.sign * given.value > self.sign * known.value
+
+    def merged(self) -> FormSolution:
+        """The best point with the least (if a minimum is sought, the largest) of the proven bounds."""
+        answer = self.answer or FormSolution(Status.LIMIT)
+        if not self.proven:
+            return answer
+        weakest_first = sorted(self.proven, key=self._strength)
+        proofs = [s.proof for s in weakest_first if s.proof is not None]
+        merged = {key: entry for proof in proofs for key, entry in proof.items()} if proofs else None
+        return replace(answer, bound=weakest_first[-1].bound, proof=merged)
+
+    def _strength(self, solution: FormSolution) -> float:
+        assert solution.bound is not None
+        return -self.sign * solution.bound
+
+    def interrupted(self) -> FormSolution:
+        """The same after Ctrl-C; without a point there is nothing to return."""
+        solution = self.merged()
+        if solution.point is None:
+            raise KeyboardInterrupt
+        return replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
+
+    def told(self, limits: Limits) -> Any:
+        """The user's progress callback, told of the best bound of all stages so far."""
+        if limits.progress is None or not self.proven:
+            return limits.progress
+        tell, bound = limits.progress, self.merged().bound
+        assert bound is not None
+        best = min if self.sign > 0 else max
+        return lambda value, own: tell(value, best(own, bound))
