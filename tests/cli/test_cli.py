@@ -69,7 +69,7 @@ def test_refuted_and_unreadable(tmp_path, spec, ldpopt):
     ("spec_text", "options", "message"),
     [
         (json.dumps(SPEC | {"params": {"epsilon": 0, "prior": [0.5, 0.5]}}), [], "> 0, not 0"),
-        ('{"problem": "staircase", "params": {"epsilon": NaN, "prior": [1]}}', [], "not nan"),
+        ('{"problem": "staircase", "params": {"epsilon": NaN, "prior": [0.5, 0.5]}}', [], "not nan"),
         (json.dumps(SPEC | {"params": {"epsilon": 1, "prior": [0.5, 0.4]}}), [], "sums to 0.9"),
         (json.dumps(SPEC | {"params": {"epsilon": 1, "prior": [1.5, -0.5]}}), [], "negative: -0.5"),
         (json.dumps(SPEC | {"params": {"epsilon": 1, "priors": [1]}}), [], "no parameter 'priors'"),
