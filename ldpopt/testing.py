@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldpopt.checker import frame as checker
+from ldpopt.checker.frame import check as check_document
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
@@ -222,4 +222,4 @@ def _with(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def refuted(document: dict[str, Any]) -> bool:
     """Whether the checker refutes at least one claim of a document."""
-    return not all(claim.holds for claim in checker.check(document))
+    return not all(claim.holds for claim in check_document(document))

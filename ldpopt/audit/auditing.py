@@ -19,7 +19,7 @@ import numpy as np
 from ldpopt.audit import black_box as blackbox
 from ldpopt.audit.black_box import Fit, Indices, LowerBound, Sample, Tally
 from ldpopt.audit.measures import Measured, data_measures, measures, subject, worst_level
-from ldpopt.checker.frame import Claim
+from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.plain import plain_number
 from ldpopt.core.subject import Subject

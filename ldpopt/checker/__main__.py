@@ -21,7 +21,18 @@ def load() -> None:
     spec.loader.exec_module(package)
 
 
+def limit_memory() -> None:
+    """Let the system refuse what the checker's own estimates miss; a refusal is then "undecided"."""
+    try:
+        import resource
+    except ImportError:  # no such thing on this system
+        return
+    limit = importlib.import_module("checker.budget").BYTES
+    resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
+
+
 if __name__ == "__main__":
     load()
+    limit_memory()
     main = importlib.import_module("checker.frame").main
-    sys.exit(main(sys.argv[1]) if len(sys.argv) == 2 else 2)
+    sys.exit(main(*sys.argv[1:]))

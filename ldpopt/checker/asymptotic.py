@@ -1,58 +1,44 @@
-"""The checker's section on asymptotic utility: decides results about the best protocol under a prior.
+"""Asymptotic utility: the best protocol under a Dirichlet prior.
 
-Standard library and :mod:`ldpopt.checker` only. Privacy is decided exactly; utilities are floats with
-the stated tolerance, as they rest on logarithms of determinants.
+Privacy is decided exactly; utilities are floats with the stated tolerance, as they rest on logarithms of
+determinants.
 """
 
 from __future__ import annotations
 
 import math
-import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Iterator, Sequence
 from operator import mul
 from typing import Any, NamedTuple
 
-from .frame import (
-    FORMS,
-    KINDS,
-    MAX_EPSILON,
-    Claim,
-    UnreadableError,
-    agreement,
-    is_private,
-    is_stochastic,
-    read_matrix,
-    read_number,
-    read_numbers,
-)
+from .claims import Claim, decided
+from .expectation import expected_entropy, leakage, prior_points
+from .form import Case, Form, Kind, Section, maximise
+from .mechanism import is_private, private, read_matrix, stochastic
+from .reading import UnreadableError
+from .schema import EPSILON, Label, List, Nullable, Number, Record, Word
 
 LEVELS = 8
 """With a floor on the average privacy, columns of this many levels up to ε take part."""
 FREE_EPSILON = 10.0
 """The largest level where ε is free."""
+MOST_UNEQUAL = 10
+"""Without equal α every set of inputs is listed."""
 
 
-def _asymptotic_utility(params: dict[str, Any]) -> dict[str, Any]:
+def _statement(params: dict[str, Any]) -> dict[str, Any]:
     floor, epsilon = params.get("min_average_privacy"), params.get("epsilon", FREE_EPSILON)
-    count = 1 if floor is None else LEVELS
-    return {
-        "form": "convex-program",
-        "alpha": params["alpha"],
-        "epsilon": epsilon,
-        "levels": [epsilon * (j + 1) / count for j in range(count)],
-        "floor": floor,
-    }
+    return {"form": "convex-program", "alpha": params["alpha"], "epsilon": epsilon, "floor": floor}
 
 
 class DesignStatement(NamedTuple):
     """Maximise the discretised asymptotic utility of ε-LDP mechanisms.
 
-    Lopuhaä-Zwakenberg et al. 2019, (6.1). With the points p_i and weights w_i of `prior_points` in place
-    of the expectation it is −½ log 2πe + Σ_i w_i log det J(p_i)/(2k − 2), J(p) = Σ_y W_y W_yᵀ/(W_y·p).
-    The weights are such that randomised response has no discretisation error. If all α are equal, every
-    p_i stands for all its permutations.
+    Lopuhaä-Zwakenberg et al. 2019, (6.1). With the points p_i and weights w_i of `prior_points` in
+    place of the expectation it is −½ log 2πe + Σ_i w_i log det J(p_i)/(2k − 2), J(p) = Σ_y W_y
+    W_yᵀ/(W_y·p). The weights are such that randomised response has no discretisation error. If all α
+    are equal, every p_i stands for all its permutations.
     """
 
     alpha: tuple[float, ...]
@@ -67,178 +53,18 @@ MOST_VALUES, LEAST_ALPHA, MOST_ALPHA = 64, 1e-2, 1e4
 HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
 
 
-def read_design_statement(plain: dict[str, Any]) -> DesignStatement:
-    """The statement of a convex program, every part of it checked."""
-    alpha = tuple(read_numbers(list(plain["alpha"]), "alpha"))
-    epsilon, floor = read_number(plain["epsilon"], "epsilon"), plain["floor"]
-    if not 2 <= len(alpha) <= MOST_VALUES or not LEAST_ALPHA <= min(alpha) <= max(alpha) <= MOST_ALPHA:
-        raise UnreadableError(f"alpha {alpha} is no Dirichlet parameter that can be checked")
-    if not 0 < epsilon <= MAX_EPSILON:
-        raise UnreadableError(f"epsilon {epsilon} is not in (0, {MAX_EPSILON:g}]")
-    if floor is not None and not 0 <= read_number(floor, "min_average_privacy") < 1:
-        raise UnreadableError(f"min_average_privacy {floor} is not in [0, 1)")
-    return DesignStatement(alpha, epsilon, tuple(read_numbers(plain["levels"], "levels")), floor)
+ALPHA = List(Number(LEAST_ALPHA, MOST_ALPHA), 2, MOST_VALUES)
+FLOOR = Number(0, below=1)
 
 
-def prior_points(alpha: Sequence[float], epsilon: float) -> tuple[list[list[float]], list[float]]:
-    """Points and weights for expectations under Dirichlet(α), the same on every machine to rounding.
-
-    Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws.
-    Then the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the
-    utility of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
-    values also its like for pairs and triples of values.
-    """
-    points, weights = _raw_points(alpha)
-    singles = [(1, math.expm1(epsilon / divisor)) for divisor in (1, 2, 4)]
-    larger = [(m, math.expm1(epsilon)) for m in (2, 3) if m <= len(alpha) // 2 and len(alpha) <= 8]
-    for controls in (singles + larger, singles, singles[:1]):
-        rows = [[_set_sum(p, m, beta) for m, beta in controls] for p in points]
-        exact = [_expected_sum(alpha, m, beta) for m, beta in controls]
-        calibrated = _calibrated(weights, rows, exact)
-        if min(calibrated) > 0:
-            return points, calibrated
-    return points, weights
-
-
-def _raw_points(alpha: Sequence[float]) -> tuple[list[list[float]], list[float]]:
-    k = len(alpha)
-    if k > 5:
-        count = 96 if k <= 8 else 24
-        return list(_draws(alpha, count)), [1 / count] * count
-    order = {2: 60, 3: 12, 4: 6, 5: 4}[k]
-    points: list[tuple[list[float], float, float]] = [([], 1.0, 1.0)]
-    for x in range(k - 1):
-        rule = _gauss_beta(alpha[x], math.fsum(alpha[x + 1 :]), order)
-        points = [([*p, left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
-    return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
-
-
-def _set_sum(p: Sequence[float], m: int, beta: float) -> float:
-    """Σ log(1 + β p(S)) over the sets S of size m."""
-    return math.fsum(math.log1p(beta * math.fsum(S)) for S in combinations(p, m))
-
-
-def _expected_sum(alpha: Sequence[float], m: int, beta: float) -> float:
-    """Σ E log(1 + β P(S)) over the sets S of size m; P(S) is Beta(α(S), A − α(S))."""
-    A, counts = math.fsum(alpha), Counter(math.fsum(S) for S in combinations(alpha, m))
-    return math.fsum(n * expected_log((a, A - a), (1 + beta, 1.0)) for a, n in counts.items())
-
-
-def _calibrated(weights: list[float], rows: list[list[float]], exact: list[float]) -> list[float]:
-    """Weights w_i (1 + λ·(f_i − mean)) under which the means of the rows f_i are exact."""
-    size = range(len(exact))
-    mean = [math.fsum(w * row[a] for w, row in zip(weights, rows, strict=True)) for a in size]
-    centred = [[row[a] - mean[a] for a in size] for row in rows]
-    table = [
-        [math.fsum(w * f[a] * f[b] for w, f in zip(weights, centred, strict=True)) for b in size]
-        + [exact[a] - mean[a]]
-        for a in size
-    ]
-    factors = _solved(table)
-    return [w * (1 + sum(map(mul, factors, f))) for w, f in zip(weights, centred, strict=True)]
-
-
-def _solved(table: list[list[float]]) -> list[float]:
-    """Gauss–Jordan elimination of [A | b]."""
-    size = len(table)
-    for i in range(size):
-        best = max(range(i, size), key=lambda r: abs(table[r][i]))
-        table[i], table[best] = table[best], table[i]
-        pivot = table[i][i] or 1e-300
-        table[i] = [entry / pivot for entry in table[i]]
-        for r in range(size):
-            if r != i:
-                factor = table[r][i]
-                table[r] = [a - factor * b for a, b in zip(table[r], table[i], strict=True)]
-    return [row[-1] for row in table]
-
-
-def _gauss_beta(a: float, b: float, order: int) -> list[tuple[float, float]]:
-    """Gauss quadrature for Beta(a, b): eigenvalues of the Jacobi matrix by bisection."""
-    A, B = b - 1, a - 1
-    diagonal, off = [(B - A) / (A + B + 2)], [0.0]
-    for n in range(1, order):
-        s = 2 * n + A + B
-        diagonal.append((B * B - A * A) / (s * (s + 2)))
-        ratio = 1.0 if n == 1 else (n + A + B) / (s - 1)
-        off.append(4 * n * (n + A) * (n + B) * ratio / (s * s * (s + 1)))
-    return [_gauss_node(diagonal, off, index) for index in range(order)]
-
-
-def _gauss_node(diagonal: list[float], off: list[float], index: int) -> tuple[float, float]:
-    low, high = -1.0, 1.0
-    for _ in range(60):
-        middle, d, below = (low + high) / 2, 1.0, 0
-        for a, b in zip(diagonal, off, strict=True):
-            d = a - middle - b / (d or 1e-300)
-            below += d < 0
-        low, high = (low, middle) if below > index else (middle, high)
-    x, previous, p, total = (low + high) / 2, 0.0, 1.0, 1.0
-    for n in range(len(diagonal) - 1):
-        following = (x - diagonal[n]) * p - math.sqrt(off[n]) * previous
-        previous, p = p, following / math.sqrt(off[n + 1])
-        total += p * p
-    return (1 + x) / 2, 1 / total
-
-
-def _draws(alpha: Sequence[float], count: int) -> Iterator[list[float]]:
-    """Dirichlet draws from the uniform numbers of Python's generator with seed 0."""
-    uniform = random.Random(0).random
-    for _ in range(count):
-        gammas = [_gamma(a, uniform) for a in alpha]
-        yield [g / math.fsum(gammas) for g in gammas]
-
-
-def _gamma(alpha: float, uniform: Callable[[], float]) -> float:
-    """A Gamma(α) draw by the method of Marsaglia and Tsang 2000."""
-    if alpha < 1:
-        boost = float((1 - uniform()) ** (1 / alpha))
-        return max(boost * _gamma(alpha + 1, uniform), 1e-200)
-    d = alpha - 1 / 3
-    while True:
-        radius = math.sqrt(-2 * math.log(1 - uniform()))
-        normal = radius * math.cos(2 * math.pi * uniform())
-        v = (1 + normal / math.sqrt(9 * d)) ** 3
-        if v > 0 and math.log(1 - uniform()) < normal * normal / 2 + d - d * v + d * math.log(v):
-            return d * v
-
-
-def expected_log(alpha: Sequence[float], v: Sequence[float]) -> float:
-    """E log(v·P) = ∫ ((1+t)^−A − Π (1 + t v_x)^−α_x) dt/t for v ≥ 1, the trapezoidal rule in log t."""
-    A, total = math.fsum(alpha), 0.0
-    for step in range(-160, 160 + int(160 / min(A, 1.0))):
-        u = step / 4
-        grow = A * _log1pexp(u)
-        form = math.fsum(a * _log1pexp(u + math.log(w)) for a, w in zip(alpha, v, strict=True))
-        total -= math.exp(-grow) * math.expm1(grow - form)
-    return total / 4
-
-
-def _log1pexp(x: float) -> float:
-    return x if x > 40 else math.log1p(math.exp(x))
-
-
-def leakage(alpha: Sequence[float], v: Sequence[float]) -> float:
-    """Σ_x m_x v_x (log v_x − E' log(v·P)), E' under α + e_x, m the mean: what a column tells about X."""
-    A, total = math.fsum(alpha), 0.0
-    for x, (a, w) in enumerate(zip(alpha, v, strict=True)):
-        raised = [b + (x == z) for z, b in enumerate(alpha)]
-        total += a / A * w * (math.log(w) - expected_log(raised, v))
-    return total
-
-
-def _expected_entropy(alpha: Sequence[float]) -> float:
-    """H(X | P) = −Σ_x m_x E' log P_x, through E' log P_x = ψ(α_x + 1) − ψ(A + 1)."""
-    A = math.fsum(alpha)
-    return _digamma(A + 1) - math.fsum(a / A * _digamma(a + 1) for a in alpha)
-
-
-def _digamma(x: float) -> float:
-    shift = 0.0
-    while x < 20:
-        shift, x = shift - 1 / x, x + 1
-    s = 1 / (x * x)
-    return shift + math.log(x) - 0.5 / x - s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s / 240)))
+def design_question(plain: dict[str, Any]) -> DesignStatement:
+    """The question of a statement that its schema has read."""
+    alpha, epsilon, floor = tuple(plain["alpha"]), plain["epsilon"], plain["floor"]
+    if len(set(alpha)) > 1 and len(alpha) > MOST_UNEQUAL:
+        raise UnreadableError(f"alpha of more than {MOST_UNEQUAL} entries must be equal numbers")
+    count = 1 if floor is None else LEVELS
+    levels = tuple(epsilon * (j + 1) / count for j in range(count))
+    return DesignStatement(alpha, epsilon, levels, floor)
 
 
 Matrix = list[list[float]]
@@ -254,8 +80,6 @@ class Atom(NamedTuple):
 def _design_atoms(question: DesignStatement) -> list[Atom]:
     """All columns of the class; with equal α one per level and number of high entries."""
     k, equal = len(question.alpha), len(set(question.alpha)) == 1
-    if not equal and k > 10:
-        raise UnreadableError("unequal alpha with more than ten values")
     atoms = [Atom((0, 0), [1.0] * k)]
     for j, level in enumerate(question.levels):
         E = math.exp(level)
@@ -449,9 +273,7 @@ def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
     """
     k, scale = len(question.alpha), 1 / (2 * len(question.alpha) - 2)
     equal = len(set(question.alpha)) == 1
-    dual = read_numbers(proof["dual"], "the dual vector")
-    price = read_number(proof["price"], "the price of privacy")
-    reference = _reference(proof["reference"])
+    dual, price, reference = proof["dual"], proof["price"], _reference(proof["reference"])
     atoms = _design_atoms(question)
     fits = len(dual) == (1 if equal else k) and set(reference) <= {atom.label for atom in atoms}
     if not fits or price < 0 or min(reference.values()) < 0 or (price and question.floor is None):
@@ -478,17 +300,15 @@ def design_bound(proof: dict[str, Any], question: DesignStatement) -> float:
         if slope[atom.label] > mass + cost + DESIGN_TOLERANCE / 10:
             return math.inf
     free = 0.0 if question.floor is None else 1 - question.floor
-    allowed = free * _expected_entropy(question.alpha)
+    allowed = free * expected_entropy(question.alpha)
     return value - k * scale + math.fsum(dual) + price * allowed
 
 
-def _reference(entries: Any) -> dict[tuple[Any, ...], float]:
+def _reference(entries: list[list[Any]]) -> dict[tuple[Any, ...], float]:
     """The weights of the reference point, from pairs [[level, set], weight]."""
-    if not isinstance(entries, list) or not entries:
-        raise UnreadableError("the proof has no reference point")
-    if any(not isinstance(e, list) or len(e) != 2 or not isinstance(e[0], list) for e in entries):
+    if any(len(entry) != 2 or not isinstance(entry[0], tuple) for entry in entries):
         raise UnreadableError("the reference point is no list of atoms and weights")
-    return {tuple(label): read_number(weight, "a weight") for label, weight in entries}
+    return {label: Number(0).read(weight, "a weight of the reference") for label, weight in entries}
 
 
 def _average_privacy(matrix: Sequence[Sequence[float]], question: DesignStatement) -> float:
@@ -501,7 +321,7 @@ def _average_privacy(matrix: Sequence[Sequence[float]], question: DesignStatemen
         low = min(column)
         if low > 0:  # of a column without zeros
             leaked += count * low * leakage(question.alpha, [entry / low for entry in column])
-    return 1 - leaked / _expected_entropy(question.alpha)
+    return 1 - leaked / expected_entropy(question.alpha)
 
 
 def _treats_alike(matrix: Sequence[Sequence[float]]) -> bool:
@@ -518,38 +338,97 @@ def _treats_alike(matrix: Sequence[Sequence[float]]) -> bool:
     return True
 
 
-def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of a result about the asymptotic utility."""
-    question = read_design_statement(plain)
-    if document["status"] not in ("optimal", "gap", "feasible"):
-        raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
-    k = len(question.alpha)
-    matrix, value = read_matrix(document, k), read_number(document["value"], "value")
-    numeric = f"numeric {DESIGN_TOLERANCE:g}"
-    yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
-    private = is_private(matrix, range(k), question.epsilon)
-    limit = f"e^{question.epsilon:g}"
-    yield Claim(f"its entries for all inputs differ by at most a factor {limit}", "exact", private)
-    if not private:
+def _answer(document: dict[str, Any], question: DesignStatement) -> Matrix:
+    return read_matrix(document, len(question.alpha))
+
+
+NUMERIC = f"numeric {DESIGN_TOLERANCE:g}"
+
+
+def _members(case: Case) -> Iterator[Claim]:
+    question, matrix = case.question, case.answer
+    inputs = range(len(question.alpha))
+    yield stochastic(matrix)
+    yield private(matrix, inputs, question.epsilon)
+    if not is_private(matrix, inputs, question.epsilon):
         return
     if len(set(question.alpha)) == 1:
-        yield Claim("it treats all inputs alike", numeric, _treats_alike(matrix))
-    enough = design_utility(matrix, question) >= value - DESIGN_TOLERANCE
-    yield Claim(f"its asymptotic utility is at least {value!r}", numeric, enough)
+        words = "it treats all inputs alike"
+        yield decided("member", words, lambda: _treats_alike(matrix), strength=NUMERIC)
+    if question.floor is not None:
+        words = f"its average privacy is at least {question.floor!r}"
+        yield decided(
+            "privacy",
+            words,
+            lambda: _average_privacy(matrix, question) >= question.floor - DESIGN_TOLERANCE,
+            strength=NUMERIC,
+            value=question.floor,
+        )
+
+
+def _value(case: Case) -> Iterator[Claim]:
+    question, matrix = case.question, case.answer
+    if not is_private(matrix, range(len(question.alpha)), question.epsilon):
+        return
+    words = f"its asymptotic utility is at least {case.value!r}"
+    yield decided(
+        "value",
+        words,
+        lambda: design_utility(matrix, question) >= case.value - DESIGN_TOLERANCE,
+        strength=NUMERIC,
+        value=case.value,
+    )
+
+
+def _bound(case: Case) -> Iterator[Claim]:
+    question, bound = case.question, case.bound
+    assert bound is not None
     members = "mechanism"
     if question.floor is not None:
-        kept = _average_privacy(matrix, question) >= question.floor - DESIGN_TOLERANCE
-        yield Claim(f"its average privacy is at least {question.floor!r}", numeric, kept)
         members = f"mechanism of two-valued columns at {len(question.levels)} levels"
-    if document["status"] == "feasible":
-        return
-    bound = read_number(document["bound"], "bound")
-    proof = (document["certificate"] or {}).get("proof") or {}
-    proven = design_bound(proof, question) <= bound + DESIGN_TOLERANCE
-    yield Claim(f"no such {members} has an asymptotic utility above {bound!r}", numeric, proven)
-    if document["status"] == "optimal":
-        yield agreement(document, value, bound)
+    words = f"no such {members} has an asymptotic utility above {bound!r}"
+    yield decided(
+        "bound",
+        words,
+        lambda: design_bound(case.proof, question) <= bound + DESIGN_TOLERANCE,
+        strength=NUMERIC,
+        about=f"{members}s of this privacy",
+        value=bound,
+    )
 
 
-KINDS["asymptotic-utility"] = KINDS["privacy-utility-frontier"] = _asymptotic_utility
-FORMS["convex-program"] = design_claims
+SECTION = Section(
+    kinds={
+        "asymptotic-utility": Kind(
+            Record({"alpha": ALPHA, "epsilon": EPSILON}, {"min_average_privacy": FLOOR}), _statement
+        ),
+        "privacy-utility-frontier": Kind(
+            Record({"alpha": ALPHA, "min_average_privacy": FLOOR}, {"epsilon": EPSILON}), _statement
+        ),
+    },
+    forms={
+        "convex-program": Form(
+            statement=Record(
+                {
+                    "form": Word("convex-program"),
+                    "alpha": ALPHA,
+                    "epsilon": EPSILON,
+                    "floor": Nullable(FLOOR),
+                }
+            ),
+            question=design_question,
+            answer=_answer,
+            members=_members,
+            value=_value,
+            bound=_bound,
+            sense=maximise,
+            proof=Record(
+                {
+                    "dual": List(Number(), 1),
+                    "price": Number(0),
+                    "reference": List(List(Label(), 2, 2), 1),
+                }
+            ),
+        )
+    },
+)

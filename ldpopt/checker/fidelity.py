@@ -1,387 +1,311 @@
-"""The section of the checker about learning a distribution. Standard library and the checker only.
+"""Learning a distribution: φ over a family of mechanisms, α at a known p, its supremum over {p ≥ p0}.
 
-The forms: φ over a family of mechanisms, α at a known distribution, and its supremum over {p ≥ p0}. The
-bounds follow from the parameters alone, but for the optimal designs, whose proof is checked here.
+The bounds follow from the parameters alone, but for the optimal designs, whose proof is checked here.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from decimal import Context, Decimal, localcontext
+from collections.abc import Iterator
+from decimal import Decimal
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
-from .frame import (
-    DIGITS,
-    FORMS,
-    KINDS,
-    MARGIN,
-    MAX_EPSILON,
-    Claim,
-    UnreadableError,
-    agreement,
-    exp_below,
-    is_private,
-    is_stochastic,
-    read_matrix,
-    read_number,
-    read_numbers,
+from .arithmetic import exp_below
+from .claims import Claim, decided
+from .form import Case, Form, Kind, Section, minimise
+from .mechanism import Rows, level_claims, private, read_matrix, stochastic
+from .moments import (
+    alpha_above,
+    alpha_bound_below,
+    balanced_phi,
+    design_bound_below,
+    minimax_bound_below,
+    phi_above,
+    phi_bound_below,
+    source_of,
+    worst_alpha_above,
 )
+from .reading import UnreadableError
+from .schema import EPSILON, Distribution, List, Matrix, Nullable, Number, Record, Whole, Word
 
 MAX_INPUTS = 100_000
+INPUTS = Whole(2, MAX_INPUTS)
+LOSS = Word("f-divergence", "mse", "tv")
+FAMILY = Word("circulant", "square", "broad")
+P0 = Number(above=0, most=0.5)
 
 
-# ---------------------------------------------------------------- reading
+class PhiStatement(NamedTuple):
+    """Minimise φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums of W, over a family."""
+
+    k: int
+    epsilon: float
+    family: str
 
 
-def _matrix_program(family: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def read(params: dict[str, Any]) -> dict[str, Any]:
-        size = {"k": params["k"], "epsilon": params["epsilon"]}
-        return {"form": "matrix-program", "family": family, **size}
+class AlphaStatement(NamedTuple):
+    """Minimise α at a known distribution p (Pastore and Gastpar 2021, (20a)–(20c))."""
 
-    return read
-
-
-def _fidelity(params: dict[str, Any]) -> dict[str, Any]:
-    question = {name: params[name] for name in ("p", "epsilon", "loss")}
-    return {"form": "moment-program", "family": params.get("family", "broad"), **question}
+    p: list[Decimal]
+    epsilon: float
+    loss: str
+    family: str
 
 
-def _minimax_fidelity(params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "minimax-program", **{name: params[name] for name in ("k", "epsilon", "loss", "p0")}}
+class MinimaxStatement(NamedTuple):
+    """Minimise the supremum of α over {p ≥ p0}, over square mechanisms."""
+
+    k: int
+    epsilon: float
+    loss: str
+    p0: float
+
+
+def _matrix_program(family: str, params: dict[str, Any]) -> dict[str, Any]:
+    return {"form": "matrix-program", "family": family, "k": params["k"], "epsilon": params["epsilon"]}
+
+
+def _moment_program(params: dict[str, Any]) -> dict[str, Any]:
+    defaults = {"loss": "f-divergence", "family": "broad"}
+    return {"form": "moment-program", **defaults, **params}
+
+
+def _minimax_program(params: dict[str, Any]) -> dict[str, Any]:
+    return {"form": "minimax-program", "loss": "mse", **params}
+
+
+def _phi_question(plain: dict[str, Any]) -> PhiStatement:
+    return PhiStatement(plain["k"], plain["epsilon"], plain["family"])
+
+
+def _alpha_question(plain: dict[str, Any]) -> AlphaStatement:
+    return AlphaStatement(source_of(plain["p"]), plain["epsilon"], plain["loss"], plain["family"])
+
+
+def _minimax_question(plain: dict[str, Any]) -> MinimaxStatement:
+    k, p0 = plain["k"], plain["p0"]
+    if Fraction(p0) * k > 1:
+        raise UnreadableError(f"p0 must be at most 1/k = 1/{k}, not {p0!r}")
+    return MinimaxStatement(k, plain["epsilon"], plain["loss"], p0)
 
 
 # ---------------------------------------------------------------- the claims
 
 
-def matrix_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of a result that minimises φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums of W."""
-    k, epsilon, family = plain["k"], _level(document, plain), plain["family"]
-    if isinstance(k, bool) or not isinstance(k, int) or not 2 <= k <= MAX_INPUTS:
-        raise UnreadableError(f"k is {k!r}, not a whole number from 2 to {MAX_INPUTS}")
-    value = read_number(document["value"], "value")
-    if document["mechanism"] is None and family == "broad":
-        yield from _subset_claims(document.get("answer"), k, epsilon, value)
-    else:
-        matrix = read_matrix(document, k)
-        yield from _mechanism_claims(matrix, epsilon, family)
-        yield Claim(f"its φ is at most {value!r}", "exact", phi_above(matrix) <= Decimal(value))
-    yield from _bound_claims(document, value, phi_bound_below(k, epsilon), "φ")
-
-
-def _subset_claims(answer: Any, k: int, epsilon: float, value: float) -> Iterator[Claim]:
+class Subsets(NamedTuple):
     """Subset selection: every m-subset y with probability ∝ the ratio if x ∈ y, else ∝ 1."""
-    if not isinstance(answer, dict) or answer.get("mechanism") != "subset-selection":
-        raise UnreadableError("the file has neither a mechanism matrix nor a subset selection")
-    m, ratio = answer["size"], read_number(answer["ratio"], "the ratio")
-    if isinstance(m, bool) or not isinstance(m, int) or answer["inputs"] != k:
-        raise UnreadableError("the subset selection does not fit the question")
-    yield Claim(f"the subsets have from 1 to {k - 1} elements", "exact", 0 < m < k)
-    private = 1 < ratio and Fraction(ratio) <= exp_below(epsilon)
-    yield Claim(f"the ratio of two probabilities is at most e^{epsilon:g}", "exact", private)
-    if private and 0 < m < k:
-        small = balanced_phi(k, m, Fraction(ratio)) <= Fraction(value)
-        yield Claim(f"its φ is at most {value!r}", "exact", small)
+
+    size: int
+    ratio: float
 
 
-def _bound_claims(document: dict[str, Any], value: float, proven: Decimal, what: str) -> Iterator[Claim]:
-    """The claims about a lower bound that follows from the parameters alone."""
-    if document["status"] == "feasible":
-        return
-    bound = read_number(document["bound"], "bound")
-    holds = Decimal(bound) <= proven
-    yield Claim(f"no such mechanism has {what} below {bound!r}", "exact", holds)
-    if document["status"] == "optimal":
-        yield agreement(document, value, bound)
+def _phi_answer(document: dict[str, Any], question: PhiStatement) -> Rows | Subsets:
+    if document["mechanism"] is not None or question.family != "broad":
+        return read_matrix(document, question.k)
+    schema = Record(
+        {
+            "mechanism": Word("subset-selection"),
+            "inputs": Whole(question.k, question.k),
+            "size": Whole(1, question.k - 1),
+            "ratio": Number(above=1),
+        }
+    )
+    answer = schema.read(document.get("answer"), "answer")
+    return Subsets(answer["size"], answer["ratio"])
 
 
-def balanced_phi(k: int, m: int, E: Fraction) -> Fraction:
-    """φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal."""
-    return 1 + ((k - 1) * (m * E + k - m) / (E - 1)) ** 2 / (m * (k - m))
+def _phi_members(case: Case) -> Iterator[Claim]:
+    question, answer = case.question, case.answer
+    if isinstance(answer, Subsets):
+        words = f"the ratio of two probabilities is at most e^{question.epsilon!r}"
+        yield decided(
+            "privacy",
+            words,
+            lambda: Fraction(answer.ratio) <= exp_below(question.epsilon),
+            value=question.epsilon,
+        )
+    else:
+        yield from _mechanism_claims(answer, question.epsilon, question.family)
 
 
-def phi_bound_below(k: int, epsilon: float) -> Decimal:
-    """A number just below min_m 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²), which no φ is below.
+def _phi_value(case: Case) -> Iterator[Claim]:
+    k, answer, value = case.question.k, case.answer, case.value
 
-    W D⁻¹ Wᵀ has the eigenvalue 1, and its trace Σ_y ‖w_y‖²/c_y is at most K times the largest
-    ‖v‖²/‖v‖₁² over columns v with entries in {1, E}; the harmonic mean of its other eigenvalues is at
-    most the arithmetic one. Each term falls as E grows, so an E just above e^ε gives a lower bound.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        E = Fraction(Decimal(epsilon).exp() * (1 + MARGIN))
-        least = min(balanced_phi(k, m, E) for m in range(1, k))
-        return Decimal(least.numerator) / Decimal(least.denominator) * (1 - MARGIN)
+    def test() -> bool:
+        if isinstance(answer, Subsets):
+            return balanced_phi(k, answer.size, Fraction(answer.ratio)) <= Fraction(value)
+        return phi_above(answer) <= Decimal(value)
+
+    yield decided("value", f"its φ is at most {value!r}", test, value=value)
 
 
-def phi_above(matrix: Sequence[Sequence[float]]) -> Decimal:
-    """A number just above φ = tr((W D⁻¹ Wᵀ)⁻¹); infinite if that cannot be inverted."""
-    with localcontext(Context(prec=DIGITS)):
-        return sum(moments_above(matrix, [Decimal(1) for _ in matrix]), Decimal(0))
+def _phi_bound(case: Case) -> Iterator[Claim]:
+    proven = partial(phi_bound_below, case.question.k, case.question.epsilon)
+    yield _bounded(case, proven, "φ")
 
 
-def moments_above(matrix: Sequence[Sequence[float]], p: Sequence[Decimal]) -> list[Decimal]:
-    """Numbers just above the diagonal of M⁻¹, M = W diag(pW)⁻¹ Wᵀ; infinite if M has no inverse.
-
-    R ≈ M⁻¹ by elimination with 60 digits. With F = M R − I, M⁻¹ = R(I + F)⁻¹, which differs from R by
-    at most ‖R‖ ‖F‖ / (1 − ‖F‖) in the Frobenius norm.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        used = _used(matrix)
-        M = _information(used, p)
-        R = _inverse(M)
-        if R is None:
-            return [Decimal("Infinity") for _ in p]
-        columns = list(zip(*R, strict=True))
-        F = [[_dot(row, c) - (i == j) for j, c in enumerate(columns)] for i, row in enumerate(M)]
-        off = _norm(F)
-        if off > MARGIN:
-            return [Decimal("Infinity") for _ in p]
-        return [R[i][i] + 2 * _norm(R) * off + MARGIN for i in range(len(R))]
+def _alpha_answer(document: dict[str, Any], question: AlphaStatement) -> Rows:
+    return read_matrix(document, len(question.p))
 
 
-def _used(matrix: Sequence[Sequence[float]]) -> list[list[Decimal]]:
-    """The matrix without the outputs that never occur."""
-    columns = [column for column in zip(*matrix, strict=True) if any(column)]
-    return [[Decimal(entry) for entry in row] for row in zip(*columns, strict=True)]
+def _alpha_members(case: Case) -> Iterator[Claim]:
+    yield from _mechanism_claims(case.answer, case.question.epsilon, case.question.family)
 
 
-def _information(rows: list[list[Decimal]], p: Sequence[Decimal]) -> list[list[Decimal]]:
-    q = [_dot(p, column) for column in zip(*rows, strict=True)]
-    scaled = [[entry / c for entry, c in zip(row, q, strict=True)] for row in rows]
-    return [[_dot(a, b) for b in scaled] for a in rows]
-
-
-def _dot(a: Sequence[Decimal], b: Sequence[Decimal]) -> Decimal:
-    return sum(map(Decimal.__mul__, a, b), Decimal(0))
-
-
-def _norm(rows: Sequence[Sequence[Decimal]]) -> Decimal:
-    return sum((_dot(row, row) for row in rows), Decimal(0)).sqrt()
-
-
-def _inverse(M: list[list[Decimal]]) -> list[list[Decimal]] | None:
-    """Gauss–Jordan elimination without pivoting: M is positive definite, or None is returned."""
-    k = len(M)
-    rows = [[*row, *(Decimal(i == j) for j in range(k))] for i, row in enumerate(M)]
-    for i in range(k):
-        pivot = rows[i][i]
-        if pivot <= Decimal("1e-40"):
-            return None
-        rows[i] = [entry / pivot for entry in rows[i]]
-        for j in range(k):
-            factor = rows[j][i]
-            if j != i and factor:
-                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
-    return [row[k:] for row in rows]
-
-
-def moment_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of a result that minimises α at a known distribution p.
-
-    Pastore and Gastpar 2021, (20a)–(20c).
-    """
-    p, loss = read_source(plain["p"]), _loss(plain["loss"])
-    epsilon = _level(document, plain)
-    matrix, value = read_matrix(document, len(p)), read_number(document["value"], "value")
-    yield from _mechanism_claims(matrix, epsilon, plain["family"])
-    reached = alpha_above(matrix, plain["p"], loss)
-    yield Claim(f"its α ({loss}) is at most {value!r}", "exact", reached <= Decimal(value))
-    proof = (document["certificate"] or {}).get("proof")
-    if document["status"] == "feasible":
-        return
-    proven = alpha_bound_below(p, epsilon, loss)
-    if proof is not None:
-        Y = [read_numbers(row, "a row of Y") for row in proof["Y"]]
-        proven = design_bound_below(p, epsilon, loss, Y, read_numbers(proof["beta"], "beta"))
-    yield from _bound_claims(document, value, proven, "α")
-
-
-def minimax_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of a result that minimises the supremum of α over {p ≥ p0}."""
-    k, loss, p0 = plain["k"], _loss(plain["loss"]), read_number(plain["p0"], "p0")
-    epsilon = _level(document, plain)
-    if isinstance(k, bool) or not isinstance(k, int) or k < 2 or not 0 < p0 <= 1 / k:
-        raise UnreadableError(f"k = {k!r} and p0 = {p0} leave no distribution")
-    matrix, value = read_matrix(document, k), read_number(document["value"], "value")
-    yield from _mechanism_claims(matrix, epsilon, "square")
-    holds = len(matrix[0]) == k and worst_alpha_above(matrix, p0, loss) <= Decimal(value)
-    yield Claim(f"its α ({loss}) is at most {value!r} for all p >= {p0}", "numeric 1e-20", holds)
-    yield from _bound_claims(document, value, minimax_bound_below(k, epsilon, loss, p0), "its worst α")
-
-
-def _mechanism_claims(matrix: list[list[float]], epsilon: float, family: Any) -> Iterator[Claim]:
-    k = len(matrix)
-    if family not in ("circulant", "square", "broad"):
-        raise UnreadableError(f"unknown family {family!r}")
-    yield Claim("every row of the mechanism sums to exactly 1", "exact", is_stochastic(matrix))
-    if family != "broad":
-        yield Claim("it has as many outputs as inputs", "exact", len(matrix[0]) == k)
-    if family == "circulant":
-        first = matrix[0]
-        turned = all(row == first[-x:] + first[:-x] for x, row in enumerate(matrix) if x)
-        yield Claim("every row is the first one, turned", "exact", turned)
-    yield Claim(
-        f"its entries for all inputs differ by at most a factor e^{epsilon:g}",
-        "exact",
-        is_private(matrix, range(k), epsilon),
+def _alpha_value(case: Case) -> Iterator[Claim]:
+    p, loss = case.question.p, case.question.loss
+    words = f"its α ({loss}) is at most {case.value!r}"
+    yield decided(
+        "value",
+        words,
+        lambda: alpha_above(case.answer, p, loss) <= Decimal(case.value),
+        value=case.value,
     )
 
 
-def _level(document: dict[str, Any], plain: dict[str, Any]) -> float:
-    epsilon = read_number(plain["epsilon"], "epsilon")
-    if not 0 < epsilon <= MAX_EPSILON:
-        raise UnreadableError(f"epsilon {epsilon} is not in (0, {MAX_EPSILON:g}]")
-    if document["status"] not in ("optimal", "gap", "feasible"):
-        raise UnreadableError(f"a result of status {document['status']!r} makes no claim")
-    return epsilon
+def _alpha_bound(case: Case) -> Iterator[Claim]:
+    p, epsilon, loss, _ = case.question
+    proven = partial(alpha_bound_below, p, epsilon, loss)
+    if case.proof is not None:
+        proven = partial(design_bound_below, p, epsilon, loss, case.proof["Y"], case.proof["beta"])
+    yield _bounded(case, proven, "α")
 
 
-def read_source(values: Any) -> list[Decimal]:
-    """The distribution p, positive, scaled to sum to 1 in 60 digits."""
-    numbers = read_numbers(values, "p")
-    if len(numbers) < 2 or min(numbers) <= 0 or abs(math.fsum(numbers) - 1) > 1e-9:
-        raise UnreadableError("p is no distribution of full support")
-    with localcontext(Context(prec=DIGITS)):
-        total = sum(map(Decimal, numbers), Decimal(0))
-        return [Decimal(x) / total for x in numbers]
+def _minimax_answer(document: dict[str, Any], question: MinimaxStatement) -> Rows:
+    return read_matrix(document, question.k)
 
 
-def _loss(loss: Any) -> str:
-    if loss not in ("f-divergence", "mse", "tv"):
-        raise UnreadableError(f"unknown loss {loss!r}")
-    return str(loss)
+def _minimax_members(case: Case) -> Iterator[Claim]:
+    yield from _mechanism_claims(case.answer, case.question.epsilon, "square")
 
 
-def alpha_of(moments: Sequence[Decimal], p: Sequence[Decimal], loss: str) -> Decimal:
-    """α from the second moments; Pastore and Gastpar 2021, (20a)–(20c)."""
-    if loss == "f-divergence":
-        total = sum((m / x for m, x in zip(moments, p, strict=True)), Decimal(0))
-        return (total - 1) / (len(p) - 1)
-    if loss == "mse":
-        return (sum(moments, Decimal(0)) - _dot(p, p)) / (1 - _dot(p, p))
-    spread = sum((_root(m - x * x) for m, x in zip(moments, p, strict=True)), Decimal(0))
-    return (spread / sum((_root(x - x * x) for x in p), Decimal(0))) ** 2
+def _minimax_value(case: Case) -> Iterator[Claim]:
+    k, _, loss, p0 = case.question
+    words = f"its α ({loss}) is at most {case.value!r} for all p >= {p0!r}"
+
+    def test() -> bool:
+        return len(case.answer[0]) == k and worst_alpha_above(case.answer, p0, loss) <= Decimal(
+            case.value
+        )
+
+    yield decided("value", words, test, strength="numeric 1e-20", value=case.value)
 
 
-def alpha_above(matrix: Sequence[Sequence[float]], p: list[float], loss: str) -> Decimal:
-    """A number just above α of the mechanism at p."""
-    source = read_source(p)
-    moments = moments_above(matrix, source)
-    with localcontext(Context(prec=DIGITS)):
-        return alpha_of(moments, source, loss) * (1 + MARGIN)
+def _minimax_bound(case: Case) -> Iterator[Claim]:
+    k, epsilon, loss, p0 = case.question
+    yield _bounded(case, partial(minimax_bound_below, k, epsilon, loss, p0), "its worst α")
 
 
-def _root(x: Decimal) -> Decimal:
-    return x.sqrt() if x > 0 else Decimal(0)
+def _bounded(case: Case, proven: Any, what: str) -> Claim:
+    bound = case.bound
+    assert bound is not None
+    words = f"no such mechanism has {what} below {bound!r}"
+    about = "mechanisms of this privacy"
+    return decided("bound", words, lambda: Decimal(bound) <= proven(), about=about, value=bound)
 
 
-def alpha_bound_below(p: Sequence[Decimal], epsilon: float, loss: str) -> Decimal:
-    """A number just below Pastore and Gastpar 2021, (46), with φ* in place of Lemma 11.
-
-    For f-divergences also (K − 1)/sinh²(ε/2), which no p beats: the harmonic mean of the eigenvalues
-    of D^½ W diag(pW)⁻¹ Wᵀ D^½ but the first, 1, is at most their mean, and a column that is E on S and
-    1 elsewhere adds at most max_s s(1−s)(E−1)²/(1+s(E−1))² = (E−1)²/4E to their sum.
-    """
-    k, least = len(p), phi_bound_below(len(p), epsilon)
-    with localcontext(Context(prec=DIGITS)):
-        low, high, square = min(p), max(p), _dot(p, p)
-        if loss == "f-divergence":
-            E = Decimal(epsilon).exp()
-            everywhere = 4 * E * (k - 1) / (E - 1) ** 2
-            found = max(Decimal(1), everywhere, (low / high * least - 1) / (k - 1))
-        elif loss == "mse":
-            found = (max(Decimal(1), low * least) - square) / (1 - square)
-        else:
-            clear = [_root(x - x * x) for x in p]
-            at = min(range(k), key=lambda i: abs(p[i] - Decimal("0.5")))
-            raised = _root(clear[at] ** 2 + max(least * low - 1, Decimal(0)))
-            found = ((sum(clear, Decimal(0)) - clear[at] + raised) / sum(clear, Decimal(0))) ** 2
-        return found * (1 - MARGIN)
-
-
-def design_bound_below(
-    p: Sequence[Decimal], epsilon: float, loss: str, Y: list[list[float]], beta: list[float]
-) -> Decimal:
-    """A number just below the α that Y and β prove: cost tr(C M⁻¹) ≥ tr(C Y)²/Σβ.
-
-    tr(C M⁻¹) ≥ 2s tr(C Y) − s² tr(G M) for G = Y C Yᵀ and every s; tr(G M) = Σ_y w_yᵀ G w_y/(p·w_y) is
-    at most Σβ if β·v ≥ vᵀ G v/(p·v) on the corners v ∈ {1, E}^K, which generate the cone of columns.
-    """
-    k = len(p)
-    fits = len(Y) == k and all(len(row) == k for row in Y) and len(beta) == k
-    if loss == "tv" or not fits or k > 12:
-        raise UnreadableError("the proof does not fit the question")
-    with localcontext(Context(prec=DIGITS)):
-        C = [1 / x if loss == "f-divergence" else Decimal(1) for x in p]
-        rows = [[Decimal(y) for y in row] for row in Y]
-        weighted = [[y * c for y, c in zip(row, C, strict=True)] for row in rows]
-        G = [[_dot(a, b) for b in rows] for a in weighted]
-        b, E = [Decimal(x) for x in beta], Decimal(epsilon).exp()
-        for corner in range(2**k):
-            v = [E if corner >> i & 1 else Decimal(1) for i in range(k)]
-            gain = _dot(v, [_dot(row, v) for row in G])
-            if _dot(b, v) * _dot(p, v) < gain + MARGIN * (1 + abs(gain)):
-                return Decimal("-Infinity")
-        trace = sum((rows[i][i] * C[i] for i in range(k)), Decimal(0))
-        cost = trace**2 / sum(b, Decimal(0))
-        moments = [cost / C[0] if i == 0 else Decimal(0) for i in range(k)]
-        return alpha_of(moments, p, loss) * (1 - MARGIN)
-
-
-def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: float, loss: str) -> Decimal:
-    """A number just above sup α over {p ≥ p0} of a square mechanism.
-
-    Pastore and Gastpar 2021, Section 7.2. For an f-divergence and for the mean squared error all entries
-    but one are p0 at the supremum; for total variation it is the bound (43).
-    """
+def _mechanism_claims(matrix: Rows, epsilon: float, family: str) -> Iterator[Claim]:
     k = len(matrix)
-    with localcontext(Context(prec=DIGITS)):
-        rows = _used(matrix)
-        R = _inverse(_information(rows, [Decimal(1)] * k)) if rows and len(rows[0]) == k else None
-        if R is None:
-            return Decimal("Infinity")
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        inverse = [[_dot(c, r) / sum(c, Decimal(0)) for r in R] for c in columns]
-        squares = [[x * x for x in column] for column in zip(*inverse, strict=True)]
-        Phi = [[_dot(row, column) for column in squares] for row in rows]
-        low, high = Decimal(p0), 1 - (k - 1) * Decimal(p0)
-        worst = Decimal(0)
-        for i in range(k):
-            p = [high if j == i else low for j in range(k)]
-            moments = [_dot(p, column) for column in zip(*Phi, strict=True)]
-            if loss == "tv":
-                clear = (k - 1) * _root(low - low * low) + _root(high - high * high)
-                worst = max(worst, (k * sum(moments, Decimal(0)) - 1) / clear**2)
-            else:
-                worst = max(worst, alpha_of(moments, p, loss))
-        return worst * (1 + MARGIN)
+    yield stochastic(matrix)
+    if family != "broad":
+        words = "it has as many outputs as inputs"
+        yield decided("member", words, lambda: len(matrix[0]) == k)
+    if family == "circulant":
+        first = matrix[0]
+        turned = all(row == first[-x:] + first[:-x] for x, row in enumerate(matrix) if x)
+        yield decided("member", "every row is the first one, turned", lambda: turned)
+    yield private(matrix, range(k), epsilon)
 
 
-def minimax_bound_below(k: int, epsilon: float, loss: str, p0: float) -> Decimal:
-    """A number just below Pastore and Gastpar 2021, (48), (50), (54), with φ* in place of Lemma 11."""
-    least = phi_bound_below(k, epsilon)
-    with localcontext(Context(prec=DIGITS)):
-        low = Decimal(p0)
-        if loss == "f-divergence":
-            found = (least - 1) / (k - 1)
-        elif loss == "mse":
-            found = 1 + (least / k - 1) / (low * (k - 1) * (2 - k * low))
-        else:
-            secant = Decimal(k - 1).sqrt() + (least - k) / (2 * (k * least - 1).sqrt())
-            found = max((least - 1) / k, secant**2) / (k - 1)
-        return found * (1 - MARGIN)
+def _audit(case: Case) -> Iterator[Claim]:
+    if not isinstance(case.answer, Subsets):
+        yield from level_claims(case.answer, range(len(case.answer)), case.audit)
 
 
-KINDS |= {
-    "circulant-fidelity": _matrix_program("circulant"),
-    "square-fidelity": _matrix_program("square"),
-    "broad-fidelity": _matrix_program("broad"),
-    "fidelity": _fidelity,
-    "minimax-fidelity": _minimax_fidelity,
-}
-FORMS |= {
-    "matrix-program": matrix_claims,
-    "moment-program": moment_claims,
-    "minimax-program": minimax_claims,
-}
+def _form(
+    statement: Record,
+    question: Any,
+    answer: Any,
+    members: Any,
+    value: Any,
+    bound: Any,
+    proof: Any = None,
+) -> Form:
+    """A form that minimises; without a proof the bound follows from the parameters alone."""
+    return Form(
+        statement,
+        question,
+        answer,
+        members,
+        value,
+        bound,
+        minimise,
+        Nullable(proof or Record({})),
+        _audit,
+    )
+
+
+SECTION = Section(
+    kinds={
+        **{
+            f"{family}-fidelity": Kind(
+                Record({"k": INPUTS, "epsilon": EPSILON}), partial(_matrix_program, family)
+            )
+            for family in FAMILY.allowed
+        },
+        "fidelity": Kind(
+            Record(
+                {"p": Distribution(2, positive=True), "epsilon": EPSILON},
+                {"loss": LOSS, "family": Word("square", "broad")},
+            ),
+            _moment_program,
+        ),
+        "minimax-fidelity": Kind(
+            Record({"k": INPUTS, "epsilon": EPSILON, "p0": P0}, {"loss": LOSS}), _minimax_program
+        ),
+    },
+    forms={
+        "matrix-program": _form(
+            Record({"form": Word("matrix-program"), "family": FAMILY, "k": INPUTS, "epsilon": EPSILON}),
+            _phi_question,
+            _phi_answer,
+            _phi_members,
+            _phi_value,
+            _phi_bound,
+        ),
+        "moment-program": _form(
+            Record(
+                {
+                    "form": Word("moment-program"),
+                    "family": FAMILY,
+                    "p": Distribution(2, positive=True),
+                    "epsilon": EPSILON,
+                    "loss": LOSS,
+                }
+            ),
+            _alpha_question,
+            _alpha_answer,
+            _alpha_members,
+            _alpha_value,
+            _alpha_bound,
+            Record({"Y": Matrix(), "beta": List(Number(), 2)}),
+        ),
+        "minimax-program": _form(
+            Record(
+                {
+                    "form": Word("minimax-program"),
+                    "k": INPUTS,
+                    "epsilon": EPSILON,
+                    "loss": LOSS,
+                    "p0": P0,
+                }
+            ),
+            _minimax_question,
+            _minimax_answer,
+            _minimax_members,
+            _minimax_value,
+            _minimax_bound,
+        ),
+    },
+)

@@ -15,7 +15,7 @@ import typer
 from typer.main import get_command
 
 import ldpopt
-from ldpopt.core.errors import LdpoptError, SolverError
+from ldpopt.core.errors import LdpoptError, SolverError, UndecidedFileError
 
 COMMANDS = {
     "solve": "solve",
@@ -74,7 +74,7 @@ def run(words: list[str]) -> int:
     except typer.TyperException as error:
         return _fail(_usage(error), 2)
     except LdpoptError as error:
-        return _fail(str(error), 3 if isinstance(error, SolverError) else 2)
+        return _fail(str(error), 3 if isinstance(error, SolverError | UndecidedFileError) else 2)
     return 0
 
 

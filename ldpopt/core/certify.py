@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import frame as checker
-from ldpopt.checker import leakage as leakagechecker
+from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
+from ldpopt.checker.mechanism import is_private
 from ldpopt.core.errors import SolverError
 from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
@@ -45,7 +45,7 @@ def repair_circulant(row: Array, epsilon: float) -> Array:
     touch = GRID * k / math.expm1(epsilon)
     while touch < 1e-3:
         first = _round_rows((1 - touch) * row[None] / row.sum() + touch / k)[0]
-        if checker.is_private(first[:, None].tolist(), range(k), epsilon):
+        if is_private(first[:, None].tolist(), range(k), epsilon):
             return np.array([np.roll(first, x) for x in range(k)])
         touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")
@@ -105,9 +105,9 @@ def repair_leakage(
 
 def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
     proof = {"outputs": list(range(len(prices))), "prices": prices.tolist()}
-    return leakagechecker.leaks_within(matrix.tolist(), groups, budget, proof)
+    return leaks_within(matrix.tolist(), groups, budget, proof)
 
 
-def cost_below(question: leakagechecker.LeakageStatement, proof: dict[str, Any]) -> float:
+def cost_below(question: LeakageStatement, proof: dict[str, Any]) -> float:
     """The lower bound that a prior and weighted cuts prove, rounded down."""
-    return value_below(leakagechecker.cost_bound(question, proof))
+    return value_below(cost_bound(question, proof))

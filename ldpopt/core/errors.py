@@ -38,6 +38,10 @@ class UnreadableFileError(LdpoptError, ValueError):
     """A file that is not what it should be: garbage, truncated, or of another format."""
 
 
+class UndecidedFileError(LdpoptError):
+    """A file whose claims cannot be decided within the budget of the checker."""
+
+
 class MissingDependencyError(LdpoptError, ImportError):
     """An optional package that a solver needs and that is not installed."""
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -115,8 +115,8 @@ class Problem(Cleaned, ABC):
         The checker reads the statement of a built-in kind off the parameters by itself. A kind of
         another package says it here, as ``ldpopt/checker/frame.py`` spells it.
         """
-        known = checker.knows(self.kind)
-        return checker.statement(self.kind, self.to_params()) if known else None
+        known = frame.knows(self.kind)
+        return frame.statement(self.kind, self.to_params()) if known else None
 
     def to_params(self) -> dict[str, Any]:
         """The parameters as plain JSON data: arrays as lists, unset ones left out."""

@@ -9,7 +9,7 @@ class Status(Enum):
     """The end of a solve. Only a crash raises; everything else is one of these."""
 
     OPTIMAL = "optimal"
-    """Feasible, and the proven gap is within the one asked for."""
+    """Feasible, and the proven gap is within the one asked for, and within 1e-6."""
     GAP = "gap"
     """Feasible with a proven bound, but the gap is larger than asked for."""
     FEASIBLE = "feasible"

@@ -9,12 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.checker import schema
 from ldpopt.core.errors import InvalidInputError
 
 Array = NDArray[np.float64]
 
-SUM_TOLERANCE = 1e-9
+SUM_TOLERANCE = float(schema.SUM_TOLERANCE)
 """How far the sum of a distribution may be from 1 before it is refused."""
+ROUNDING = 2.0**-50
+"""A sum this close to 1 is left alone; rounding cannot bring it closer."""
 
 
 def positive_number(name: str, value: Any) -> float:
@@ -45,7 +48,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-EPSILON_RANGE = (1e-6, 30.0)
+EPSILON_RANGE = (schema.LEAST_EPSILON, schema.MOST_EPSILON)
 """Levels outside are refused: below, a matrix of floats cannot express the mechanism; above, it
 cannot be told from releasing the data."""
 
@@ -91,6 +94,9 @@ def array(name: str, value: Any, ndim: int) -> Array:
 def distribution(name: str, value: Any, ndim: int = 1) -> Array:
     """A probability distribution: finite, non-negative, summing to 1 (within 1e-9).
 
+    It is divided by its sum where that is not 1 up to rounding. The checker divides by the exact sum, so
+    what is solved and what is verified are the same distribution up to the rounding of floats.
+
     >>> distribution("prior", [0.5, 0.4])
     Traceback (most recent call last):
     ...
@@ -103,7 +109,11 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
     total = math.fsum(p.ravel())
     if abs(total - 1) > SUM_TOLERANCE:
         raise InvalidInputError(f"{name} must sum to 1, but sums to {total:.12g}")
-    return p
+    if abs(total - 1) <= ROUNDING:
+        return p
+    scaled: Array = p / total
+    scaled.setflags(write=False)
+    return scaled
 
 
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:

@@ -9,6 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
+from ldpopt.checker.frame import OPTIMAL_GAP
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
@@ -185,6 +186,16 @@ def _named(
     raise NoSolverError(problem.kind, {solver.name: reason})
 
 
+def _not_better(value: float, bound: float | None, sense: str) -> float | None:
+    """The bound, or the value where rounding has put the bound on its wrong side.
+
+    That is a weaker bound, so it is proven too.
+    """
+    if bound is None:
+        return None
+    return max(bound, value) if sense == "maximise" else min(bound, value)
+
+
 def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float) -> dict[str, Any]:
     """The fields of the result that make claims: each holds in exact arithmetic."""
     if solution.point is None:
@@ -200,14 +211,15 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float)
     answer = problem.lift(form, solution)
     value = problem.claim(answer)
     loss = 0.0 if solution.value is None else abs(solution.value - value)
-    measured = relative_gap(value, solution.bound)
+    bound = _not_better(value, solution.bound, problem.sense)
+    measured = relative_gap(value, bound)
     status = Status.FEASIBLE
     if measured is not None:
-        status = Status.OPTIMAL if measured <= gap else Status.GAP
+        status = Status.OPTIMAL if measured <= min(gap, OPTIMAL_GAP) else Status.GAP
     return {
         "status": status,
         "value": value,
-        "bound": solution.bound,
+        "bound": bound,
         "gap": measured,
         "answer": answer,
         "certificate": Certificate(solution.proof, gap, loss, problem.audit(answer)),

@@ -6,52 +6,80 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ldpopt.checker import frame as checker
-from ldpopt.core.errors import UnreadableFileError
+from ldpopt.checker import frame
+from ldpopt.checker.budget import SECONDS, UndecidedError, limited
+from ldpopt.checker.claims import MARKS, Claim, verdict
+from ldpopt.checker.reading import UnreadableError, read
+from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
     from ldpopt.engine.result import Result
+
+
+WORDS = {True: "verified", False: "refuted", None: "undecided"}
 
 
 @dataclass(frozen=True)
 class Verification:
     """The checker's answer: truthy if every claim holds.
 
-    >>> bool(Verification((checker.Claim("one is one", "exact", True),)))
+    Attributes:
+        claims: every claim of the file with its verdict.
+        unchecked: what the file says and the checker does not decide, as sentences.
+
+    >>> bool(Verification((Claim("one is one", "exact", True),)))
     True
     """
 
-    claims: tuple[checker.Claim, ...]
+    claims: tuple[Claim, ...]
+    unchecked: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> bool | None:
+        """True: verified. False: some claim is refuted. None: none is, but some are undecided."""
+        return verdict(self.claims)
 
     def __bool__(self) -> bool:
-        return all(claim.holds for claim in self.claims)
+        return self.verdict is True
 
     def __str__(self) -> str:
-        marks = {True: "holds  ", False: "REFUTED"}
-        return "\n".join(f"{marks[c.holds]}  {c.statement} [{c.strength}]" for c in self.claims)
+        return "\n".join([*map(str, self.claims), *(f"unchecked  {said}" for said in self.unchecked)])
 
     def _repr_html_(self) -> str:
         from ldpopt.core import notebook
 
-        marks = {True: "holds", False: "REFUTED"}
-        rows = [(marks[c.holds], c.statement, c.strength) for c in self.claims]
-        return notebook.table("verified" if self else "refuted", rows, ("", "claim", "strength"))
+        rows = [(MARKS[c.holds].strip(), c.statement, c.strength) for c in self.claims]
+        return notebook.table(WORDS[self.verdict], rows, ("", "claim", "strength"))
 
 
-def verify(result: Result | str | os.PathLike[str]) -> Verification:
+def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) -> Verification:
     """Let the independent checker decide every claim of a result or result file.
 
     The statement comes from the checker's own reading of the parameters, or, for a kind that another
     package registered, from that problem's ``statement()``.
+
+    Args:
+        result: a result, or the name of a file.
+        budget: seconds of wall time; a claim that takes longer is undecided.
+
+    Raises:
+        UnreadableFileError: no claim can be read from the file.
+        UndecidedFileError: not even the question can be read within the budget.
     """
-    document = read_document(result) if isinstance(result, (str, os.PathLike)) else result.to_json()
-    kind, plain = document.get("problem"), None
     try:
-        if isinstance(kind, str) and not checker.knows(kind):
-            plain = _statement(kind, document.get("params", {}))
-        return Verification(tuple(checker.check(document, plain)))
-    except checker.UnreadableError as error:
+        with limited(budget):
+            document = (
+                read_document(result) if isinstance(result, (str, os.PathLike)) else result.to_json()
+            )
+            kind, plain = document.get("problem"), None
+            if isinstance(kind, str) and not frame.knows(kind):
+                plain = _statement(kind, document.get("params", {}))
+            claims = frame.check(document, plain)
+            return Verification(tuple(claims), tuple(frame.unchecked(document, plain)))
+    except UnreadableError as error:
         raise UnreadableFileError(str(error)) from None
+    except UndecidedError as error:
+        raise UndecidedFileError(str(error)) from None
 
 
 def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
@@ -64,8 +92,8 @@ def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The JSON object in a file."""
     try:
-        document = checker.read(os.fspath(path))
-    except checker.UnreadableError as error:
+        document = read(os.fspath(path))
+    except UnreadableError as error:
         raise UnreadableFileError(str(error)) from None
     if not isinstance(document, dict):
         raise UnreadableFileError(f"{os.fspath(path)} holds no JSON object")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import asymptotic as designchecker
+from ldpopt.checker.asymptotic import LEAST_ALPHA, MOST_ALPHA, MOST_VALUES
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.problem import Example
@@ -79,12 +79,12 @@ def design_alpha(alpha: Any) -> Array:
         raise InvalidInputError(
             f"alpha has {checked.size} different entries: beyond {MOST_UNEQUAL} all must be equal"
         )
-    low, high = designchecker.LEAST_ALPHA, designchecker.MOST_ALPHA
+    low, high = LEAST_ALPHA, MOST_ALPHA
     if checked.alpha.min() < low or checked.alpha.max() > high:
         raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
-    if checked.size > designchecker.MOST_VALUES:
+    if checked.size > MOST_VALUES:
         raise InvalidInputError(
-            f"alpha has {checked.size} entries, but at most {designchecker.MOST_VALUES} can be certified"
+            f"alpha has {checked.size} entries, but at most {MOST_VALUES} can be certified"
         )
     return checked.alpha
 

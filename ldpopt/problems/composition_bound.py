@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.checker import exposure as exposurechecker
+from ldpopt.checker.composition import read_marginals, tree_bound
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -103,8 +103,8 @@ class CompositionBound(Problem):
         if self.method == "worst-joint":
             return math.fsum(x for x in answer["masses"] if x <= self.threshold)
         if self.method == "best" and answer["rule"] == "dual":
-            question = exposurechecker.read_marginals(self.to_params())
-            return exposurechecker.tree_bound(question, answer)
+            question = read_marginals(self.to_params())
+            return tree_bound(question, answer)
         rule = answer["rule"] if self.method == "best" else self.method
         form = ThresholdSearch(self.marginals, self.threshold, rule)
         return rule_bound(form, answer["thresholds"], answer["pivot"])

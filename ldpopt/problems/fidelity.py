@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.checker.moments import alpha_above, alpha_bound_below, read_source
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -60,8 +60,8 @@ class Fidelity(Problem):
 
     def forms(self) -> Iterable[Form]:
         """α over the family, and over square mechanisms: each of them is a broad one, too."""
-        source = fidelitychecker.read_source(self.p.tolist())
-        bound = certify.value_below(fidelitychecker.alpha_bound_below(source, self.epsilon, self.loss))
+        source = read_source(self.p.tolist())
+        bound = certify.value_below(alpha_bound_below(source, self.epsilon, self.loss))
         objective = MomentObjective(self.p / self.p.sum(), self.loss)
         families = dict.fromkeys([self.family, "square"])
         return [MatrixProgram(objective, self.epsilon, family, bound) for family in families]
@@ -77,7 +77,7 @@ class Fidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """α by the checker's exact arithmetic, rounded up."""
-        above = fidelitychecker.alpha_above(answer.matrix.tolist(), self.p.tolist(), self.loss)
+        above = alpha_above(answer.matrix.tolist(), read_source(self.p.tolist()), self.loss)
         return certify.value_above(above)
 
     @classmethod

@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame as checker
-from ldpopt.checker import leakage as leakagechecker
+from ldpopt.checker import frame
+from ldpopt.checker.leakage_design import worst_cost
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -94,9 +94,8 @@ class LeakageDesign(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """The distortion in exact arithmetic, rounded up."""
-        plain = checker.statement(self.kind, self.to_params())
-        question = leakagechecker.read_leakage_statement(plain)
-        return certify.value_above(leakagechecker.worst_cost(answer.matrix.tolist(), question))
+        question = frame.question(frame.statement(self.kind, self.to_params()))
+        return certify.value_above(worst_cost(answer.matrix.tolist(), question))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

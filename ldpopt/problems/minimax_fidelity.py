@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.checker.moments import minimax_bound_below, worst_alpha_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -58,7 +58,7 @@ class MinimaxFidelity(Problem):
 
     def forms(self) -> Iterable[Form]:
         """One form: the supremum over square mechanisms."""
-        least = fidelitychecker.minimax_bound_below(self.k, self.epsilon, self.loss, self.p0)
+        least = minimax_bound_below(self.k, self.epsilon, self.loss, self.p0)
         objective = WorstObjective(np.full(self.k, 1 / self.k), self.loss, self.p0)
         return [MatrixProgram(objective, self.epsilon, "square", certify.value_below(least))]
 
@@ -72,7 +72,7 @@ class MinimaxFidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """The supremum with the checker's 60 digits, rounded up."""
-        above = fidelitychecker.worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
+        above = worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
         return certify.value_above(above)
 
     @classmethod

@@ -12,7 +12,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import robust as robustchecker
+from ldpopt.checker import frame
+from ldpopt.checker.polyopt import conditional_entropy_above
+from ldpopt.checker.robust import empirical_information, robust_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -174,9 +176,9 @@ class PolyOpt(ColumnProblem):
             return FormSolution(Status.LIMIT)
         plain = self.statement()
         assert plain is not None
-        question = robustchecker.read_robust_statement(plain)
+        question = frame.question(plain).robust
         secret_dual = best.proof["dual"]
-        entropy = Fraction(robustchecker.conditional_entropy_above(question))
+        entropy = Fraction(conditional_entropy_above(question))
         ceiling = certify.value_above(sum(map(Fraction, secret_dual), entropy))
         proof: dict[str, Any] = {"ceiling": ceiling, "secret_dual": secret_dual}
         if self.calibrate or self.facets or self.objective == "robust":
@@ -217,11 +219,11 @@ class PolyOpt(ColumnProblem):
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""
         plain = self.statement()
         assert plain is not None
-        question = robustchecker.read_robust_statement(plain)
+        question = frame.question(plain).robust
         rows = answer.matrix.tolist()
         if self.objective == "robust":
-            return certify.value_below(robustchecker.robust_information(rows, question))
-        return certify.value_below(robustchecker.empirical_information(rows, question))
+            return certify.value_below(robust_information(rows, question))
+        return certify.value_below(empirical_information(rows, question))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from ldpopt.audit.auditing import Audit
-from ldpopt.checker.frame import Claim
+from ldpopt.checker.claims import Claim
 from ldpopt.report.reproducing import Command
 
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ldpopt.checker.exposure import read_marginals, tree_bound
+from ldpopt.checker.composition import read_marginals, tree_bound
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from ldpopt.checker import frame as checker
+from ldpopt.checker.arithmetic import exp_below
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
@@ -93,6 +93,6 @@ def _selection(k: int, epsilon: float, size: int) -> Array | SubsetSelection:
     if math.comb(k, size) <= MOST_OUTPUTS:
         return subset_selection(k, epsilon, size).matrix
     ratio = math.exp(epsilon)
-    while Fraction(ratio) > checker.exp_below(epsilon):
+    while Fraction(ratio) > exp_below(epsilon):
         ratio = math.nextafter(ratio, 0)
     return SubsetSelection(size, ratio)

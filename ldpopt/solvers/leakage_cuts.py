@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array, kron
 
-from ldpopt.checker import leakage as leakagechecker
+from ldpopt.checker.leakage_design import LeakageStatement
 from ldpopt.core import certify, highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
@@ -93,10 +93,10 @@ def constant_release(form: LeakageProgram) -> tuple[Array, Array]:
     return matrix, prices
 
 
-def _exactly(form: LeakageProgram) -> leakagechecker.LeakageStatement:
+def _exactly(form: LeakageProgram) -> LeakageStatement:
     costs = [[Fraction(c, form.scale) for c in row] for row in form.counts.tolist()]
     groups = [np.flatnonzero(form.groups == g).tolist() for g in range(int(form.groups.max()) + 1)]
-    return leakagechecker.LeakageStatement(costs, groups, form.budget)
+    return LeakageStatement(costs, groups, form.budget)
 
 
 def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:

@@ -38,7 +38,7 @@ def test_solve_and_verify(tmp_path, spec, ldpopt):
     assert solved.err == ""
     verified = ldpopt("verify", out)
     assert verified.code == 0
-    assert verified.out.count("holds") == 5
+    assert verified.out.count("holds") == 8
     assert verified.out.endswith("verified\n")
     assert json.loads(ldpopt("verify", out, "--json").out)["verified"] is True
 

@@ -14,7 +14,7 @@ import pytest
 
 import ldpopt
 from ldpopt import Solver, Status, load, problem, solve, verify
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame
 from ldpopt.core import registry
 from ldpopt.core.errors import (
     InvalidInputError,
@@ -249,7 +249,7 @@ class Renamed(Staircase):
     kind: ClassVar[str] = "renamed"
 
     def statement(self):
-        return checker.statement("staircase", self.to_params())
+        return frame.statement("staircase", self.to_params())
 
 
 def test_a_problem_of_another_package_is_certified_too(monkeypatch, tmp_path):

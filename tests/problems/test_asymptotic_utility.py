@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import roots_jacobi
 
 from ldpopt import solve, verify
-from ldpopt.checker import asymptotic as designchecker
-from ldpopt.checker import frame as checker
+from ldpopt.checker import asymptotic, expectation, frame, reading
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.status import Status
@@ -111,11 +110,11 @@ def test_twenty_values_with_a_proven_gap():
 
 def test_large_orbits_are_summed_without_listing():
     """At k = 12 the averages over sets come from generating functions, in solver and checker alike."""
-    points, _ = designchecker.prior_points([0.5] * 12, 1.0)
+    points, _ = expectation.prior_points([0.5] * 12, 1.0)
     p = points[0]
     listed = fisher._listed(np.array([p]), 1.0, math.e)[0]
     generated = fisher.orbit_information(np.array([p]), 1.0, math.e)[0]
-    for averages in (designchecker._set_averages(p, math.e - 1), generated):
+    for averages in (asymptotic._set_averages(p, math.e - 1), generated):
         assert np.array(averages) == pytest.approx(listed, rel=1e-9)
 
 
@@ -165,7 +164,7 @@ def test_frontier_with_free_epsilon_beats_a_fixed_one():
 
 def test_gauss_rules_of_the_checker():
     for a, b in ((0.5, 1.0), (1.2, 2.7), (3.0, 0.4)):
-        rule = designchecker._gauss_beta(a, b, 7)
+        rule = expectation._gauss_beta(a, b, 7)
         x, w = roots_jacobi(7, b - 1, a - 1)
         assert [z for z, _ in rule] == pytest.approx((1 + x) / 2, abs=1e-13)
         assert [v for _, v in rule] == pytest.approx(w / w.sum(), rel=1e-10)
@@ -174,7 +173,7 @@ def test_gauss_rules_of_the_checker():
 @pytest.mark.parametrize("alpha", [[0.5, 1.2, 2.0], [0.5] * 7])
 def test_points_are_calibrated_to_randomised_response(alpha):
     k = len(alpha)
-    points, weights = map(np.array, designchecker.prior_points(alpha, 1.7))
+    points, weights = map(np.array, expectation.prior_points(alpha, 1.7))
     assert weights.sum() == pytest.approx(1)
     assert (weights > 0).all()
     problem, prior = AsymptoticUtility(alpha, 1.7), Dirichlet(alpha)
@@ -184,7 +183,7 @@ def test_points_are_calibrated_to_randomised_response(alpha):
 
 
 def test_draws_have_the_right_mean():
-    draws = np.array(list(designchecker._draws([0.5, 1.5, 3.0], 4000)))
+    draws = np.array(list(expectation._draws([0.5, 1.5, 3.0], 4000)))
     assert draws.mean(axis=0) == pytest.approx([0.1, 0.3, 0.6], abs=0.01)
 
 
@@ -192,10 +191,10 @@ def test_checker_formulas_agree_with_the_library():
     prior = Dirichlet([0.5, 1.2, 2.0])
     v = np.array([[1.0], [3.0], [1.0]])
     own = float(prior.mean() @ (v * np.log(v))[:, 0])
-    assert designchecker.leakage(prior.alpha.tolist(), v[:, 0].tolist()) == pytest.approx(
+    assert expectation.leakage(prior.alpha.tolist(), v[:, 0].tolist()) == pytest.approx(
         own - float(prior.expected_xlogx(v)[0]), abs=1e-12
     )
-    found = designchecker._expected_entropy([0.5, 1.2, 2.0])
+    found = expectation.expected_entropy([0.5, 1.2, 2.0])
     assert found == pytest.approx(prior.expected_entropy(), abs=1e-12)
 
 
@@ -220,13 +219,13 @@ def unequal():
 
 
 def refuted(document):
-    return not all(claim.holds for claim in checker.check(document))
+    return not all(claim.holds for claim in frame.check(document))
 
 
 def test_untouched_files_hold(document, unequal):
     assert not refuted(document)
     assert not refuted(unequal)
-    assert any("numeric" in claim.strength for claim in checker.check(document))
+    assert any("numeric" in claim.strength for claim in frame.check(document))
 
 
 def test_tampering_is_refuted(document, unequal):
@@ -260,7 +259,7 @@ def test_a_lopsided_mechanism_is_refuted(document):
     m = HadamardResponse(4, 0.49)
     forged["mechanism"]["matrix"] = m.matrix.tolist()
     forged["value"] = -5.0
-    claims = {claim.statement: claim.holds for claim in checker.check(forged)}
+    claims = {claim.statement: claim.holds for claim in frame.check(forged)}
     assert not claims["it treats all inputs alike"]
 
 
@@ -284,8 +283,8 @@ def test_malformed_files_are_unreadable(document):
         for key in path[:-1]:
             place = place[key]
         place[path[-1]] = junk
-        with pytest.raises(checker.UnreadableError):
-            checker.check(forged)
+        with pytest.raises(reading.UnreadableError):
+            frame.check(forged)
 
 
 @pytest.mark.parametrize(
@@ -323,9 +322,9 @@ def test_classes_of_columns_give_the_same_information():
         [SubsetSelection(5, 2, 0.7).dense(), randomized_response(5, 1.2)], [0.3, 0.7]
     ).matrix
     columns, p = m.T.tolist(), [0.1, 0.3, 0.05, 0.15, 0.4]
-    classes = designchecker._set_classes(columns)
+    classes = asymptotic._set_classes(columns)
     assert sorted(size for _, size in classes) == [1, 2]
-    listed = np.tril(designchecker._information(columns, p))
-    assert np.tril(designchecker._class_information(classes, p)) == pytest.approx(listed, rel=1e-10)
+    listed = np.tril(asymptotic._information(columns, p))
+    assert np.tril(asymptotic._class_information(classes, p)) == pytest.approx(listed, rel=1e-10)
     columns[0][0] *= 1 + 1e-8
-    assert designchecker._set_classes(columns) is None
+    assert asymptotic._set_classes(columns) is None

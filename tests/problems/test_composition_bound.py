@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame, reading
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch
@@ -158,7 +158,7 @@ def forged(document, change):
 
 
 def refuted(document):
-    return not all(claim.holds for claim in checker.check(document))
+    return not all(claim.holds for claim in frame.check(document))
 
 
 def test_true_claims_hold(document):
@@ -200,8 +200,8 @@ def test_a_proof_without_a_branch_is_unreadable():
     tree = document["certificate"]["proof"]["tree"]
     assert len(tree) > 1
     tree.pop()
-    with pytest.raises(checker.UnreadableError, match="incomplete"):
-        checker.check(document)
+    with pytest.raises(reading.UnreadableError, match="incomplete"):
+        frame.check(document)
 
 
 @pytest.mark.parametrize(
@@ -217,8 +217,8 @@ def test_a_proof_without_a_branch_is_unreadable():
     ],
 )
 def test_garbage_is_unreadable(document, change):
-    with pytest.raises(checker.UnreadableError):
-        checker.check(forged(document, change))
+    with pytest.raises(reading.UnreadableError):
+        frame.check(forged(document, change))
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import frame as checker
-from ldpopt.checker.exposure import _future_exposure
+from ldpopt.checker import frame, reading
+from ldpopt.checker.feature_release import _future_exposure
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.problems import FeatureRelease
@@ -176,8 +176,8 @@ def test_forgeries_about_future_users_are_refuted():
         forged["params"][key] = value
         assert refuted(forged), key
     document["params"]["users"] = "many"
-    with pytest.raises(checker.UnreadableError):
-        checker.check(document)
+    with pytest.raises(reading.UnreadableError):
+        frame.check(document)
 
 
 def test_data_frames():
@@ -194,7 +194,7 @@ def document():
 
 
 def refuted(document):
-    return not all(claim.holds for claim in checker.check(document))
+    return not all(claim.holds for claim in frame.check(document))
 
 
 def test_forgeries_are_refuted(document):
@@ -227,8 +227,8 @@ def test_forgeries_are_refuted(document):
 )
 def test_garbage_is_unreadable(document, change):
     change(document)
-    with pytest.raises(checker.UnreadableError):
-        checker.check(document)
+    with pytest.raises(reading.UnreadableError):
+        frame.check(document)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ldpopt import Mechanism, Status, problem, solve, verify
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame, reading
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.theory.fidelity import measures as fidelity
@@ -77,7 +77,7 @@ def test_square_bound_is_that_of_all_mechanisms() -> None:
 def test_tampering_is_refuted(change: Any, refuted: str) -> None:
     doc = solve(problem("fidelity", p=ZIPF, epsilon=0.5, loss="mse")).to_json()
     change(doc)
-    failed = [claim.statement for claim in checker.check(doc) if not claim.holds]
+    failed = [claim.statement for claim in frame.check(doc) if not claim.holds]
     assert any(refuted in statement for statement in failed)
 
 
@@ -94,8 +94,8 @@ def test_tampering_is_refuted(change: Any, refuted: str) -> None:
 def test_malformed_files_are_unreadable(change: Any) -> None:
     doc = solve(problem("fidelity", p=ZIPF, epsilon=0.5, loss="mse")).to_json()
     change(doc)
-    with pytest.raises(checker.UnreadableError):
-        checker.check(doc)
+    with pytest.raises(reading.UnreadableError):
+        frame.check(doc)
 
 
 def test_minimax_mse_is_solved_by_designs() -> None:
@@ -114,13 +114,13 @@ def test_minimax_bounds(loss: str) -> None:
     assert verify(result)
     doc = result.to_json()
     doc["value"] *= 1 - 1e-9
-    assert not all(claim.holds for claim in checker.check(doc))
+    assert not all(claim.holds for claim in frame.check(doc))
     doc = result.to_json()
     doc["bound"] *= 1 + 1e-9
-    assert not all(claim.holds for claim in checker.check(doc))
+    assert not all(claim.holds for claim in frame.check(doc))
     doc["params"]["p0"] = 0.5
-    with pytest.raises(checker.UnreadableError):
-        checker.check(doc)
+    with pytest.raises(reading.UnreadableError):
+        frame.check(doc)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from ldpopt import Status, load, solve, verify
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame, reading
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, histograms
 from ldpopt.problems import LeakageDesign
@@ -24,7 +24,7 @@ def test_examples(index: int, tmp_path) -> None:
     assert verify(result)
     result.save(tmp_path / "design.json")
     assert load(tmp_path / "design.json").to_json() == result.to_json()
-    assert checker.main(str(tmp_path / "design.json")) == 0
+    assert frame.main(str(tmp_path / "design.json")) == 0
 
 
 @pytest.mark.parametrize(("tau", "d", "interval"), [(3, 2, 2), (3, 3, 2), (2, 4, 2)])
@@ -50,12 +50,12 @@ def test_own_secret() -> None:
 def test_tampering_is_refuted() -> None:
     result = solve(LeakageDesign(2, 2, math.log(2)))
     honest = result.to_json()
-    assert all(claim.holds for claim in checker.check(honest))
+    assert all(claim.holds for claim in frame.check(honest))
 
     def refuted(change) -> bool:
         document = copy.deepcopy(honest)
         change(document)
-        return not all(claim.holds for claim in checker.check(document))
+        return not all(claim.holds for claim in frame.check(document))
 
     assert refuted(lambda doc: doc.update(value=doc["value"] - 1e-9))
     assert refuted(lambda doc: doc.update(bound=doc["bound"] + 1e-9))
@@ -67,8 +67,8 @@ def test_tampering_is_refuted() -> None:
     for key, value in (("prior", [2.0, 0.0, 0.0]), ("cuts", [{"weight": -1.0}]), ("privacy", None)):
         broken = copy.deepcopy(honest)
         broken["certificate"]["proof"][key] = value
-        with pytest.raises(checker.UnreadableError):
-            checker.check(broken)
+        with pytest.raises(reading.UnreadableError):
+            frame.check(broken)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ldpopt import Status, load, solve, verify
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame, reading
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import accepting, problem
@@ -149,7 +149,7 @@ def test_sparse_input_and_files(tmp_path) -> None:
         result = solve(case, "milp-highs")
         result.save(tmp_path / "result.json")
         assert load(tmp_path / "result.json").to_json() == result.to_json()
-        assert checker.main(str(tmp_path / "result.json")) == 0
+        assert frame.main(str(tmp_path / "result.json")) == 0
         assert math.exp(result.value) == pytest.approx(1.4)
 
 
@@ -175,7 +175,7 @@ def tampered(result, **changes):
 
 
 def refuted(document) -> bool:
-    return not all(claim.holds for claim in checker.check(document))
+    return not all(claim.holds for claim in frame.check(document))
 
 
 def test_tampering_is_refuted() -> None:
@@ -213,8 +213,8 @@ def test_tampering_is_refuted() -> None:
 )
 def test_malformed_files_are_unreadable(changes) -> None:
     result = solve(StatisticLeakage(SMALL, [0, 0, 1]))
-    with pytest.raises(checker.UnreadableError):
-        checker.check(tampered(result, **changes))
+    with pytest.raises(reading.UnreadableError):
+        frame.check(tampered(result, **changes))
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,10 @@ def _by_thresholds(marginals: list[list[Fraction]], t: Fraction, most: Fraction)
     for i in range(len(marginals)):
         features = [marginals[i], *marginals[:i], *marginals[i + 1 :]]
         sizes = [len(p) for p in features[1:]]
-        options = [_caps(p) for p in features]
+        options = [
+            [(cap, sum((x for x in p if x < cap), Fraction(0))) for cap in {*p, Fraction(1)}]
+            for p in features
+        ]
         pending: list[tuple[tuple[Fraction, ...], Fraction]] = [((), Fraction(0))]
         while pending:
             caps, exposed = pending.pop()
@@ -142,17 +145,6 @@ def _by_thresholds(marginals: list[list[Fraction]], t: Fraction, most: Fraction)
                 return True
             pending += [((*caps, cap), exposed + q) for cap, q in options[len(caps)]]
     return False
-
-
-def _caps(p: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
-    """Every break-point (a probability, or 1) with the exposure there."""
-    below: dict[Fraction, Fraction] = {}
-    mass = Fraction(0)
-    for x in reversed(p):
-        below.setdefault(x, mass)
-        mass += x
-    below.setdefault(Fraction(1), mass)
-    return list(below.items())
 
 
 def _fill_within(sizes: list[int], caps: list[Fraction], product: Fraction, room: Fraction) -> bool:

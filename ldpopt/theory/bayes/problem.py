@@ -12,8 +12,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.checker import asymptotic as designchecker
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame
+from ldpopt.checker.asymptotic import HALF_LOG_2PIE, DesignStatement
+from ldpopt.checker.expectation import prior_points
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -44,8 +45,8 @@ class DesignProblem(Problem):
     If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
     high entries alike: k − 1 variables a level, whatever k is.
 
-    The expectation is discretised as :class:`designchecker.DesignStatement` says; for randomised
-    response it is exact.
+    The expectation is discretised as ``ldpopt.checker.asymptotic.DesignStatement`` says; for
+    randomised response it is exact.
     """
 
     measure: ClassVar[Measure] = Measure("asymptotic utility", "nats")
@@ -63,9 +64,9 @@ class DesignProblem(Problem):
         return Dirichlet(self.alpha)
 
     @cached_property
-    def question(self) -> designchecker.DesignStatement:
+    def question(self) -> DesignStatement:
         """The statement that the checker decides."""
-        return designchecker.read_design_statement(checker.statement(self.kind, self.to_params()))
+        return frame.question(frame.statement(self.kind, self.to_params()))
 
     def forms(self) -> Iterable[Form]:
         """One form: the convex program over the columns, or over their classes if all α are equal."""
@@ -73,7 +74,7 @@ class DesignProblem(Problem):
 
     @cached_property
     def _points(self) -> tuple[list[list[float]], list[float]]:
-        return designchecker.prior_points(self.question.alpha, self.question.epsilon)
+        return prior_points(self.question.alpha, self.question.epsilon)
 
     @cached_property
     def _program(self) -> ConvexProgram:
@@ -92,7 +93,7 @@ class DesignProblem(Problem):
             blocks=blocks,
             weights=weights,
             scale=1 / (2 * k - 2),
-            offset=-designchecker.HALF_LOG_2PIE,
+            offset=-HALF_LOG_2PIE,
             constraints=constraints,
             costs=costs,
             budget=budget,
@@ -132,7 +133,7 @@ class DesignProblem(Problem):
         sign, log_det = np.linalg.slogdet(information(points, answer.matrix))
         if (sign <= 0).any():
             return -math.inf
-        return float(weights @ log_det) / (2 * self.prior.size - 2) - designchecker.HALF_LOG_2PIE
+        return float(weights @ log_det) / (2 * self.prior.size - 2) - HALF_LOG_2PIE
 
 
 class _Atoms:
@@ -171,7 +172,7 @@ class _Classes(_Atoms):
         return weights
 
 
-def _classes(question: designchecker.DesignStatement) -> _Atoms:
+def _classes(question: DesignStatement) -> _Atoms:
     k, levels = len(question.alpha), question.levels
     labels = [(0, 0), *((j, m) for j in range(len(levels)) for m in range(1, k))]
     sets = np.tri(k + 1, k, -1)  # row m has its first m entries high
@@ -179,7 +180,7 @@ def _classes(question: designchecker.DesignStatement) -> _Atoms:
     return _Classes(levels, tuple(labels), np.array(columns).T)
 
 
-def _rays(question: designchecker.DesignStatement) -> _Atoms:
+def _rays(question: DesignStatement) -> _Atoms:
     k, levels = len(question.alpha), question.levels
     labels = [(0, 0), *((j, mask) for j in range(len(levels)) for mask in range(1, 2**k - 1))]
     sets = subsets(k)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import frame as checker
+from ldpopt.checker.mechanism import is_private
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
@@ -112,7 +112,7 @@ class SecretCone:
 
     def admits(self, matrix: Array) -> bool:
         """Whether every column lies in the cone, in exact arithmetic."""
-        return checker.is_private(matrix.tolist(), self.secrets, self.epsilon)
+        return is_private(matrix.tolist(), self.secrets, self.epsilon)
 
 
 def staircase_cone(k: int, epsilon: float) -> SecretCone:

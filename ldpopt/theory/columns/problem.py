@@ -6,7 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from ldpopt.checker import frame as checker
+from ldpopt.checker import frame
+from ldpopt.checker.columns import utility_below
 from ldpopt.core import certify
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
@@ -72,5 +73,4 @@ class ColumnProblem(Problem):
         plain = self.statement()
         if plain is None:
             return self.value(answer)
-        question = checker.read_column_statement(plain)
-        return certify.value_below(checker.utility_below(answer.matrix.tolist(), question))
+        return certify.value_below(utility_below(answer.matrix.tolist(), frame.question(plain)))

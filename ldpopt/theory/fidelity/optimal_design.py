@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
-from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.checker.moments import design_bound_below, read_source
 from ldpopt.core import certify
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
@@ -135,7 +135,7 @@ def _proof(
     listed = solve_listed(rays, gains, Limits(gap=1e-11))
     assert listed.proof is not None
     beta: list[float] = listed.proof["dual"]
-    source = fidelitychecker.read_source(p.tolist())
-    below = fidelitychecker.design_bound_below(source, epsilon, loss, Y.tolist(), beta)
+    source = read_source(p.tolist())
+    below = design_bound_below(source, epsilon, loss, Y.tolist(), beta)
     bound = certify.value_below(below) if below.is_finite() else None
     return bound, {"Y": Y.tolist(), "beta": beta}

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import fidelity as fidelitychecker
+from ldpopt.checker.fidelity import MAX_INPUTS
+from ldpopt.checker.moments import balanced_phi, phi_above, phi_bound_below
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -28,14 +29,8 @@ LEARNING_COST = Measure("α: times as many reports as without noise")
 
 def inputs(k: Any) -> int:
     """A number of inputs: a whole number from 2 to 100 000."""
-    if (
-        isinstance(k, bool)
-        or not isinstance(k, (int, np.integer))
-        or not 2 <= k <= fidelitychecker.MAX_INPUTS
-    ):
-        raise InvalidInputError(
-            f"k must be a whole number from 2 to {fidelitychecker.MAX_INPUTS}, not {k!r}"
-        )
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MAX_INPUTS:
+        raise InvalidInputError(f"k must be a whole number from 2 to {MAX_INPUTS}, not {k!r}")
     return int(k)
 
 
@@ -73,7 +68,7 @@ class PhiProblem(Problem):
 
     def forms(self) -> Iterable[Form]:
         """One form: φ over the family."""
-        bound = certify.value_below(fidelitychecker.phi_bound_below(self.k, self.epsilon))
+        bound = certify.value_below(phi_bound_below(self.k, self.epsilon))
         objective = MomentObjective(np.full(self.k, 1 / self.k))
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
 
@@ -94,6 +89,6 @@ class PhiProblem(Problem):
     def claim(self, answer: Any) -> float:
         """φ by the checker's exact arithmetic, rounded up."""
         if isinstance(answer, Mechanism):
-            return certify.value_above(fidelitychecker.phi_above(answer.matrix.tolist()))
+            return certify.value_above(phi_above(answer.matrix.tolist()))
         ratio = Fraction(answer["ratio"])
-        return certify.value_above(fidelitychecker.balanced_phi(self.k, answer["size"], ratio))
+        return certify.value_above(balanced_phi(self.k, answer["size"], ratio))

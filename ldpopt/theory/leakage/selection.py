@@ -10,7 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ldpopt.checker import leakage as leakagechecker
+from ldpopt.checker.statistic_leakage import (
+    Row,
+    SelectionStatement,
+    log_above,
+    log_below,
+    tree_bound,
+    units,
+)
 from ldpopt.core import certify
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
@@ -155,7 +162,7 @@ def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionP
 # ------------------------------------------------------------ exact claims
 
 
-def plain_rows(matrix: csr_array) -> list[leakagechecker.Row]:
+def plain_rows(matrix: csr_array) -> list[Row]:
     """The rows as the checker reads them."""
     columns, entries = matrix.indices.tolist(), matrix.data.tolist()
     ends = matrix.indptr.tolist()
@@ -165,15 +172,15 @@ def plain_rows(matrix: csr_array) -> list[leakagechecker.Row]:
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
     """log Σ_y max_g W[θ_g, y], rounded down."""
     top = covered(matrix, np.asarray(selection))
-    total = sum(map(leakagechecker.units, top[top > 0].tolist()))
-    return certify.value_below(leakagechecker.log_below(total))
+    total = sum(map(units, top[top > 0].tolist()))
+    return certify.value_below(log_below(total))
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
     """What a proof tree bounds, in nats, rounded up."""
     groups = [part.tolist() for part in members(form)]
-    question = leakagechecker.SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
-    return certify.value_above(leakagechecker.log_above(leakagechecker.tree_bound(proof, question)))
+    question = SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
+    return certify.value_above(log_above(tree_bound(proof, question)))
 
 
 def leaf(prices: Array) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from ldpopt.checker import robust as robustchecker
+from ldpopt.checker.robust import RobustStatement, is_robustly_private, read_robust_question
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
@@ -60,12 +60,11 @@ class RobustPrivacy:
     epsilon: float
 
     @cached_property
-    def _question(self) -> robustchecker.RobustStatement:
+    def _question(self) -> RobustStatement:
         F = self.uncertainty
         plain = {"p_hat": F.p_hat.tolist(), "n": F.n, "alpha": F.alpha, "epsilon": self.epsilon}
-        plain["cells"] = F.cells or F.p_hat.size
-        return robustchecker.read_robust_statement(plain)
+        return read_robust_question(plain, F.cells or F.p_hat.size)
 
     def admits(self, matrix: Array) -> bool:
         """Whether the mechanism is private against every P ∈ F, in exact arithmetic."""
-        return robustchecker.is_robustly_private(matrix.tolist(), self._question)
+        return is_robustly_private(matrix.tolist(), self._question)

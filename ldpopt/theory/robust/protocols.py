@@ -17,7 +17,8 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker import robust as robustchecker
+from ldpopt.checker import frame
+from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
@@ -134,8 +135,8 @@ class Reporting(Problem):
         """The utility, evaluated by the checker's exact arithmetic and rounded down."""
         plain = self.statement()
         assert plain is not None
-        question = robustchecker.read_robust_statement(plain)
-        return certify.value_below(robustchecker.empirical_information(answer.matrix.tolist(), question))
+        robust = frame.question(plain).robust
+        return certify.value_below(empirical_information(answer.matrix.tolist(), robust))
 
     @cached_property
     def radii(self) -> Array:

@@ -1,0 +1,180 @@
+"""Rationals, and closed intervals with directed rounding: the only arithmetic that decides a claim.
+
+A float of the file is a dyadic rational, so sums, products and ratios are decided with `Fraction`.
+Whatever is not rational (exp, log, sqrt) is *enclosed*: :class:`Interval` holds two decimals of
+:data:`DIGITS` digits, the lower one rounded down and the upper one up after every operation, so that
+the true number lies between them. A comparison of intervals answers True, False, or None where they
+overlap: cannot tell.
+
+Lemma (enclosure). If x ∈ X and y ∈ Y, then x ∘ y ∈ X ∘ Y for each operation here. Proof. Sums and
+products of the ends, rounded by ROUND_FLOOR and ROUND_CEILING, are the decimal standard's directed
+rounding. exp, ln and sqrt are correctly rounded to nearest by the standard library (error at most half
+a unit in the last place), and are widened by one unit on both sides; they are monotone, so the images
+of the ends suffice.
+
+Growth. A float has at most 53 significant bits and a denominator of at most 2^1074. A sum of n floats
+has at most 1074 + 1024 + log2 n bits, a product of two 2 · 2098: every fraction that is formed from a
+fixed number of operations on floats stays below some ten thousand bits. Intervals never grow: they keep
+DIGITS digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import (
+    ROUND_CEILING,
+    ROUND_FLOOR,
+    ROUND_HALF_EVEN,
+    Context,
+    Decimal,
+    DivisionByZero,
+    InvalidOperation,
+    Overflow,
+)
+from fractions import Fraction
+
+DIGITS = 60
+_TRAPS = [DivisionByZero, InvalidOperation, Overflow]
+_LARGEST = 999_999
+
+
+def _context(rounding: str) -> Context:
+    return Context(prec=DIGITS, rounding=rounding, Emin=-_LARGEST, Emax=_LARGEST, traps=_TRAPS)
+
+
+DOWN, UP, NEAREST = _context(ROUND_FLOOR), _context(ROUND_CEILING), _context(ROUND_HALF_EVEN)
+
+Rational = int | float | Fraction
+"""A number that is exactly what it says: a float is the dyadic rational that it stores."""
+
+
+class Interval:
+    """A closed interval that contains one real number."""
+
+    __slots__ = ("high", "low")
+
+    def __init__(self, low: Decimal, high: Decimal) -> None:
+        self.low, self.high = low, high
+
+    def __repr__(self) -> str:
+        return f"Interval({self.low}, {self.high})"
+
+    def __neg__(self) -> Interval:
+        return Interval(-self.high, -self.low)
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(DOWN.add(self.low, other.low), UP.add(self.high, other.high))
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(DOWN.subtract(self.low, other.high), UP.subtract(self.high, other.low))
+
+    def __mul__(self, other: Interval) -> Interval:
+        a, b, c, d = self.low, self.high, other.low, other.high
+        if a >= 0 and c >= 0:
+            return Interval(DOWN.multiply(a, c), UP.multiply(b, d))
+        pairs = ((a, c), (a, d), (b, c), (b, d))
+        return Interval(
+            min(DOWN.multiply(x, y) for x, y in pairs), max(UP.multiply(x, y) for x, y in pairs)
+        )
+
+    def __truediv__(self, other: Interval) -> Interval:
+        """The quotient; a divisor that may be 0 is an error (decimal.DivisionByZero)."""
+        if other.low <= 0 <= other.high:
+            raise DivisionByZero(f"{other} contains 0")
+        pairs = [(x, y) for x in (self.low, self.high) for y in (other.low, other.high)]
+        return Interval(min(DOWN.divide(x, y) for x, y in pairs), max(UP.divide(x, y) for x, y in pairs))
+
+    def exp(self) -> Interval:
+        """Enclose e^x."""
+        return Interval(_below(NEAREST.exp(self.low)), _above(NEAREST.exp(self.high)))
+
+    def log(self) -> Interval:
+        """Enclose log x, x > 0."""
+        return Interval(_below(NEAREST.ln(self.low)), _above(NEAREST.ln(self.high)))
+
+    def sqrt(self) -> Interval:
+        """Enclose √x, x ≥ 0; a lower end below 0 counts as 0."""
+        low = max(self.low, Decimal(0))
+        return Interval(max(_below(NEAREST.sqrt(low)), Decimal(0)), _above(NEAREST.sqrt(self.high)))
+
+    def xlogx(self) -> Interval:
+        """Enclose x log x, x ≥ 0, which is 0 at 0; an interval that touches 0 must be 0 itself."""
+        return self if self.high == 0 else self * self.log()
+
+    def at_most(self, other: Interval) -> bool | None:
+        """Whether x ≤ y: True, False, or None if the intervals overlap."""
+        if self.high <= other.low:
+            return True
+        return False if self.low > other.high else None
+
+
+ZERO, ONE = Interval(Decimal(0), Decimal(0)), Interval(Decimal(1), Decimal(1))
+
+
+def _below(x: Decimal) -> Decimal:
+    """The next decimal below; a result that is 0 stays below 0 by the least decimal there is."""
+    return DOWN.next_minus(x)
+
+
+def _above(x: Decimal) -> Decimal:
+    return UP.next_plus(x)
+
+
+def enclose(number: Rational | Decimal) -> Interval:
+    """Enclose a rational number; exact where DIGITS digits suffice."""
+    if isinstance(number, Decimal):
+        return Interval(DOWN.plus(number), UP.plus(number))
+    top, bottom = number.as_integer_ratio()
+    numerator, denominator = Decimal(top), Decimal(bottom)
+    return Interval(DOWN.divide(numerator, denominator), UP.divide(numerator, denominator))
+
+
+def total(terms: Iterable[Interval]) -> Interval:
+    """Enclose a sum."""
+    low = high = Decimal(0)
+    add_down, add_up = DOWN.add, UP.add
+    for term in terms:
+        low, high = add_down(low, term.low), add_up(high, term.high)
+    return Interval(low, high)
+
+
+def exp(x: Rational) -> Interval:
+    """Enclose e^x."""
+    return enclose(x).exp() if x else ONE
+
+
+def log(x: Rational) -> Interval:
+    """Enclose log x of a positive rational; log 1 is exactly 0."""
+    return ZERO if x == 1 else enclose(x).log()
+
+
+def exp_below(x: Rational) -> Fraction:
+    """A rational number just below e^x."""
+    return Fraction(exp(x).low)
+
+
+def exp_above(x: Rational) -> Fraction:
+    """A rational number just above e^x."""
+    return Fraction(exp(x).high)
+
+
+def log_below(x: Rational) -> Fraction:
+    """A rational number just below log x."""
+    return Fraction(log(x).low)
+
+
+def log_above(x: Rational) -> Fraction:
+    """A rational number just above log x."""
+    return Fraction(log(x).high)
+
+
+def units_below(x: Decimal, bits: int) -> int:
+    """⌊x · 2^bits⌋: a lower end in whole multiples of 2^−bits."""
+    top, bottom = x.as_integer_ratio()
+    return (top << bits) // bottom
+
+
+def units_above(x: Decimal, bits: int) -> int:
+    """⌈x · 2^bits⌉: an upper end in whole multiples of 2^−bits."""
+    top, bottom = x.as_integer_ratio()
+    return -((-top << bits) // bottom)

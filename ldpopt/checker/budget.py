@@ -1,0 +1,88 @@
+"""Keep every decision within a time and a memory: what does not fit is *undecided*.
+
+A section asks before it allocates (:func:`reserve`) and ticks while it searches (:func:`tick`). Both
+raise :class:`UndecidedError` once the budget of the running :func:`limited` block is spent. Outside
+such a block nothing is limited: problem classes call the same functions while they solve.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+
+SECONDS = 60.0
+"""The default wall time of one file."""
+BYTES = 1_000_000_000
+"""The memory of one file."""
+NUMBER = 120
+"""Bytes that one number takes: a fraction, a pair of decimals, or a whole number, with its place."""
+
+
+class UndecidedError(Exception):
+    """A claim that cannot be decided within the budget; the message is one sentence."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What one file may cost."""
+
+    deadline: float
+    seconds: float
+    bytes: int
+
+
+_CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
+
+
+@contextmanager
+def limited(seconds: float = SECONDS, memory: int = BYTES) -> Iterator[None]:
+    """Limit what runs inside to so many seconds of wall time and so many bytes."""
+    token = _CURRENT.set(Budget(time.monotonic() + seconds, seconds, memory))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+@contextmanager
+def alarmed(seconds: float) -> Iterator[None]:
+    """Interrupt what forgets to tick: a second after the time, and every second from then on.
+
+    Only the main thread of a process of its own can be interrupted; elsewhere nothing happens.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(*_: object) -> None:
+        raise UndecidedError(f"not decided within {seconds!r} seconds")
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds + 1, 1)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def tick() -> None:
+    """Raise :class:`UndecidedError` if the time is up. Call it once per node, vertex or column."""
+    budget = _CURRENT.get()
+    if budget is not None and time.monotonic() > budget.deadline:
+        raise UndecidedError(f"not decided within {budget.seconds!r} seconds")
+
+
+def reserve(numbers: int, what: str) -> None:
+    """Raise :class:`UndecidedError` if so many numbers do not fit into the memory. Call it first."""
+    budget = _CURRENT.get()
+    if budget is not None and numbers * NUMBER > budget.bytes:
+        needed = numbers * NUMBER // 1_000_000
+        raise UndecidedError(
+            f"{what} would take {needed} MB, and {budget.bytes // 1_000_000} are allowed"
+        )

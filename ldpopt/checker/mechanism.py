@@ -1,0 +1,102 @@
+"""The mechanism of a file: reading it, and the claims that many forms share. All exact."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any
+
+from .arithmetic import exp_below, log
+from .claims import Claim, decided
+from .reading import UnreadableError
+from .schema import Label, List, Matrix, Nullable, Number, Record
+
+Rows = list[list[float]]
+MATRIX = Matrix(Number(0, 1))
+MECHANISM = Record(
+    {"matrix": MATRIX}, {"inputs": Nullable(List(Label())), "outputs": Nullable(List(Label()))}
+)
+LEVEL_ERROR = Fraction(1, 10**12)
+"""How far a stated privacy level may be from the level of the mechanism."""
+
+
+def read_matrix(document: dict[str, Any], rows: int) -> Rows:
+    """The mechanism of the file, with the number of rows that the statement asks for."""
+    if document["mechanism"] is None:
+        raise UnreadableError("the file has no mechanism")
+    mechanism = MECHANISM.read(document["mechanism"], "mechanism")
+    matrix: Rows = mechanism["matrix"]
+    if len(matrix) != rows:
+        raise UnreadableError(f"mechanism.matrix must have {rows} rows, not {len(matrix)}")
+    for name, size in (("inputs", rows), ("outputs", len(matrix[0]))):
+        labels = mechanism.get(name)
+        if labels is not None and not len(labels) == len(set(labels)) == size:
+            raise UnreadableError(f"mechanism.{name} must be {size} different labels")
+    return matrix
+
+
+def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:
+    """Every entry ≥ 0 and every row sums to exactly 1."""
+    return all(min(row) >= 0 and sum(map(Fraction, row)) == 1 for row in matrix)
+
+
+def stochastic(matrix: Rows) -> Claim:
+    """The claim that every row of the mechanism is a distribution."""
+    words = "every row of the mechanism sums to exactly 1"
+    return decided("stochastic", words, lambda: is_stochastic(matrix))
+
+
+def worst_ratios(
+    matrix: Sequence[Sequence[float]], secrets: Sequence[Any]
+) -> Iterator[tuple[float, float]]:
+    """For each output and secret: the largest entry of the secret, the least of the others."""
+    for column in zip(*matrix, strict=True):
+        extremes: dict[Any, tuple[float, float]] = {}
+        for s, entry in zip(secrets, column, strict=True):
+            low, high = extremes.get(s, (entry, entry))
+            extremes[s] = (min(low, entry), max(high, entry))
+        lows = sorted((low, i) for i, (low, _) in enumerate(extremes.values()))
+        for i, (_, high) in enumerate(extremes.values()):
+            others = lows[0] if lows[0][1] != i else lows[1]
+            yield high, others[0]
+
+
+def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilon: float) -> bool:
+    """W[x,y] ≤ e^ε W[x',y] for every y and every x, x' with different secrets, exactly.
+
+    Every ratio is compared with a rational just below e^ε (relative 1e-58); e^ε itself is never the
+    ratio of two rationals, as e is transcendental and ε ≠ 0 is rational, so what is refused here is
+    either not private or closer to the limit than that.
+    """
+    return _ratios_at_most(worst_ratios(matrix, secrets), exp_below(epsilon))
+
+
+def _ratios_at_most(ratios: Iterable[tuple[float, float]], limit: Fraction) -> bool:
+    return all(Fraction(high) <= limit * Fraction(low) for high, low in ratios)
+
+
+def private(matrix: Rows, secrets: Sequence[Any], epsilon: float) -> Claim:
+    """The claim of ε-LDP, or of its version for secrets that several inputs share."""
+    pairs = "all inputs" if len(set(secrets)) == len(secrets) else "inputs with different secrets"
+    words = f"its entries for {pairs} differ by at most a factor e^{epsilon!r}"
+    return decided("privacy", words, lambda: is_private(matrix, secrets, epsilon), value=epsilon)
+
+
+def level_claims(matrix: Rows, secrets: Sequence[Any], audit: dict[str, Any]) -> Iterator[Claim]:
+    """The claim about a stated level: max log W[x,y]/W[x',y] over different secrets, to 1e-12."""
+    audit = Record({}, {"level": Number(0)}).read(audit, "certificate.audit")
+    if "level" not in audit:
+        return
+    level = audit["level"]
+    words = f"its privacy level is {level!r} to within 1e-12"
+    yield decided("audit", words, lambda: _level_is(matrix, secrets, Fraction(level)), value=level)
+
+
+def _level_is(matrix: Rows, secrets: Sequence[Any], level: Fraction) -> bool:
+    ratios = [(high, low) for high, low in worst_ratios(matrix, secrets) if high > 0]
+    if not ratios or any(low == 0 for _, low in ratios):
+        return False
+    worst = max(Fraction(high) / Fraction(low) for high, low in ratios)
+    found = log(worst)
+    below, above = Fraction(found.low), Fraction(found.high)
+    return level - LEVEL_ERROR <= below and above <= level + LEVEL_ERROR

@@ -1,0 +1,350 @@
+"""Strict schemas: what a file may say, written once and read by problem classes and checker.
+
+A schema reads a plain JSON value and returns it cleaned, or raises :class:`UnreadableError` with one
+sentence that names the place, what is allowed and what was given. Unknown keys are refused (so a
+misspelt one is), a truth value is not a number, and every number has a range.
+
+Distributions. A file holds floats, whose sum may be off by rounding. A sum off by more than
+:data:`SUM_TOLERANCE` is refused; any other distribution *is* the list divided by its exact sum, as
+fractions, and every claim is about that distribution. Fractions of floats keep a bit budget: k floats
+in [0, 1] are whole multiples of 2^-1074, so numerators and denominators have at most 1074 + log2 k
+bits.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from .claims import quoted
+from .reading import UnreadableError
+
+SUM_TOLERANCE = Fraction(1, 10**9)
+"""How far the sum of a distribution may be from 1 before it is refused."""
+
+
+class Schema(ABC):
+    """What one value may be."""
+
+    @abstractmethod
+    def words(self) -> str:
+        """What is allowed, for messages: "a number from 0 to 1"."""
+
+    @abstractmethod
+    def read(self, value: Any, where: str) -> Any:
+        """The clean value; ``where`` is its place in the file."""
+
+    def refuse(self, value: Any, where: str) -> UnreadableError:
+        """The error that says what is allowed and what was given."""
+        return UnreadableError(f"{where} must be {self.words()}, not {quoted(value)}")
+
+
+@dataclass(frozen=True)
+class Number(Schema):
+    """A finite number in a range; ``above`` and ``below`` are ends that do not belong to it."""
+
+    least: float | None = None
+    most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        parts = {"from": self.least, "above": self.above, "to": self.most, "below": self.below}
+        said = " ".join(f"{word} {end!r}" for word, end in parts.items() if end is not None)
+        return f"a finite number {said}".strip()
+
+    def read(self, value: Any, where: str) -> float:
+        """The number as a float."""
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise self.refuse(value, where)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise self.refuse("a larger number", where) from None
+        outside = (
+            not math.isfinite(number)
+            or (self.least is not None and number < self.least)
+            or (self.most is not None and number > self.most)
+            or (self.above is not None and number <= self.above)
+            or (self.below is not None and number >= self.below)
+        )
+        if outside:
+            raise self.refuse(value, where)
+        return number
+
+
+@dataclass(frozen=True)
+class Whole(Schema):
+    """A whole number in a range; 2.0 is not one."""
+
+    least: int
+    most: int
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return f"a whole number from {self.least} to {self.most:,}"
+
+    def read(self, value: Any, where: str) -> int:
+        """The number."""
+        if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
+            raise self.refuse(value, where)
+        return value
+
+
+class Flag(Schema):
+    """True or false."""
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "true or false"
+
+    def read(self, value: Any, where: str) -> bool:
+        """The truth value."""
+        if not isinstance(value, bool):
+            raise self.refuse(value, where)
+        return value
+
+
+class Word(Schema):
+    """One of a few words."""
+
+    def __init__(self, *allowed: str) -> None:
+        self.allowed = allowed
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "one of " + ", ".join(self.allowed)
+
+    def read(self, value: Any, where: str) -> str:
+        """The word."""
+        if not isinstance(value, str) or value not in self.allowed:
+            raise self.refuse(value, where)
+        return value
+
+
+class Text(Schema):
+    """Any string; it is escaped wherever it is printed."""
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "a string"
+
+    def read(self, value: Any, where: str) -> str:
+        """The string."""
+        if not isinstance(value, str):
+            raise self.refuse(value, where)
+        return value
+
+
+class Label(Schema):
+    """A name of an input, an output or a secret: a string, a number, or a list of such."""
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "a string, a number, true or false, or a list of such"
+
+    def read(self, value: Any, where: str) -> Any:
+        """The label, hashable: lists become tuples. 1 and 1.0 are equal."""
+        if isinstance(value, list):
+            return tuple(self.read(part, where) for part in value)
+        if not isinstance(value, (str, int, float)) or (
+            isinstance(value, float) and not math.isfinite(value)
+        ):
+            raise self.refuse(value, where)
+        return value
+
+
+class Anything(Schema):
+    """Data that no claim rests on."""
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "anything"
+
+    def read(self, value: Any, where: str) -> Any:
+        """The value as it is."""
+        return value
+
+
+class Object(Schema):
+    """An object with any keys."""
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "an object"
+
+    def read(self, value: Any, where: str) -> dict[str, Any]:
+        """The object as it is."""
+        if not isinstance(value, dict):
+            raise self.refuse(value, where)
+        return value
+
+
+@dataclass(frozen=True)
+class Nullable(Schema):
+    """A value or null."""
+
+    schema: Schema
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return f"{self.schema.words()}, or null"
+
+    def read(self, value: Any, where: str) -> Any:
+        """None, or the clean value."""
+        return None if value is None else self.schema.read(value, where)
+
+
+@dataclass(frozen=True)
+class List(Schema):
+    """A list of values of one schema."""
+
+    item: Schema
+    least: int = 0
+    most: int | None = None
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        size = f"{self.least} or more" if self.most is None else f"{self.least} to {self.most}"
+        return f"a list of {size} entries, each {self.item.words()}"
+
+    def read(self, value: Any, where: str) -> list[Any]:
+        """The clean entries."""
+        if not isinstance(value, list) or len(value) < self.least:
+            raise self.refuse(value, where)
+        if self.most is not None and len(value) > self.most:
+            raise self.refuse(value, where)
+        read = self.item.read
+        return [read(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+
+
+@dataclass(frozen=True)
+class Matrix(Schema):
+    """A rectangular list of rows of numbers, at least one row and one column."""
+
+    item: Number = field(default_factory=Number)
+    rows: int = 1
+    columns: int = 1
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        size = f"at least {self.rows} rows and {self.columns} columns"
+        return f"a rectangular matrix of {size}, each entry {self.item.words()}"
+
+    def read(self, value: Any, where: str) -> list[list[float]]:
+        """The rows."""
+        found: list[list[float]] = List(List(self.item, self.columns), self.rows).read(value, where)
+        if len({len(row) for row in found}) != 1:
+            raise UnreadableError(f"{where} must be {self.words()}, but its rows differ in length")
+        return found
+
+
+@dataclass(frozen=True)
+class Distribution(Schema):
+    """Probabilities that sum to 1 up to rounding; read as fractions that sum to 1 exactly."""
+
+    least: int = 1
+    positive: bool = False
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        size = f"{self.least} or more {'positive' if self.positive else 'non-negative'} numbers"
+        return f"a list of {size} that sum to 1 within 1e-9"
+
+    def read(self, value: Any, where: str) -> list[Fraction]:
+        """The distribution, divided by its exact sum."""
+        item = Number(0, 1 + float(SUM_TOLERANCE)) if not self.positive else Number(above=0)
+        numbers = List(item, self.least).read(value, where)
+        return normalised([numbers], where)[0]
+
+
+@dataclass(frozen=True)
+class FloatDistribution(Distribution):
+    """The same, checked and left as floats, for sections that do not decide in fractions yet."""
+
+    def read(self, value: Any, where: str) -> Any:
+        """The numbers as they are."""
+        super().read(value, where)
+        return [float(x) for x in value]
+
+
+@dataclass(frozen=True)
+class Joint(Schema):
+    """A distribution on pairs (s, u) as a matrix [s][u]; read as fractions that sum to 1 exactly."""
+
+    rows: int = 2
+    columns: int = 1
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return f"a rectangular matrix of at least {self.rows} rows that sums to 1 within 1e-9"
+
+    def read(self, value: Any, where: str) -> list[list[Fraction]]:
+        """The matrix, divided by its exact sum."""
+        item = Number(0, 1 + float(SUM_TOLERANCE))
+        return normalised(Matrix(item, self.rows, self.columns).read(value, where), where)
+
+
+def normalised(rows: list[list[float]], where: str) -> list[list[Fraction]]:
+    """Numbers divided by their exact sum, which must be 1 up to :data:`SUM_TOLERANCE`."""
+    exact = [[Fraction(entry) for entry in row] for row in rows]
+    total = sum((entry for row in exact for entry in row), Fraction(0))
+    if abs(total - 1) > SUM_TOLERANCE:
+        raise UnreadableError(f"{where} must sum to 1 within 1e-9, but sums to {float(total)!r}")
+    return exact if total == 1 else [[entry / total for entry in row] for row in exact]
+
+
+@dataclass(frozen=True)
+class Record(Schema):
+    """An object with the required keys, some of the optional ones, and no other."""
+
+    required: Mapping[str, Schema]
+    optional: Mapping[str, Schema] = field(default_factory=dict)
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "an object with the keys " + ", ".join([*self.required, *self.optional])
+
+    def read(self, value: Any, where: str = "") -> dict[str, Any]:
+        """The clean fields; an optional field that is absent stays absent."""
+        name = where or "the file"
+        if not isinstance(value, dict):
+            raise self.refuse(value, name)
+        known = {**self.required, **self.optional}
+        for key in value:
+            if key not in known:
+                raise UnreadableError(f"{name} has no key {quoted(key)}; allowed are {', '.join(known)}")
+        for key in self.required:
+            if key not in value:
+                raise UnreadableError(f"{name} needs the key '{key}'")
+        return {key: known[key].read(entry, _joined(where, key)) for key, entry in value.items()}
+
+
+@dataclass(frozen=True)
+class Either(Schema):
+    """A list or an object: what is a list is read by one schema, what is an object by the other."""
+
+    listed: Schema
+    keyed: Schema
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return f"{self.listed.words()}, or {self.keyed.words()}"
+
+    def read(self, value: Any, where: str) -> Any:
+        """What the schema of its type says."""
+        return (self.keyed if isinstance(value, dict) else self.listed).read(value, where)
+
+
+def _joined(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+LEAST_EPSILON, MOST_EPSILON = 1e-6, 30.0
+EPSILON = Number(LEAST_EPSILON, MOST_EPSILON)
+"""A privacy level in nats: below, floats cannot express the mechanism; above, it hides nothing."""
