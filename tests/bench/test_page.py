@@ -1,0 +1,136 @@
+"""The page of the benchmark: growth, summaries, tables, and that nobody is missing from it."""
+
+import csv
+import re
+from datetime import UTC, datetime
+
+import pytest
+from naughty import (
+    Crash,
+    Liar,
+    Recluse,
+    small,
+)
+
+from ldpopt.bench import benchmark as bench
+from ldpopt.bench import page as benchpage
+from ldpopt.solvers import SOLVERS
+
+
+def row(solver, size, seconds, **others):
+    found = {"form": "column-program", "problem": "staircase", "instance": f"staircase k={size}"}
+    found |= {"size": size, "seed": 0, "solver": solver, "status": "optimal", "reason": ""}
+    found |= {"seconds": seconds, "speedup": 1.0, "baseline": solver, "value": 0.5, "bound": 0.5}
+    found |= {"gap": 0.0, "iterations": 1, "columns": 1, "megabytes": 0.02 * size}
+    return found | {"verified": True, "agrees": True} | others
+
+
+def page_of(rows, **others):
+    found = bench.Benchmark("all", rows, 1e-9, 60.0, **others)
+    return benchpage.facts(found, "ldpopt bench all", datetime(2020, 1, 2, tzinfo=UTC))
+
+
+def test_growth_is_fitted_or_said_not_to_be():
+    rows = [row("enumerate", size, 1e-3 * size**2) for size in (2, 4, 8)]
+    rows += [row("cdd", size, 1e-3 * size, megabytes=float(size**3)) for size in (2, 4, 8)]
+    rows += [row("column-generation", size, 60.5 if size == 8 else 0.1) for size in (2, 4, 8)]
+    rows.append(row("column-generation", 8, 0.1, seed=1))  # the other one of this size ran out of time
+    (form,) = page_of(rows)["forms"]
+    assert form.problems[0].growth.rows == [
+        ("enumerate", "2, 4, 8", "2.00", "too few sizes"),
+        ("cdd", "2, 4, 8", "1.00", "3.00"),
+        ("column-generation", "2, 4", "too few sizes", "too few sizes"),
+    ]
+    assert "matching" in form.others
+    assert "Maximise" in form.asks
+
+
+def test_the_summary_of_several_instances():
+    rows = [row("cdd", 4, 1.0, gap=1e-3), row("cdd", 4, 3.0, seed=1, status="gap", megabytes=9.0)]
+    rows += [row("cdd", 4, 2.0, seed=2, verified=False), row("enumerate", 4, 0.5, agrees=None)]
+    (form,) = page_of(rows)["forms"]
+    assert form.problems[0].times.rows == [
+        ("cdd", "4", "3", "2", "1", "1 gap, 2 optimal", "0.001", "9", "NO", "yes"),
+        ("enumerate", "4", "1", "0.5", "1", "optimal", "0", "0.08", "yes", "–"),
+    ]
+
+
+def test_only_a_proof_of_every_instance_counts_as_the_fastest():
+    rows = [row("cdd", 4, 2.0), row("enumerate", 4, 1.0, verified=False, agrees=False)]
+    rows += [row("cdd", 8, 2.0, status="gap"), row("enumerate", 8, 1.0, status="feasible")]
+    assert page_of(rows)["overview"].rows == [
+        ("staircase", "column-program", "4", "cdd", "2", "1", "cdd")
+    ]
+    assert "none proves" in page_of(rows[2:])["overview"].rows[0][3]
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory):
+    """A real benchmark of two forms, with a solver of every bad kind."""
+    directory = tmp_path_factory.mktemp("page")
+    added = [Liar, Crash, Recluse]
+    found = small(*added, sizes=(3, 4, 5), solvers=None)
+    others = bench.run("joint-program", sizes=[2], plugins=added)
+    both = bench.Benchmark("all", found.rows + others.rows, 1e-9, 60.0)
+    benchpage.write(both, directory, "ldpopt bench <all>", datetime(2020, 1, 2, 3, 4, tzinfo=UTC), added)
+    return directory, both
+
+
+def test_the_page_stands_alone(written):
+    html = (written[0] / "bench.html").read_text(encoding="utf-8")
+    assert not re.search(r"<script|<link|<img|src=|@import|url\((?!#)", html)
+    assert set(re.findall(r"https?://[^/\"]+", html)) <= {"http://www.w3.org"}
+    assert html.count("<svg") == 2
+    for words in ("2020-01-02 03:04 UTC", "usable", "highspy", "ldpopt bench &lt;all&gt;"):
+        assert words in html
+    assert "never &lt;b&gt;any|thing&lt;/b&gt;" in html
+    assert "<b>any" not in html
+
+
+def test_the_curves_differ_without_colour(written):
+    html = (written[0] / "bench.html").read_text(encoding="utf-8")
+    plot = html[html.index("<svg") : html.index("</svg>")]
+    dashes = re.findall(r"stroke-dasharray: ([^;]+);", plot)
+    assert len(set(dashes)) == 5  # six curves, one of them solid
+    markers = re.findall(r'<path id="m\w+" d="([^"]+)"', plot)
+    assert len(set(markers)) >= 6
+
+
+def test_no_solver_is_missing_from_the_page(written):
+    directory, _ = written
+    for name in ("bench.html", "bench.md"):
+        text = (directory / name).read_text(encoding="utf-8")
+        for solver in [*SOLVERS, "liar", "crash", "recluse"]:
+            assert solver in text
+        for section in ("column-program", "joint-program"):
+            assert section in text
+        assert "Contradicted or refuted" in text
+        assert "ZeroDivisionError: in two lines" in text
+
+
+def test_the_tables_of_the_markdown_are_whole(written):
+    text = (written[0] / "bench.md").read_text(encoding="utf-8")
+    tables = re.findall(r"(?:^\|.*\n)+", text, flags=re.MULTILINE)
+    assert len(tables) == 2 + 2 + 2 + 2  # machine, overview; times and growth; refusals of the recluse
+    for table in tables:
+        assert len({len(re.findall(r"(?<!\\)\|", line)) for line in table.splitlines()}) == 1
+        assert len(table.splitlines()) > 2
+    (code,) = re.findall(r"```python\n(.*?)```", text, flags=re.DOTALL)
+    exec(compile(code, "bench.md", "exec"), {})
+
+
+def test_the_rows_of_the_csv_are_all_rows(written):
+    directory, found = written
+    with (directory / "bench.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == len(found.rows)
+    assert {row["status"] for row in rows} == {"optimal", "feasible", "refused", "crashed"}
+    assert [float(row["seconds"]) for row in rows if row["seconds"]] == [
+        row["seconds"] for row in found.measured
+    ]
+
+
+def test_an_interrupted_page_says_so(tmp_path):
+    found = bench.Benchmark("all", [row("cdd", 3, 1.0)], 1e-9, 60.0, interrupted=True)
+    for path in benchpage.write(found, tmp_path, "ldpopt", datetime(2020, 1, 2, tzinfo=UTC))[:2]:
+        assert "Interrupted: only what was finished" in path.read_text(encoding="utf-8")
