@@ -222,7 +222,7 @@ def homogeneity(first: Any, second: Any) -> float:
 
 def _leakages(of: Subject) -> Iterator[Measured]:
     W, secrets = of.mechanism.matrix, of.secrets.tolist()
-    low, high = leakage.statistic_leakage_bounds(W, secrets, LEAKAGE_SECONDS)
+    low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, seconds=LEAKAGE_SECONDS)
     yield Measured(
         "statistic-maximal-leakage",
         "statistic maximal leakage",
@@ -231,7 +231,7 @@ def _leakages(of: Subject) -> Iterator[Measured]:
         "a report multiplies the chance to guess the secret by at most e^this, whatever the prior",
         upper=high,
     )
-    low, high = leakage.infimum_leakage_bounds(W, secrets, LEAKAGE_SECONDS)
+    low, high = leakage.infimum_leakage(W, secrets, effort=math.inf, seconds=LEAKAGE_SECONDS)
     yield Measured(
         "infimum-leakage",
         "infimum leakage",

@@ -10,6 +10,7 @@ power. A draw of the posterior costs nothing where the tallies are drawn: it is 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -39,7 +40,7 @@ def bracket(
 ) -> Bracket:
     """Bounds on log P(y) for tallies ``counts`` (rows) that were drawn from the ``points`` (rows)."""
     path = Path.towards(W, prior.alpha, counts.astype(np.float64))
-    powers = np.linspace(0, 1, steps + 1)
+    powers = np.sin(np.linspace(0, math.pi / 2, steps + 1)) ** 2  # small steps where chains start
     drawn = np.maximum(rng.standard_gamma(path.shape), TINY) / path.rate
     up = path.collected(drawn / drawn.sum(axis=1, keepdims=True), powers, rng)
     down = path.collected(points, powers[::-1], rng)

@@ -193,13 +193,20 @@ class Transforms:
     def _log_rotated(self, z: Complex) -> Complex:
         """log F_y(z) by integrating over real x = zp: F = z^{−α} ∫ x^{α−1} (1 + βx/z)^s e^{−x} dx."""
         p, log_p, log_weight = self._nodes
-        c = self._saddle.at
-        x = c * p
-        growth = np.log1p(self.beta * x / z[:, None])
-        log_x, result = math.log(c) + log_p, np.empty((len(self.alpha), len(z)), dtype=np.complex128)
+        x = self._saddle.at * p
+        log_x, growth = math.log(self._saddle.at) + log_p, np.log1p(self.beta * x / z[:, None])
+        result = np.empty((len(self.alpha), len(z)), dtype=np.complex128)
         for i, (alpha, s) in enumerate(zip(self.alpha, self.s, strict=True)):
-            terms = alpha * log_x + log_weight - x + s * growth
+            near = self._near[i]
+            terms = alpha * log_x[near] + log_weight[near] - x[near] + s * growth[:, near]
             top = terms.real.max(axis=1)
             total = np.exp(terms - top[:, None]).sum(axis=1)
             result[i] = top + np.log(total) - alpha * np.log(z)
         return result
+
+    @cached_property
+    def _near(self) -> list[slice]:
+        """The nodes around the peak of each density, which has one: the others add nothing."""
+        terms = self._terms - self._saddle.at * self._nodes.p
+        seen = terms > terms.max(axis=1, keepdims=True) - 1.5 * NEGLIGIBLE
+        return [slice(int(row.argmax()), len(row) - int(row[::-1].argmax())) for row in seen]

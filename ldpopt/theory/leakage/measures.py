@@ -2,8 +2,8 @@
 
 ``matrix[θ][θ'] = P(θ'|θ)`` and ``secrets`` gives the label g(θ) of each row θ. The worst-case priors of
 the first two families put their mass on one θ_g per secret, so these measures are maxima over
-selections (NP-hard in general): they are computed by branch and bound over price LPs, exactly on
-small and medium sizes. For a value with a proven bound at any size and a certificate, solve
+selections (NP-hard in general). Branch and bound over price LPs brackets them: the two ends are equal on
+small and medium sizes, where the search ends. For a certificate, solve
 :class:`ldpopt.problems.StatisticLeakage`.
 """
 
@@ -31,16 +31,40 @@ EFFORT = 1_000_000
 """Nodes of the branching times entries of the matrix: a minute, roughly."""
 PROVEN = 1e-12
 """A selection within this share of what is proven is the largest, up to rounding."""
+LISTED = 10_000
+"""Selections that are listed where rounding hides what they leave."""
+ROUNDED = 1e-9
+"""What is left by a selection is a value, not a bracket, if it is known up to this share."""
 
 
-def statistic_maximal_leakage(matrix: Any, secrets: Any) -> float:
+class LeakageBounds(NamedTuple):
+    """A leakage lies between these, in nats; where they are equal, it is known up to rounding."""
+
+    low: float
+    high: float
+
+
+def statistic_maximal_leakage(
+    matrix: Any, secrets: Any, *, effort: float = EFFORT, seconds: float = math.inf
+) -> LeakageBounds:
     """SML: log of the largest Σ_θ' max_g P(θ'|θ_g) over selections (Wang et al. 2024, Proposition 1).
 
-    >>> round(math.exp(statistic_maximal_leakage([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])), 12)
-    1.4
+    Below: what a selection attains. Above: what prices prove. Equal if the search comes to its end.
+
+    Args:
+        matrix: P(θ'|θ), a row for each θ.
+        secrets: the secret g(θ) of each row.
+        effort: nodes of the search times entries of the matrix, at most.
+        seconds: the time after which the search stops.
+
+    >>> low, high = statistic_maximal_leakage([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])
+    >>> low == high, round(math.exp(low), 12)
+    (True, 1.4)
     """
     form = selection_program(matrix, secrets)
-    return math.log(selection.covered(form.matrix, largest_selection(form)).sum())
+    chosen, excess = _nearly_largest(form, effort, seconds)
+    cover = float(selection.covered(form.matrix, chosen).sum())
+    return LeakageBounds(math.log(cover), math.log(cover + excess))
 
 
 def maximal_leakage(matrix: Any) -> float:
@@ -70,22 +94,46 @@ def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
     return most - math.log(np.bincount(groups).max()), most
 
 
-def infimum_leakage(matrix: Any, secrets: Any) -> float:
+def infimum_leakage(
+    matrix: Any, secrets: Any, *, effort: float = EFFORT, seconds: float = math.inf
+) -> LeakageBounds:
     """Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
 
-    Wang et al. 2024, Appendix K, in closed form. With the column maxima t, min_g W is
-    t − max_g (t − W): again a largest selection.
+    Wang et al. 2024, Appendix K, in the closed form of the page on the paper. Let c_θ' be the least,
+    over the secrets g, of the largest P(θ'|θ) with g(θ) = g. For every selection min_g P(θ'|θ_g) ≤ c_θ',
+    as the secret that attains c_θ' has no larger entry. So, with W = min(P, c),
+
+        Σ min_g P(θ'|θ_g) = Σ c − Σ max_g (c − W)(θ_g, θ'),
+
+    and the selection that leaves least is one that covers most of c − W. If no selection covers more
+    than m + x, none leaves less than Σ c − m − x. Rounding adds less than 1e-12 max c for each output to
+    x. Where that is much of what is left, few selections are listed; of many, none leaves less than
+    Σ min_θ P(θ'|θ).
     """
     dense = selection_program(matrix, secrets).matrix.toarray()
-    chosen = largest_selection(_lacking(matrix, secrets))
-    return _minus_log(math.fsum(dense[chosen].min(axis=0)))
+    form, scale = _lacking(matrix, secrets)
+    if scale == 0:
+        return LeakageBounds(math.inf, math.inf)
+    chosen, excess = _nearly_largest(form, effort, seconds)
+    left = math.fsum(dense[chosen].min(axis=0))
+    rounding = PROVEN * scale * form.matrix.shape[1]
+    if excess == 0 and rounding <= ROUNDED * left:
+        return LeakageBounds(_minus_log(left), _minus_log(left))
+    if selection.count_selections(form) <= LISTED:
+        left = min(math.fsum(dense[list(rows)].min(axis=0)) for rows in selection.selections(form))
+        return LeakageBounds(_minus_log(left), _minus_log(left))
+    least = max(left - scale * excess - rounding, math.fsum(dense.min(axis=0)) * (1 - PROVEN))
+    return LeakageBounds(_minus_log(left), _minus_log(least))
 
 
-def _lacking(matrix: Any, secrets: Any) -> SelectionProgram:
-    """The program of t − W for the column maxima t."""
+def _lacking(matrix: Any, secrets: Any) -> tuple[SelectionProgram, float]:
+    """The program of (c − min(P, c))/scale, and the scale, the largest c."""
     form = selection_program(matrix, secrets)
     dense = form.matrix.toarray()
-    return SelectionProgram(csr_array(dense.max(axis=0) - dense), form.groups)
+    cap = _extremes(form)[1].min(axis=0)
+    scale = float(cap.max())
+    lacking = (cap - np.minimum(dense, cap)) / (scale or 1.0)
+    return SelectionProgram(csr_array(lacking), form.groups), scale
 
 
 def pointwise_leakage(matrix: Any, secrets: Any) -> float:
@@ -137,39 +185,14 @@ def indistinguishability(matrix: Any, secrets: Any) -> float:
     return worst
 
 
-class LeakageBounds(NamedTuple):
-    """A leakage lies between these, in nats."""
-
-    low: float
-    high: float
-
-
-def statistic_leakage_bounds(matrix: Any, secrets: Any, seconds: float) -> LeakageBounds:
-    """SML between what a selection attains and what prices prove: equal if the time suffices.
-
-    >>> low, high = statistic_leakage_bounds([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1], 1.0)
-    >>> round(math.exp(low), 9), round(math.exp(high), 9)
-    (1.4, 1.4)
-    """
-    form = selection_program(matrix, secrets)
-    chosen, excess = _nearly_largest(form, seconds)
-    cover = float(selection.covered(form.matrix, chosen).sum())
-    return LeakageBounds(math.log(cover), math.log(cover + excess))
-
-
-def infimum_leakage_bounds(matrix: Any, secrets: Any, seconds: float) -> LeakageBounds:
-    """Π^inf between what a selection attains and what prices prove: equal if the time suffices."""
-    dense = selection_program(matrix, secrets).matrix.toarray()
-    chosen, excess = _nearly_largest(_lacking(matrix, secrets), seconds)
-    left = math.fsum(dense[chosen].min(axis=0))
-    return LeakageBounds(_minus_log(left), _minus_log(left - excess))
-
-
-def _nearly_largest(form: SelectionProgram, seconds: float) -> tuple[selection.Selection, float]:
+def _nearly_largest(
+    form: SelectionProgram, effort: float, seconds: float
+) -> tuple[selection.Selection, float]:
     """A selection, and by how much at most another covers more (0 if proven up to rounding)."""
     if selection.is_deterministic(form.matrix):
         return largest_selection(form), 0.0
-    branching = Branching(Limits.within(seconds, gap=PROVEN), sys.maxsize)
+    nodes = max(1, int(min(effort / max(form.matrix.nnz, 1000), sys.maxsize)))
+    branching = Branching(Limits.within(seconds, gap=PROVEN), nodes)
     best, _ = branching.run(form, selection.improve(form, selection.greedily(form)))
     excess = branching.bound - branching.most
     return best, excess if excess > PROVEN * branching.most else 0.0
@@ -216,15 +239,13 @@ def additive_noise_leakage(
 
 
 def largest_selection(form: SelectionProgram) -> selection.Selection:
-    """A selection with the largest Σ_y max_g W[θ_g, y]; exact as long as the branching finishes."""
+    """A selection with a large Σ_y max_g W[θ_g, y]: the largest if the branching finishes."""
     if selection.is_deterministic(form.matrix):
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
         matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
         return matched_selection(form, matching.astype(np.int64))
-    start = selection.improve(form, selection.greedily(form))
-    nodes = max(1, EFFORT // max(form.matrix.nnz, 1000))
-    return Branching(Limits(gap=PROVEN), nodes).run(form, start)[0]
+    return _nearly_largest(form, EFFORT, math.inf)[0]
 
 
 def _proven(form: SelectionProgram) -> float:

@@ -9,6 +9,7 @@ import highspy
 import numpy as np
 
 from ldpopt.core import highs
+from ldpopt.core.errors import SolverError
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
@@ -91,7 +92,7 @@ class PriceLP:
         while outputs and rounds < most_rounds and not limits.expired():
             self.add(outputs, levels)
             rounds += 1
-            if not highs.run_within(self._model, limits):
+            if not self._solved(limits):
                 break
             point = np.array(self._model.getSolution().col_value)
             weights, claimed = np.maximum(point[:m], 0.0), point[m:]
@@ -107,6 +108,13 @@ class PriceLP:
     def _uniform(self) -> Array:
         sizes = np.bincount(self.form.groups)
         return 1.0 / sizes[self.form.groups]
+
+    def _solved(self, limits: Limits) -> bool:
+        """Whether the LP came to its optimum; if not, the prices so far stay valid."""
+        try:
+            return highs.run_within(self._model, limits)
+        except SolverError:  # entries of very different sizes may look infeasible to HiGHS
+            return False
 
     def _prices(self) -> list[Array]:
         """The prices of the duals, and the same moved to the nearest entry of their output."""

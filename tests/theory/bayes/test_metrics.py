@@ -114,16 +114,16 @@ def brute_force_tally_information(W: np.ndarray, prior: Dirichlet, n: int) -> fl
 def test_finite_utilities_against_brute_force():
     rng = np.random.default_rng(5)
     m = random_mechanism(rng, 3, 4)
-    exact = information.information_about_p(m.matrix, ALPHA, 3, "exact", 40, 0)
+    exact = information.information_about_p(m.matrix, ALPHA, 3, "exact", 100, 0)
     assert exact == pytest.approx(brute_force_information(m.matrix, ALPHA, 3), abs=1e-10)
-    exact = tallies.information_about_tallies(m.matrix, ALPHA, 3, "exact", 40, 0)
+    exact = tallies.information_about_tallies(m.matrix, ALPHA, 3, "exact", 100, 0)
     assert exact == pytest.approx(brute_force_tally_information(m.matrix, ALPHA, 3), abs=1e-10)
 
 
 def test_errata_d20_the_sign_of_the_entropy():
     """(D.20) prints + n H(X|P); with −, it is I(X; P)."""
     n = 3
-    value = information.information_about_p(np.eye(3), ALPHA, n, "exact", 40, 0)
+    value = information.information_about_p(np.eye(3), ALPHA, n, "exact", 100, 0)
     brute = brute_force_information(np.eye(3), ALPHA, n)
     assert value == pytest.approx(brute, abs=1e-9)
     assert value + 2 * n * ALPHA.expected_entropy() > brute + 1
