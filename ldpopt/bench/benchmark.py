@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import math
-import threading
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import psutil
-from matplotlib.figure import Figure
 
+from ldpopt.bench.memory import peak_memory
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
@@ -359,13 +354,16 @@ def _rate(rows: list[Row]) -> None:
     for row in measured:
         of_problem = total[row["form"], row["problem"]]
         row["baseline"] = max(of_problem, key=lambda solver: of_problem[solver])
-    reference = {_key(row): row["seconds"] for row in measured if row["solver"] == row["baseline"]}
+    reference = {
+        instance_key(row): row["seconds"] for row in measured if row["solver"] == row["baseline"]
+    }
     for row in measured:
-        base = reference.get(_key(row))
+        base = reference.get(instance_key(row))
         row["speedup"] = None if base is None else base / row["seconds"]
 
 
-def _key(row: Row) -> tuple[Any, ...]:
+def instance_key(row: Row) -> tuple[Any, ...]:
+    """What the rows of one instance share."""
     return row["form"], row["instance"], row["size"], row["seed"]
 
 
@@ -381,70 +379,3 @@ def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:
     x, y = np.array(points).T
     x -= x.mean()
     return float(x @ y / (x @ x))
-
-
-@contextmanager
-def peak_memory() -> Iterator[dict[str, float]]:
-    """How many megabytes the process grew at most, sampled every few milliseconds and at the end."""
-    process, found = psutil.Process(), {"megabytes": 0.0}
-    _return_free_memory()
-    start, done = process.memory_info().rss, threading.Event()
-
-    def look() -> None:
-        grown = (process.memory_info().rss - start) / 1e6
-        found["megabytes"] = max(found["megabytes"], grown)
-
-    def watch() -> None:
-        while not done.wait(0.005):
-            look()
-
-    thread = threading.Thread(target=watch, daemon=True)
-    thread.start()
-    try:
-        yield found
-    finally:
-        done.set()
-        thread.join()
-        look()
-
-
-def _return_free_memory() -> None:
-    """Give what earlier solves freed back to the system (glibc keeps it), so that growth shows."""
-    gc.collect()
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-    if trim is not None:
-        trim(0)
-
-
-def draw_profile(benchmark: Benchmark, path: Path) -> None:
-    """The performance profile: how many instances each solver answers within a factor of the best."""
-    best: dict[tuple[Any, ...], float] = {}
-    solved = [row for row in benchmark.rows if row["status"] == "optimal"]
-    for row in solved:
-        best[_key(row)] = min(best.get(_key(row), np.inf), row["seconds"])
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axes = figure.subplots()
-    styles = ("-", "--", "-.", ":")
-    names = sorted({row["solver"] for row in benchmark.rows})
-    for i, solver in enumerate(names):
-        ratios = sorted(row["seconds"] / best[_key(row)] for row in solved if row["solver"] == solver)
-        share = np.arange(1, len(ratios) + 1) / max(len(best), 1)
-        axes.step(
-            [1, *ratios, 1e9],
-            [0, *share, share[-1] if len(share) else 0],
-            styles[i % 4],
-            where="post",
-            label=solver,
-            linewidth=2,
-        )
-    slowest = max((row["seconds"] / best[_key(row)] for row in solved), default=10.0)
-    axes.set(
-        xscale="log",
-        xlim=(1, max(10.0, 2 * slowest)),
-        ylim=(0, 1.05),
-        xlabel="time relative to the fastest solver of the instance",
-        ylabel="share of instances proven optimal",
-    )
-    axes.legend()
-    axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)

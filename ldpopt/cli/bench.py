@@ -92,13 +92,14 @@ def _write_benchmark(
     """The page for everything; for one target the rows and the performance profile."""
     from ldpopt.bench import benchmark
     from ldpopt.bench import page as benchpage
+    from ldpopt.bench.profile import draw_profile
     from ldpopt.engine.sweep import write_csv
 
     if found.target == benchmark.EVERYTHING:
         return benchpage.write(found, directory, command, started, plugins)
     rows, profile = directory / "bench.csv", directory / "profile.png"
     write_csv(rows, found.rows)
-    benchmark.draw_profile(found, profile)
+    draw_profile(found, profile)
     return [rows, profile]
 
 

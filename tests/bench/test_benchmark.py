@@ -19,6 +19,8 @@ from naughty import (
 )
 
 from ldpopt.bench import benchmark as bench
+from ldpopt.bench.memory import peak_memory
+from ldpopt.bench.profile import draw_profile
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
 from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import SOLVERS
@@ -34,7 +36,7 @@ def test_solvers_agree_and_one_is_the_baseline(tmp_path):
     slowest = max(names, key=lambda name: sum(row["seconds"] for row in of(found, name)))
     assert baseline == slowest
     assert all(row["megabytes"] >= 0 and row["verified"] for row in found.rows)
-    bench.draw_profile(found, tmp_path / "profile.png")
+    draw_profile(found, tmp_path / "profile.png")
     assert (tmp_path / "profile.png").stat().st_size > 1000
 
 
@@ -123,7 +125,7 @@ def test_unknown_targets():
 
 
 def test_memory_is_seen():
-    with bench.peak_memory() as memory:
+    with peak_memory() as memory:
         block = bytearray(60_000_000)
         block[::4096] = b"x" * len(block[::4096])
     assert memory["megabytes"] > 40
