@@ -153,7 +153,7 @@ BAD_TABLES = {
         ),
         (("privatize", "unknown.csv", "-m", "mech.json"), "row 2 of column 'job' holds 'pilot', which"),
         (("privatize", "nan.csv", "-m", "mech.json"), "row 2 of column 'job' is empty"),
-        (("privatize", "table.csv", "-m", "table.csv"), "cannot read table.csv"),
+        (("privatize", "table.csv", "-m", "table.csv"), "cannot read 'table.csv'"),
         (("privatize", "table.csv", "-m", "result.json"), "was not written by ldpopt design"),
         (("estimate", "other-out.csv", "-m", "mech.json"), "was released by another mechanism"),
         (("estimate", "table.csv", "-m", "mech.json"), "has no column of reports"),

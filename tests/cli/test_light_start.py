@@ -88,7 +88,7 @@ def test_help_and_list_import_no_solver(words, loaded):
     assert code == 0
     assert names.isdisjoint(HEAVY)
     rooms = {name.split(".")[1] for name in of_the_package(names)}
-    assert rooms <= {"cli", "core", *words}
+    assert rooms <= {"checker", "cli", "core", *words}
     assert {name for name in names if name.startswith(("ldpopt.problems.", "ldpopt.solvers."))} == set()
 
 
