@@ -5,6 +5,7 @@ import inspect
 import subprocess
 import sys
 import tomllib
+from fnmatch import fnmatch
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -109,3 +110,29 @@ def test_frozen_fields_are_set_in_one_place() -> None:
         path for path in (ROOT / "ldpopt").rglob("*.py") if "object.__setattr__" in path.read_text()
     ]
     assert [path.name for path in setters] == ["cleaned.py"]
+
+
+def test_the_source_distribution_holds_the_whole_project() -> None:
+    """Every entry of the tree that git keeps is named in MANIFEST.in, or taken by setuptools itself."""
+    words = {word for line in read("MANIFEST.in") if line[0] != "#" for word in line.split()}
+    itself = {"LICENSE", "MANIFEST.in", "README.md", "ldpopt", "pyproject.toml"}
+    made = {"PKG-INFO", "setup.cfg", ".git"}
+    for entry in ROOT.iterdir():
+        ignored = any(
+            fnmatch(f"{entry.name}/", mark) or entry.name == mark for mark in read(".gitignore")
+        )
+        assert ignored or entry.name in words | itself | made, entry.name
+
+
+def test_the_wheel_holds_templates_and_data() -> None:
+    packaged = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    patterns = packaged["tool"]["setuptools"]["package-data"]["*"]
+    others = [p for p in (ROOT / "ldpopt").rglob("*") if p.is_file() and p.suffix not in (".py", ".pyc")]
+    assert {path.suffix for path in others} >= {".json", ".html", ".css"}
+    for path in others:
+        assert any(path.match(pattern) for pattern in patterns), path
+
+
+def read(name: str) -> list[str]:
+    """The lines of a file of the project, without empty ones."""
+    return [line for line in (ROOT / name).read_text(encoding="utf-8").splitlines() if line]

@@ -78,7 +78,7 @@ class Question(Cleaned):
 
     @cached_property
     def uncertainty(self) -> Uncertainty:
-        """The set of distributions against which s is hidden."""
+        """The uncertainty set: the distributions against all of which s is hidden."""
         if self.robust == "all" or not self.joint:
             return AllDistributions(*self.counts.shape)
         n = KNOWN_SAMPLES if self.robust == "known" else float(self.counts.sum())

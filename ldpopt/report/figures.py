@@ -1,4 +1,4 @@
-"""The figures of a report: the trade-off curve as SVG within the page, a large mechanism as an image."""
+"""The figures of a page: the trade-off curve as SVG within it, a large mechanism as an image."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the files that a report is about; nothing in them is trusted before the checker says so."""
+"""Read the files that a page is about; nothing in them is trusted before the checker says so."""
 
 from __future__ import annotations
 

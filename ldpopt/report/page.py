@@ -1,4 +1,4 @@
-"""A report on results: one page that anyone can read, print and check.
+"""A page on results that anyone can read, print and check.
 
 >>> from ldpopt.problems import Staircase
 >>> from ldpopt.engine.verifying import verify

@@ -1,1 +1,1 @@
-"""Robust local differential privacy: protect a secret against a set of distributions."""
+"""Robust local differential privacy: hide a secret against every distribution of an uncertainty set."""
