@@ -18,6 +18,8 @@ def run_stages(
 ) -> tuple[Form, FormSolution]:
     """Solve what the problem declares for a form, and merge what the stages contribute.
 
+    Once there is an answer and the time is over, no further stage is started.
+
     Returns:
         The form whose point is the answer, and the solution with the best bound of all stages.
 
@@ -34,6 +36,8 @@ def run_stages(
         found.add(stage, given)
         if (solution.stats or {}).get("interrupted"):
             return found.form, found.interrupted()
+        if limits.expired() and found.answered():
+            return found.form, found.merged()
         try:
             stage = plan.send(given)
         except StopIteration:
@@ -62,6 +66,10 @@ class Contributions:
         assert given.value is not None
         assert known.value is not None
         return self.sign * given.value > self.sign * known.value
+
+    def answered(self) -> bool:
+        """Whether there is a point already."""
+        return self.answer is not None and self.answer.point is not None
 
     def merged(self) -> FormSolution:
         """The best point with the least (if a minimum is sought, the largest) of the proven bounds."""

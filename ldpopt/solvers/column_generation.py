@@ -64,7 +64,8 @@ class BoxSearch(Generation):
         assert found is not None
         self.pricer: Pricer = found
         singles = self._corners(np.eye(form.cone.dimension, dtype=bool))
-        super().__init__(form, limits, singles, self.pricer.reference)
+        gain = float((form.utility(singles) / singles.max(axis=0)).max())
+        super().__init__(form, limits, singles, self.pricer.reference, gain)
         self.rng = limits.generator()
         self.classes = interchangeable(self.cone, self.pricer)
         self.idle = 0

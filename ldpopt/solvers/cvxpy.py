@@ -40,6 +40,8 @@ class Cvxpy(Solver[ConvexProgram]):
         """Model, solve, certify."""
         import cvxpy as cp
 
+        start = convex.value(form, form.start)
+        limits.keep(start, np.inf, lambda: convex.solution(form, form.start, limits, {}))
         limits.check()
         _, atoms, size, _ = form.blocks.shape
         share = cp.Variable(atoms, nonneg=True)  # of the total mass: keeps large columns in scale

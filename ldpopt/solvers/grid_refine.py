@@ -16,7 +16,7 @@ from ldpopt.forms.scalar_search import ScalarSearch
 
 ROUNDS = 40
 BEST = 3
-CHUNK = 64
+CHUNK = 8
 
 
 class GridRefine(Solver[ScalarSearch]):

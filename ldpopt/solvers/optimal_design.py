@@ -9,6 +9,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.mechanisms import randomized_response
 from ldpopt.theory.fidelity.moments import MomentObjective
 from ldpopt.theory.fidelity.optimal_design import LINEAR_LOSSES, MOST_INPUTS, optimal_design
 
@@ -32,6 +33,9 @@ class OptimalDesign(Solver[MatrixProgram]):
         """Solve, then prove with the optimum's own information matrix."""
         assert isinstance(form.objective, MomentObjective)
         objective = form.objective
+        point = randomized_response(form.k, form.epsilon).matrix
+        start = FormSolution(Status.GAP, point, objective(point), form.bound)
+        limits.keep(objective(point), form.bound, lambda: start)
         design = optimal_design(objective.prior, objective.loss, form.epsilon, limits)
         stats = {"outputs": float(design.matrix.shape[1])}
         bound, proof = design.better(form.bound)

@@ -2,6 +2,7 @@
 
 import copy
 import json
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,8 +11,10 @@ from known import TABLE
 
 from ldpopt import Status, solve, testing, verify
 from ldpopt.checker import frame
+from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
+from ldpopt.engine.staging import run_stages
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.solvers import Enumerate
@@ -260,6 +263,69 @@ def test_no_mechanism_passes_the_ceiling_and_the_audit_is_carried(options):
         document = json.loads(json.dumps(result.to_json()))
         document["certificate"]["proof"] |= forged
         assert not all(claim.holds for claim in frame.check(document))
+
+
+class Loose(Enumerate):
+    """Proves less than it could, as a run that was stopped early does."""
+
+    def run(self, form, limits):
+        found = super().run(form, limits)
+        if form.cone.dimension == 3:  # the secret alone
+            return found
+        dual = np.array(found.proof["dual"]) + 1.25 / form.cone.dimension
+        return replace(found, bound=certify.dual_bound(dual), proof={"dual": dual.tolist()})
+
+
+def test_the_best_of_several_proven_bounds_is_the_bound():
+    """Its own dual vector proves 2.158, the ceiling in the same file 1.034."""
+    result = solve(PolyOpt(1.0, TABLE, 1000), Loose())
+    assert result.status is Status.GAP
+    assert result.value == pytest.approx(0.908081315593, abs=1e-9)
+    assert result.bound == pytest.approx(result.certificate.proof["ceiling"], abs=1e-9)
+    assert result.bound < 1.04
+    assert verify(result)
+
+
+def test_no_stage_is_started_after_the_deadline():
+    runs = []
+
+    class Slow(Enumerate):
+        def run(self, form, limits):
+            runs.append(form)
+            return super().run(form, Limits())
+
+    question = PolyOpt(1.0, TABLE, 1000, calibrate=True)
+    form = next(iter(question.forms()))
+    _, solution = run_stages(question, form, Slow(), Limits(deadline=0.0))
+    assert len(runs) == 2  # the ceiling and the cone itself, no calibration
+    assert solution.point is not None
+    assert solution.bound is not None
+
+
+@pytest.mark.parametrize("options", [{}, {"width": 2}, {"pairs": "all"}])
+def test_a_run_without_a_bound_of_its_own_states_the_ceiling(options):
+    def stop(value, bound):
+        raise KeyboardInterrupt
+
+    result = solve(PolyOpt(1.0, TABLE, 1000, **options), "column-generation", progress=stop)
+    assert result.stats["interrupted"]
+    assert result.status is Status.GAP
+    assert result.bound <= result.certificate.proof["ceiling"] + 1e-9
+    assert verify(result)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_dual_vector_of_the_ceiling_dominates_the_cone(seed):
+    """β·T ≥ μ(T) on every ray, and Σβ is the ceiling."""
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.full(6, 0.5)).reshape(2, 3)
+    question = PolyOpt(1.0, table, 1000)
+    secret = solve(Staircase(1.0, prior=table.sum(axis=1)))
+    dual = question._ceiling_dual(np.array(secret.certificate.proof["dual"]))
+    rays = question.cone.rays()
+    assert (dual @ rays >= question.sublinear(rays)).all()
+    given = table / table.sum(axis=1, keepdims=True)
+    assert dual.sum() == pytest.approx(secret.bound - (table * np.log(given)).sum(), abs=1e-9)
 
 
 @pytest.mark.parametrize("which", [2, 4])

@@ -29,6 +29,7 @@ class Generation(ABC):
         start: columns of which some mechanism can be made.
         reference: a distribution over the inputs; multiples of it are added to a dual vector to
             give its proof some room.
+        gain: the typical size of the utility of a column with largest entry 1.
     """
 
     search_share = 0.9
@@ -36,7 +37,9 @@ class Generation(ABC):
     least_value = 1e-4
     """Smaller optima count as this large where the gap is relative to them."""
 
-    def __init__(self, form: ColumnProgram, limits: Limits, start: Array, reference: Array) -> None:
+    def __init__(
+        self, form: ColumnProgram, limits: Limits, start: Array, reference: Array, gain: float
+    ) -> None:
         self.form, self.reference = form, reference
         self.whole, self.limits = limits, limits.part(self.search_share)
         self.k = form.cone.dimension
@@ -44,9 +47,8 @@ class Generation(ABC):
         self.mix = 0.5
         self.dual: Array | None = None
         self.bound = np.inf
-        gains = form.utility(start) / start.max(axis=0)
         self._known: set[bytes] = set()
-        self.lp = ColumnLP(self.k, float(gains.max()))
+        self.lp = ColumnLP(self.k, gain)
         self.add(start)
         optimum = self.lp.solve(limits)
         if optimum is None:

@@ -46,7 +46,7 @@ class BlockSearch(Generation):
         assert isinstance(form.cone, BlockCone)
         assert isinstance(form.utility, MutualInformation)
         k = form.cone.dimension
-        super().__init__(form, limits, np.ones((k, 1)), np.full(k, 1 / k))
+        super().__init__(form, limits, np.ones((k, 1)), np.full(k, 1 / k), gain=1.0)
         self.rng = limits.generator()
         self.best = [0] * form.cone.shape[0] if form.cone.pairs == "distinct" else []
         self.wide = False  # first the columns that both pair rules share, as they are cheap
