@@ -10,28 +10,44 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.mechanisms import randomized_response
-from ldpopt.theory.bayes.metrics import asymptotic_utility, digit_utility, distribution_utility
+from ldpopt.theory.bayes.asymptotics import unobfuscated_utility
+from ldpopt.theory.bayes.metrics import (
+    asymptotic_utility,
+    digit_utility,
+    distribution_utility,
+    tally_utility,
+)
 from ldpopt.theory.bayes.priors import Dirichlet
+
+MOST_TALLIES = 80
+"""Beyond so many users the tally utility of three values takes minutes."""
 
 
 def points(quick: bool) -> Iterable[Point]:
     """Randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
-    counts = (5, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320)
+    counts = (5, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320, 10_000, 1_000_000)
     for alpha in (0.5, 2.0, 5.0):
         for n in counts:
             yield {"alpha": alpha, "a": 3, "epsilon": 2.0, "n": n}
 
 
 def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
-    """Digit utility of n users, exactly, and its limit (6.4)."""
+    """The utilities of n users and what (6.3), (6.4) and (6.5) say about them; (6.2) is 1 here.
+
+    (6.5) reads 1 − U ~ 2 (C − U^as)/log n; the tally utility (6.3) tends to 1/2 as the rank is a.
+    """
     m, prior = randomized_response(a, epsilon), Dirichlet([alpha] * a)
-    digits = digit_utility(m, prior, n)
-    limit = 0.5 * math.log(n) + float(asymptotic_utility(m, prior))
+    digits, share = digit_utility(m, prior, n), distribution_utility(m, prior, n)
+    known = float(asymptotic_utility(m, prior))
+    limit = 0.5 * math.log(n) + known
     return {
         "digit_utility": float(digits),
         "limit": limit,
         "distance": float(digits) - limit,
-        "distribution_utility": float(distribution_utility(m, prior, n)),
+        "distribution_utility": float(share),
+        "distribution_error": share.error,
+        "distribution_predicted": 1 - 2 * (unobfuscated_utility(prior) - known) / math.log(n),
+        "tally_utility": float(tally_utility(m, prior, n)) if n <= MOST_TALLIES else None,
         "method": digits.method,
     }
 
@@ -63,9 +79,16 @@ def conclude(rows: list[Row]) -> str:
     """The distances at the largest n."""
     n = max(row["n"] for row in rows)
     last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in rows if row["n"] == n]
+    shares = [
+        f"{row['distribution_utility']:.3f} ({row['distribution_predicted']:.3f} by (6.5)) for "
+        f"α = {row['alpha']:g}"
+        for row in rows
+        if row["n"] == n
+    ]
     return (
         f"At n = {n} the digit utility is off its limit by {', '.join(last)}: under Jeffreys' prior, "
-        "much of which lies near the boundary of the simplex, convergence is slow."
+        "much of which lies near the boundary of the simplex, convergence is slow. The distribution "
+        f"utility is {', '.join(shares)}; its limit (6.2) is 1."
     )
 
 

@@ -47,6 +47,15 @@ def test_corollary_6_8(tmp_path):
         distance = [abs(row["distance"]) for row in found.rows if row["alpha"] == alpha]
         assert distance == sorted(distance, reverse=True)
     assert {row["method"] for row in found.rows} == {"exact-enumeration"}
+    for alpha in (2.0, 5.0):  # (6.5) holds up to a term of the order 1/log² n
+        rows = [row for row in found.rows if row["alpha"] == alpha]
+        off = [row["distribution_predicted"] - row["distribution_utility"] for row in rows]
+        assert off == sorted(off, reverse=True)
+        assert off[-1] < 0.25
+    assert all(0 < row["distribution_utility"] < 1 for row in found.rows)
+    tallies = [row["tally_utility"] for row in found.rows if row["alpha"] == 5.0]
+    assert tallies == sorted(tallies)
+    assert tallies[-1] < 0.5  # the limit (6.3)
 
 
 def test_optimal_protocols(tmp_path):

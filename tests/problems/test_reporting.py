@@ -9,7 +9,10 @@ from known import TABLE
 from ldpopt import solve, testing, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
+from ldpopt.experiments.robust_study import best, drawn_table
+from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
+from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
@@ -125,3 +128,18 @@ def test_bad_input():
         GRRConditional(1.0, TABLE, 100, blocks="best")
     with pytest.raises(InvalidInputError, match="at most 12 are allowed"):
         UEConditional(1.0, np.full((13, 2), 1 / 26), 100)
+
+
+def test_secret_response_overtakes_later_on_larger_tables():
+    """Lopuhaä-Zwakenberg and Goseling 2021, VIII-B; Section IX says "lower" instead."""
+
+    def lead(size, epsilon):
+        _, p = drawn_table(size, size, 1000, 0)
+        response = secret_randomized_response(size, size, epsilon).matrix
+        rivals = [
+            best(kind(epsilon, p_hat=p, n=1000)).value for kind in (GRRConditional, IndependentReporting)
+        ]
+        return float(MutualInformation(p.ravel())(response).sum()) - max(rivals)
+
+    first = [next(e for e in (1.0, 2.0, 3.0, 4.0, 5.0) if lead(size, e) > 0) for size in (3, 5, 7)]
+    assert first == [2.0, 3.0, 5.0]

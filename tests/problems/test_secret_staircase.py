@@ -1,5 +1,7 @@
 """Hiding a secret only: between plain LDP and the data, and bad input."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +22,61 @@ def test_secret_randomised_response_is_optimal_for_large_epsilon():
     response = question.value(secret_randomized_response(3, 3, 4.0))
     assert solve(question).value == pytest.approx(response, abs=1e-12)
     assert SecretStaircase(PRIOR, 1.0).value(secret_randomized_response(3, 3, 1.0)) < 0.15
+
+
+def dual_solution(prior, epsilon, *, printed=()):
+    """α* of (113) with the coefficients (114)–(116), corrected except those ``printed``; v̂ and μ(v̂)."""
+    (a1, a2), E = prior.shape, np.exp(epsilon)
+    a = a1 * a2
+    second = (a - a2 + 1) * (a2 - 2) if 114 in printed else -(a - a2 - 1) * (a2 - 2)
+    below = (E - 1) * (E - a2 + 1) * (E + (a2 - 1) / E + a - a2)
+    c1 = (-(a2 - 2) * (a2 - 1) + second * E + (a - 2 * a2 + 1) * E**2 + E**3) / (below * (E + 1))
+    c2 = (a2 - 1 + (a - a2 + (1 if 115 in printed else -1)) * E) / (below * (E + 1))
+    c3 = -(E**2 if 116 in printed else E) / below
+    secret = np.arange(a) // a2
+    same = secret[:, None] == secret
+    tops = np.where(np.eye(a), E, np.where(same, 1 / E, 1.0))
+    mu = information(prior, tops)
+    return np.where(np.eye(a), c1, np.where(same, c2, c3)) @ mu, tops, mu
+
+
+def information(prior, columns):
+    """μ of (103), of every row of ``columns``."""
+    p = prior.ravel()
+    return (columns * np.log(columns)) @ p - (columns @ p) * np.log(columns @ p)
+
+
+def test_errata_114_to_116_the_dual_solution_of_theorem_7():
+    """v̂ · α* = μ(v̂), (118), holds with all three corrections and with none of the three as printed."""
+    for prior, epsilon in ((PRIOR, 4.0), (np.array([[0.1, 0.2], [0.3, 0.1], [0.2, 0.1]]), 2.0)):
+        alpha, tops, mu = dual_solution(prior, epsilon)
+        assert tops @ alpha == pytest.approx(mu, abs=1e-12)
+        for equation in (114, 115, 116):
+            if equation == 114 and prior.shape[1] == 2:
+                continue  # the coefficient is zero either way
+            alpha, tops, mu = dual_solution(prior, epsilon, printed=(equation,))
+            assert np.abs(tops @ alpha - mu).max() > 1e-3
+
+
+def test_the_corrected_dual_gives_the_threshold_of_theorem_7():
+    """A·α* ≥ μ over all generators (105) from ε₀ = 3.5033 on, for the 3 × 3 table."""
+
+    def slack(epsilon):
+        E = np.exp(epsilon)
+        wide = [
+            v for v in product((1.0, E), repeat=9) if np.any(np.reshape(v, (3, 3)) > 1, axis=1).sum() > 1
+        ]
+        single = []
+        for s, block in product(range(3), product((1 / E, E), repeat=3)):
+            v = np.ones((3, 3))
+            v[s] = block
+            single.append(v.ravel())
+        generators = np.array([*wide, *single])
+        alpha, _, _ = dual_solution(PRIOR, epsilon)
+        return (generators @ alpha - information(PRIOR, generators)).min()
+
+    assert slack(3.5023) < -1e-7
+    assert slack(3.5043) > -1e-12
 
 
 def test_plain_ldp_releases_less():
