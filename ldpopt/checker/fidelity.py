@@ -1,39 +1,62 @@
 """Learning a distribution: φ over a family of mechanisms, α at a known p, its supremum over {p ≥ p0}.
 
-The bounds follow from the parameters alone, but for the optimal designs, whose proof is checked here.
+This file says what is claimed; the lemmas and their proofs stand beside the functions that decide:
+
+| claim | decided by |
+|---|---|
+| φ, α ≤ value | ``moments``: second moments enclosed by a residual, roots rounded up |
+| sup α ≤ value over {p ≥ p0} | ``supremum``: the vertices, and convexity for total variation |
+| no φ, α, sup α < bound | ``fidelity_bounds``: from the parameters, or from the numbers of a proof |
+
+All of it is decided in whole numbers and fractions, but for the convexity of ``supremum``, which is
+decided in enclosing intervals. e^ε is replaced by a rational just above it wherever a bound is claimed
+(more mechanisms are private then), and by one just below it wherever privacy is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
-from .arithmetic import exp_below
+from .arithmetic import exp_above, exp_below
 from .claims import Claim, decided
-from .form import Case, Form, Kind, Section, minimise
-from .mechanism import Rows, level_claims, private, read_matrix, stochastic
-from .moments import (
-    alpha_above,
-    alpha_bound_below,
+from .fidelity_bounds import (
+    alpha_bound,
     balanced_phi,
-    design_bound_below,
-    minimax_bound_below,
-    phi_above,
-    phi_bound_below,
-    source_of,
-    worst_alpha_above,
+    design_bound,
+    minimax_bound,
+    phi_bound,
+    symmetric_bound,
 )
+from .form import Case, Form, Kind, Section, minimise
+from .mechanism import Rows, is_stochastic, level_claims, private, read_matrix, stochastic
+from .moments import moments_above
 from .reading import UnreadableError
-from .schema import EPSILON, Distribution, List, Matrix, Nullable, Number, Record, Whole, Word
+from .schema import (
+    EPSILON,
+    SUM_TOLERANCE,
+    Distribution,
+    List,
+    Matrix,
+    Nullable,
+    Number,
+    Record,
+    Whole,
+    Word,
+)
+from .supremum import alpha_above, worst_alpha_above
 
 MAX_INPUTS = 100_000
 INPUTS = Whole(2, MAX_INPUTS)
 LOSS = Word("f-divergence", "mse", "tv")
 FAMILY = Word("circulant", "square", "broad")
-P0 = Number(above=0, most=0.5)
+LEAST = 1e-15
+"""The least probability: for smaller ones the best mechanism, rounded to floats, may be singular."""
+P0 = Number(LEAST, 0.5)
+ALL = "mechanism of this privacy, whatever its number of outputs,"
+SQUARE = "mechanism of this privacy with as many outputs as inputs"
 
 
 class PhiStatement(NamedTuple):
@@ -47,7 +70,7 @@ class PhiStatement(NamedTuple):
 class AlphaStatement(NamedTuple):
     """Minimise α at a known distribution p (Pastore and Gastpar 2021, (20a)–(20c))."""
 
-    p: list[Decimal]
+    p: list[Fraction]
     epsilon: float
     loss: str
     family: str
@@ -59,7 +82,14 @@ class MinimaxStatement(NamedTuple):
     k: int
     epsilon: float
     loss: str
-    p0: float
+    p0: Fraction
+
+
+def least_probability(k: int, p0: float) -> Fraction:
+    """The exact p0: at most 1/k, which no float need be; the float nearest to 1/k means 1/k."""
+    if p0 > 1 / k:
+        raise UnreadableError(f"p0 must be at most 1/k = 1/{k}, not {p0!r}")
+    return min(Fraction(p0), Fraction(1, k))
 
 
 def _matrix_program(family: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -80,17 +110,17 @@ def _phi_question(plain: dict[str, Any]) -> PhiStatement:
 
 
 def _alpha_question(plain: dict[str, Any]) -> AlphaStatement:
-    return AlphaStatement(source_of(plain["p"]), plain["epsilon"], plain["loss"], plain["family"])
+    if min(plain["p"]) < Fraction(LEAST) * (1 - SUM_TOLERANCE):  # p was divided by its sum
+        raise UnreadableError(f"every entry of p must be at least {LEAST!r}")
+    return AlphaStatement(plain["p"], plain["epsilon"], plain["loss"], plain["family"])
 
 
 def _minimax_question(plain: dict[str, Any]) -> MinimaxStatement:
-    k, p0 = plain["k"], plain["p0"]
-    if Fraction(p0) * k > 1:
-        raise UnreadableError(f"p0 must be at most 1/k = 1/{k}, not {p0!r}")
-    return MinimaxStatement(k, plain["epsilon"], plain["loss"], p0)
+    p0 = least_probability(plain["k"], plain["p0"])
+    return MinimaxStatement(plain["k"], plain["epsilon"], plain["loss"], p0)
 
 
-# ---------------------------------------------------------------- the claims
+# ---------------------------------------------------------------- values
 
 
 class Subsets(NamedTuple):
@@ -119,14 +149,31 @@ def _phi_members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     if isinstance(answer, Subsets):
         words = f"the ratio of two probabilities is at most e^{question.epsilon!r}"
-        yield decided(
-            "privacy",
-            words,
-            lambda: Fraction(answer.ratio) <= exp_below(question.epsilon),
-            value=question.epsilon,
-        )
+        limit = partial(exp_below, question.epsilon)
+        test = lambda: Fraction(answer.ratio) <= limit()  # noqa: E731
+        yield decided("privacy", words, test, value=question.epsilon)
     else:
         yield from _mechanism_claims(answer, question.epsilon, question.family)
+
+
+def phi_above(matrix: Sequence[Sequence[float]]) -> Fraction | None:
+    """A number just above φ = tr((W D⁻¹ Wᵀ)⁻¹), the second moments for the weights p = 1 added up."""
+    found = moments_above(matrix, [Fraction(1)] * len(matrix))
+    return None if found is None else sum(found, Fraction(0))
+
+
+def loss_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction], loss: str) -> Fraction | None:
+    """A number just above α of the mechanism at p."""
+    found = moments_above(matrix, p)
+    return None if found is None else alpha_above(found, p, loss)
+
+
+def _at_most(matrix: Rows, above: Callable[[], Fraction | None], value: float) -> bool:
+    """Whether the enclosure says ≤ value; a mechanism without an inverse has no finite value."""
+    if not is_stochastic(matrix):
+        return False
+    found = above()
+    return found is not None and found <= Fraction(value)
 
 
 def _phi_value(case: Case) -> Iterator[Claim]:
@@ -135,14 +182,9 @@ def _phi_value(case: Case) -> Iterator[Claim]:
     def test() -> bool:
         if isinstance(answer, Subsets):
             return balanced_phi(k, answer.size, Fraction(answer.ratio)) <= Fraction(value)
-        return phi_above(answer) <= Decimal(value)
+        return _at_most(answer, partial(phi_above, answer), value)
 
     yield decided("value", f"its φ is at most {value!r}", test, value=value)
-
-
-def _phi_bound(case: Case) -> Iterator[Claim]:
-    proven = partial(phi_bound_below, case.question.k, case.question.epsilon)
-    yield _bounded(case, proven, "φ")
 
 
 def _alpha_answer(document: dict[str, Any], question: AlphaStatement) -> Rows:
@@ -154,22 +196,10 @@ def _alpha_members(case: Case) -> Iterator[Claim]:
 
 
 def _alpha_value(case: Case) -> Iterator[Claim]:
-    p, loss = case.question.p, case.question.loss
+    p, _, loss, _ = case.question
     words = f"its α ({loss}) is at most {case.value!r}"
-    yield decided(
-        "value",
-        words,
-        lambda: alpha_above(case.answer, p, loss) <= Decimal(case.value),
-        value=case.value,
-    )
-
-
-def _alpha_bound(case: Case) -> Iterator[Claim]:
-    p, epsilon, loss, _ = case.question
-    proven = partial(alpha_bound_below, p, epsilon, loss)
-    if case.proof is not None:
-        proven = partial(design_bound_below, p, epsilon, loss, case.proof["Y"], case.proof["beta"])
-    yield _bounded(case, proven, "α")
+    above = partial(loss_above, case.answer, p, loss)
+    yield decided("value", words, lambda: _at_most(case.answer, above, case.value), value=case.value)
 
 
 def _minimax_answer(document: dict[str, Any], question: MinimaxStatement) -> Rows:
@@ -182,27 +212,66 @@ def _minimax_members(case: Case) -> Iterator[Claim]:
 
 def _minimax_value(case: Case) -> Iterator[Claim]:
     k, _, loss, p0 = case.question
-    words = f"its α ({loss}) is at most {case.value!r} for all p >= {p0!r}"
+    words = f"its α ({loss}) is at most {case.value!r} for all p >= {float(p0)!r}"
+    above = partial(worst_alpha_above, case.answer, p0, loss)
+    test = lambda: len(case.answer[0]) == k and _at_most(case.answer, above, case.value)  # noqa: E731
+    yield decided("value", words, test, value=case.value)
 
-    def test() -> bool:
-        return len(case.answer[0]) == k and worst_alpha_above(case.answer, p0, loss) <= Decimal(
-            case.value
+
+# ---------------------------------------------------------------- bounds
+
+
+def _phi_bound(case: Case) -> Iterator[Claim]:
+    k, epsilon, _ = case.question
+    yield _bounded(case, lambda: phi_bound(k, exp_above(epsilon)), "φ", ALL)
+
+
+def _alpha_bound(case: Case) -> Iterator[Claim]:
+    p, epsilon, loss, _ = case.question
+    proof = case.proof
+    if proof is not None and not len(proof["Y"]) == len(proof["Y"][0]) == len(proof["beta"]) == len(p):
+        raise UnreadableError(
+            f"certificate.proof must have {len(p)} rows and columns of Y and entries of beta"
         )
 
-    yield decided("value", words, test, strength="numeric 1e-20", value=case.value)
+    def proven() -> Fraction | None:
+        if proof is None:
+            return alpha_bound(p, exp_above(epsilon), loss)
+        return design_bound(p, exp_above(epsilon), loss, proof["Y"], proof["beta"])
+
+    yield _bounded(case, proven, f"α ({loss})", ALL)
 
 
 def _minimax_bound(case: Case) -> Iterator[Claim]:
     k, epsilon, loss, p0 = case.question
-    yield _bounded(case, partial(minimax_bound_below, k, epsilon, loss, p0), "its worst α")
+    proof = case.proof
+    if proof is not None and loss != "tv":
+        raise UnreadableError(
+            f"certificate.proof must be null for {loss}: the parameters prove the bound"
+        )
+
+    def proven() -> Fraction | None:
+        if proof is None:
+            return minimax_bound(k, exp_above(epsilon), loss, p0)
+        rest = Fraction(proof["rest"])
+        if rest < p0 or 1 - (k - 1) * rest < p0:
+            return None  # not one of the distributions p ≥ p0
+        return symmetric_bound(k, exp_above(epsilon), rest, [Fraction(x) for x in proof["rows"]])
+
+    about = ALL if loss == "tv" else SQUARE
+    yield _bounded(case, proven, f"a worst α ({loss})", about)
 
 
-def _bounded(case: Case, proven: Any, what: str) -> Claim:
+def _bounded(case: Case, proven: Callable[[], Fraction | None], what: str, about: str) -> Claim:
     bound = case.bound
     assert bound is not None
-    words = f"no such mechanism has {what} below {bound!r}"
-    about = "mechanisms of this privacy"
-    return decided("bound", words, lambda: Decimal(bound) <= proven(), about=about, value=bound)
+
+    def test() -> bool:
+        found = proven()
+        return found is not None and Fraction(bound) <= found
+
+    words = f"no {about} has {what} below {bound!r}"
+    return decided("bound", words, test, about=about.rstrip(","), value=bound)
 
 
 def _mechanism_claims(matrix: Rows, epsilon: float, family: str) -> Iterator[Claim]:
@@ -306,6 +375,7 @@ SECTION = Section(
             _minimax_members,
             _minimax_value,
             _minimax_bound,
+            Record({"rest": Number(above=0, below=1), "rows": List(Number(0), 3, 3)}),
         ),
     },
 )

@@ -1,225 +1,174 @@
-"""φ and α of mechanisms, and the bounds that no mechanism is below (Pastore and Gastpar 2021)."""
+"""Enclose what a mechanism does to second moments: M⁻¹ for M = W diag(pW)⁻¹ Wᵀ, and Φ = W (W⁻¹ ∘ W⁻¹).
+
+Both inverses are found approximately and enclosed by their residual, in whole numbers.
+
+Lemma (residual). Let S be a square matrix, R any matrix and F = S R − I with ‖F‖ < 1 in the Frobenius
+norm. Then S is invertible and ‖S⁻¹ − R‖ ≤ ‖R‖ ‖F‖/(1 − ‖F‖). Proof. S R = I + F is invertible by the
+Neumann series, so S is, and S⁻¹ = R (I + F)⁻¹ = R − R F (I + F)⁻¹. ∎
+
+Numbers are whole multiples of 2^−bits. M is not: with q_y = p·w_y each 1/q_y is rounded down to a
+multiple, so every entry of M is off by at most Σ_y W_iy W_jy 2^−bits ≤ 2^−bits (a row of W sums to 1),
+and rounding the sum adds another 2^−bits. The residual of M is that of the rounded matrix plus at most
+2·K·2^−bits ‖R‖. Norms are bounded by sums of absolute values.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from decimal import Context, Decimal, localcontext
+import math
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import NamedTuple
 
-from .arithmetic import exp_above
-from .decimals import DIGITS, MARGIN, decimal
-from .reading import UnreadableError
-from .schema import Distribution
+from .budget import reserve, tick
 
-MOST_PROVEN = 12
-"""The corners of the cone are listed where the file has a proof of its own."""
-
-
-def read_source(values: list[float]) -> list[Decimal]:
-    """The distribution p, positive, scaled to sum to 1 in 60 digits."""
-    return source_of(Distribution(2, positive=True).read(values, "p"))
+BITS = (200, 800, 3200)
+"""The precisions that are tried, in this order."""
+LEAST_GAIN = 60
+"""An enclosure is accepted if its radius is at most 2^−60 times the largest entry of R."""
 
 
-def source_of(p: list[Fraction]) -> list[Decimal]:
-    """The exact distribution in 60 digits."""
-    with localcontext(Context(prec=DIGITS)):
-        return [decimal(x) for x in p]
+class Enclosed(NamedTuple):
+    """A matrix of whole multiples of 2^−bits, and how far each entry may be from the truth."""
+
+    entries: list[list[int]]
+    bits: int
+    radius: Fraction
+
+    def fraction(self, i: int, j: int) -> Fraction:
+        """The middle of an entry."""
+        return Fraction(self.entries[i][j], 1 << self.bits)
 
 
-def balanced_phi(k: int, m: int, E: Fraction) -> Fraction:
-    """φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal."""
-    return 1 + ((k - 1) * (m * E + k - m) / (E - 1)) ** 2 / (m * (k - m))
+def moments_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> list[Fraction] | None:
+    """Numbers just above the diagonal of M⁻¹; None if no precision shows that M has an inverse."""
+    found = inverse_information(matrix, p)
+    if found is None:
+        return None
+    return [found.fraction(i, i) + found.radius for i in range(len(p))]
 
 
-def phi_bound_below(k: int, epsilon: float) -> Decimal:
-    """A number just below min_m 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²), which no φ is below.
-
-    W D⁻¹ Wᵀ has the eigenvalue 1, and its trace Σ_y ‖w_y‖²/c_y is at most K times the largest
-    ‖v‖²/‖v‖₁² over columns v with entries in {1, E}; the harmonic mean of its other eigenvalues is at
-    most the arithmetic one. Each term falls as E grows, so an E just above e^ε gives a lower bound.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        E = exp_above(epsilon)
-        least = min(balanced_phi(k, m, E) for m in range(1, k))
-        return Decimal(least.numerator) / Decimal(least.denominator) * (1 - MARGIN)
-
-
-def phi_above(matrix: Sequence[Sequence[float]]) -> Decimal:
-    """A number just above φ = tr((W D⁻¹ Wᵀ)⁻¹); infinite if that cannot be inverted."""
-    with localcontext(Context(prec=DIGITS)):
-        return sum(moments_above(matrix, [Decimal(1) for _ in matrix]), Decimal(0))
-
-
-def moments_above(matrix: Sequence[Sequence[float]], p: Sequence[Decimal]) -> list[Decimal]:
-    """Numbers just above the diagonal of M⁻¹, M = W diag(pW)⁻¹ Wᵀ; infinite if M has no inverse.
-
-    R ≈ M⁻¹ by elimination with 60 digits. With F = M R − I, M⁻¹ = R(I + F)⁻¹, which differs from R by
-    at most ‖R‖ ‖F‖ / (1 − ‖F‖) in the Frobenius norm.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        used = _used(matrix)
-        M = _information(used, p)
-        R = _inverse(M)
-        if R is None:
-            return [Decimal("Infinity") for _ in p]
-        columns = list(zip(*R, strict=True))
-        F = [[_dot(row, c) - (i == j) for j, c in enumerate(columns)] for i, row in enumerate(M)]
-        off = _norm(F)
-        if off > MARGIN:
-            return [Decimal("Infinity") for _ in p]
-        return [R[i][i] + 2 * _norm(R) * off + MARGIN for i in range(len(R))]
-
-
-def _used(matrix: Sequence[Sequence[float]]) -> list[list[Decimal]]:
-    """The matrix without the outputs that never occur."""
+def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> Enclosed | None:
+    """M⁻¹, enclosed. Outputs that never occur are left out. The rows must sum to 1."""
     columns = [column for column in zip(*matrix, strict=True) if any(column)]
-    return [[Decimal(entry) for entry in row] for row in zip(*columns, strict=True)]
+    k = len(matrix)
+    if len(columns) < k:
+        return None  # fewer outputs than inputs: M has no inverse
+    reserve(6 * k * k + 3 * k * len(columns), "inverting the information")
+    whole, shift = _dyadic(list(zip(*columns, strict=True)))
+    q = [added(map(Fraction.__mul__, map(Fraction, column), p)) for column in columns]
+    for bits in BITS:
+        scaled = [
+            [(a << bits) * x.denominator // (x.numerator << shift) for a, x in zip(row, q, strict=True)]
+            for row in whole
+        ]
+        M = [[_dot(a, b) >> shift for b in scaled] for a in whole]
+        blur = Fraction(2 * k, 1 << bits)
+        found = _inverse(M, bits, blur)
+        if found is not None:
+            return found
+    return None
 
 
-def _information(rows: list[list[Decimal]], p: Sequence[Decimal]) -> list[list[Decimal]]:
-    q = [_dot(p, column) for column in zip(*rows, strict=True)]
-    scaled = [[entry / c for entry, c in zip(row, q, strict=True)] for row in rows]
-    return [[_dot(a, b) for b in scaled] for a in rows]
+def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
+    """Φ = W (W⁻¹ ∘ W⁻¹) of a square W, enclosed; None if no precision shows that W has an inverse.
+
+    If every entry of W⁻¹ is within r of B, those of W⁻¹ ∘ W⁻¹ are within 2 max|B| r + r² of B ∘ B, and
+    so are their means Φ; rounding the squares down adds 2^−bits.
+    """
+    k = len(matrix)
+    reserve(8 * k * k, "inverting the mechanism")
+    whole, shift = _dyadic(matrix)
+    for bits in BITS:
+        S = [
+            [(a << bits) >> shift if bits < shift else a << (bits - shift) for a in row] for row in whole
+        ]
+        blur = Fraction(0) if bits >= shift else Fraction(k, 1 << bits)
+        found = _inverse(S, bits, blur)
+        if found is None:
+            continue
+        squares = [[b * b >> bits for b in column] for column in zip(*found.entries, strict=True)]
+        Phi = [[_dot(row, column) >> shift for column in squares] for row in whole]
+        largest = Fraction(max(abs(b) for row in found.entries for b in row), 1 << bits)
+        radius = 2 * largest * found.radius + found.radius**2 + Fraction(2, 1 << bits)
+        return Enclosed(Phi, bits, radius)
+    return None
 
 
-def _dot(a: Sequence[Decimal], b: Sequence[Decimal]) -> Decimal:
-    return sum(map(Decimal.__mul__, a, b), Decimal(0))
+def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
+    """The inverse of a matrix within ``blur`` of S in the Frobenius norm, enclosed."""
+    one = 1 << bits
+    R = _eliminated(S, bits)
+    if R is None:
+        return None
+    columns = list(zip(*R, strict=True))
+    off = 0
+    for i, row in enumerate(S):
+        tick()
+        off += sum(abs(_dot(row, column) - (i == j) * one * one) for j, column in enumerate(columns))
+    size = Fraction(sum(abs(entry) for row in R for entry in row), one)
+    residual = Fraction(off, one * one) + blur * size
+    if residual >= Fraction(1, 2):
+        return None
+    radius = 2 * size * residual
+    largest = Fraction(max(abs(entry) for row in R for entry in row), one)
+    if radius > largest / (1 << LEAST_GAIN):
+        return None
+    return Enclosed(R, bits, radius)
 
 
-def _norm(rows: Sequence[Sequence[Decimal]]) -> Decimal:
-    return sum((_dot(row, row) for row in rows), Decimal(0)).sqrt()
-
-
-def _inverse(M: list[list[Decimal]]) -> list[list[Decimal]] | None:
-    """Gauss–Jordan elimination without pivoting: M is positive definite, or None is returned."""
-    k = len(M)
-    rows = [[*row, *(Decimal(i == j) for j in range(k))] for i, row in enumerate(M)]
+def _eliminated(S: list[list[int]], bits: int) -> list[list[int]] | None:
+    """An approximate inverse by Gauss–Jordan elimination with the largest pivot; None if one is 0."""
+    k, one = len(S), 1 << bits
+    rows = [[*row, *(one if i == j else 0 for j in range(k))] for i, row in enumerate(S)]
     for i in range(k):
-        pivot = rows[i][i]
-        if pivot <= Decimal("1e-40"):
+        tick()
+        best = max(range(i, k), key=lambda j: abs(rows[j][i]))
+        pivot = rows[best][i]
+        if pivot == 0:
             return None
-        rows[i] = [entry / pivot for entry in rows[i]]
+        rows[i], rows[best] = rows[best], rows[i]
+        lead = rows[i] = [(entry << bits) // pivot for entry in rows[i]]
+        rest = lead[i:]  # the columns before are done
         for j in range(k):
             factor = rows[j][i]
             if j != i and factor:
-                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+                rows[j][i:] = [a - (factor * b >> bits) for a, b in zip(rows[j][i:], rest, strict=True)]
     return [row[k:] for row in rows]
 
 
-def alpha_of(moments: Sequence[Decimal], p: Sequence[Decimal], loss: str) -> Decimal:
-    """α from the second moments; Pastore and Gastpar 2021, (20a)–(20c)."""
-    if loss == "f-divergence":
-        total = sum((m / x for m, x in zip(moments, p, strict=True)), Decimal(0))
-        return (total - 1) / (len(p) - 1)
-    if loss == "mse":
-        return (sum(moments, Decimal(0)) - _dot(p, p)) / (1 - _dot(p, p))
-    spread = sum((_root(m - x * x) for m, x in zip(moments, p, strict=True)), Decimal(0))
-    return (spread / sum((_root(x - x * x) for x in p), Decimal(0))) ** 2
+def _dyadic(matrix: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
+    """Floats as whole numbers of 2^−shift: (whole numbers, shift)."""
+    ratios = [[entry.as_integer_ratio() for entry in map(float, row)] for row in matrix]
+    shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)
+    return [[top << (shift - bottom.bit_length() + 1) for top, bottom in row] for row in ratios], shift
 
 
-def alpha_above(matrix: Sequence[Sequence[float]], source: Sequence[Decimal], loss: str) -> Decimal:
-    """A number just above α of the mechanism at the source p."""
-    moments = moments_above(matrix, source)
-    with localcontext(Context(prec=DIGITS)):
-        return alpha_of(moments, source, loss) * (1 + MARGIN)
+def _dot(a: Sequence[int], b: Sequence[int]) -> int:
+    return sum(map(int.__mul__, a, b))
 
 
-def _root(x: Decimal) -> Decimal:
-    return x.sqrt() if x > 0 else Decimal(0)
+def added(numbers: Iterable[Fraction]) -> Fraction:
+    """The sum."""
+    return sum(numbers, Fraction(0))
 
 
-def alpha_bound_below(p: Sequence[Decimal], epsilon: float, loss: str) -> Decimal:
-    """A number just below Pastore and Gastpar 2021, (46), with φ* in place of Lemma 11.
-
-    For f-divergences also (K − 1)/sinh²(ε/2), which no p beats: the harmonic mean of the eigenvalues
-    of D^½ W diag(pW)⁻¹ Wᵀ D^½ but the first, 1, is at most their mean, and a column that is E on S and
-    1 elsewhere adds at most max_s s(1−s)(E−1)²/(1+s(E−1))² = (E−1)²/4E to their sum.
-    """
-    k, least = len(p), phi_bound_below(len(p), epsilon)
-    with localcontext(Context(prec=DIGITS)):
-        low, high, square = min(p), max(p), _dot(p, p)
-        if loss == "f-divergence":
-            E = Decimal(epsilon).exp()
-            everywhere = 4 * E * (k - 1) / (E - 1) ** 2
-            found = max(Decimal(1), everywhere, (low / high * least - 1) / (k - 1))
-        elif loss == "mse":
-            found = (max(Decimal(1), low * least) - square) / (1 - square)
-        else:
-            clear = [_root(x - x * x) for x in p]
-            at = min(range(k), key=lambda i: abs(p[i] - Decimal("0.5")))
-            raised = _root(clear[at] ** 2 + max(least * low - 1, Decimal(0)))
-            found = ((sum(clear, Decimal(0)) - clear[at] + raised) / sum(clear, Decimal(0))) ** 2
-        return found * (1 - MARGIN)
+def root_below(x: Fraction, bits: int = 200) -> Fraction:
+    """A number at most 2^−bits below √x, x ≥ 0."""
+    return Fraction(math.isqrt((x.numerator << 2 * bits) // x.denominator), 1 << bits)
 
 
-def design_bound_below(
-    p: Sequence[Decimal], epsilon: float, loss: str, Y: list[list[float]], beta: list[float]
-) -> Decimal:
-    """A number just below the α that Y and β prove: cost tr(C M⁻¹) ≥ tr(C Y)²/Σβ.
-
-    tr(C M⁻¹) ≥ 2s tr(C Y) − s² tr(G M) for G = Y C Yᵀ and every s; tr(G M) = Σ_y w_yᵀ G w_y/(p·w_y) is
-    at most Σβ if β·v ≥ vᵀ G v/(p·v) on the corners v ∈ {1, E}^K, which generate the cone of columns.
-    """
-    k = len(p)
-    fits = len(Y) == k and all(len(row) == k for row in Y) and len(beta) == k
-    if loss == "tv" or not fits or k > MOST_PROVEN:
-        raise UnreadableError("the proof does not fit the question")
-    with localcontext(Context(prec=DIGITS)):
-        C = [1 / x if loss == "f-divergence" else Decimal(1) for x in p]
-        rows = [[Decimal(y) for y in row] for row in Y]
-        weighted = [[y * c for y, c in zip(row, C, strict=True)] for row in rows]
-        G = [[_dot(a, b) for b in rows] for a in weighted]
-        b, E = [Decimal(x) for x in beta], Decimal(epsilon).exp()
-        for corner in range(2**k):
-            v = [E if corner >> i & 1 else Decimal(1) for i in range(k)]
-            gain = _dot(v, [_dot(row, v) for row in G])
-            if _dot(b, v) * _dot(p, v) < gain + MARGIN * (1 + abs(gain)):
-                return Decimal("-Infinity")
-        trace = sum((rows[i][i] * C[i] for i in range(k)), Decimal(0))
-        cost = trace**2 / sum(b, Decimal(0))
-        moments = [cost / C[0] if i == 0 else Decimal(0) for i in range(k)]
-        return alpha_of(moments, p, loss) * (1 - MARGIN)
+def root_above(x: Fraction, bits: int = 200) -> Fraction:
+    """A number at most 2^(1−bits) above √x; 0 where x ≤ 0."""
+    if x <= 0:
+        return Fraction(0)
+    return Fraction(math.isqrt(-(-(x.numerator << 2 * bits) // x.denominator)) + 1, 1 << bits)
 
 
-def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: float, loss: str) -> Decimal:
-    """A number just above sup α over {p ≥ p0} of a square mechanism.
-
-    Pastore and Gastpar 2021, Section 7.2. For an f-divergence and for the mean squared error all
-    entries but one are p0 at the supremum; for total variation it is the bound (43).
-    """
-    k = len(matrix)
-    with localcontext(Context(prec=DIGITS)):
-        rows = _used(matrix)
-        R = _inverse(_information(rows, [Decimal(1)] * k)) if rows and len(rows[0]) == k else None
-        if R is None:
-            return Decimal("Infinity")
-        columns = [list(column) for column in zip(*rows, strict=True)]
-        inverse = [[_dot(c, r) / sum(c, Decimal(0)) for r in R] for c in columns]
-        squares = [[x * x for x in column] for column in zip(*inverse, strict=True)]
-        Phi = [[_dot(row, column) for column in squares] for row in rows]
-        low, high = Decimal(p0), 1 - (k - 1) * Decimal(p0)
-        worst = Decimal(0)
-        for i in range(k):
-            p = [high if j == i else low for j in range(k)]
-            moments = [_dot(p, column) for column in zip(*Phi, strict=True)]
-            if loss == "tv":
-                clear = (k - 1) * _root(low - low * low) + _root(high - high * high)
-                worst = max(worst, (k * sum(moments, Decimal(0)) - 1) / clear**2)
-            else:
-                worst = max(worst, alpha_of(moments, p, loss))
-        return worst * (1 + MARGIN)
-
-
-def minimax_bound_below(k: int, epsilon: float, loss: str, p0: float) -> Decimal:
-    """A number just below Pastore and Gastpar 2021, (48), (50), (54), with φ* in place of Lemma 11."""
-    least = phi_bound_below(k, epsilon)
-    with localcontext(Context(prec=DIGITS)):
-        low = Decimal(p0)
-        if loss == "f-divergence":
-            found = (least - 1) / (k - 1)
-        elif loss == "mse":
-            found = 1 + (least / k - 1) / (low * (k - 1) * (2 - k * low))
-        else:
-            secant = Decimal(k - 1).sqrt() + (least - k) / (2 * (k * least - 1).sqrt())
-            found = max((least - 1) / k, secant**2) / (k - 1)
-        return found * (1 - MARGIN)
+def cube_root_below(x: Fraction, bits: int = 200) -> Fraction:
+    """A number at most 2^−bits below ∛x, x ≥ 0."""
+    n = (x.numerator << 3 * bits) // x.denominator
+    low, high = 0, 1 << -(-n.bit_length() // 3)
+    while low < high:  # the largest r with r³ ≤ n
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**3 <= n else (low, middle - 1)
+    return Fraction(low, 1 << bits)

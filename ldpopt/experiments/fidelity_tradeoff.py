@@ -21,7 +21,6 @@ from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
 from ldpopt.tables import datasets
 from ldpopt.theory.fidelity import measures as fidelity
-from ldpopt.theory.fidelity.optimal_design import LINEAR_LOSSES
 
 LARGEST_SOLVED = 5
 
@@ -62,7 +61,7 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
         "printed_phi_bound": printed,
         "optimum": None,
     }
-    if k <= LARGEST_SOLVED and loss in LINEAR_LOSSES:
+    if k <= LARGEST_SOLVED:
         result = solve(Fidelity(p, epsilon, loss))
         row |= {"solver": result.solver, "optimum": result.value, "gap": result.gap}
     return row

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
@@ -33,7 +33,8 @@ class MatrixProgram(Form):
         epsilon: the privacy level.
         family: "circulant" (every row is the first one, turned), "square" (k outputs) or "broad" (any
             number of outputs).
-        bound: a lower bound on the objective that follows from the parameters alone.
+        bound: a lower bound on the objective that is known before the search.
+        proof: the numbers that prove it; None if it follows from the parameters alone.
 
     A point is the mechanism's matrix, or a :class:`SubsetSelection` where that would be too wide.
     """
@@ -43,6 +44,7 @@ class MatrixProgram(Form):
     epsilon: float
     family: str
     bound: float
+    proof: dict[str, Any] | None = None
 
     @property
     def k(self) -> int:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.moments import alpha_above, alpha_bound_below, read_source
+from ldpopt.checker.arithmetic import exp_above
+from ldpopt.checker.fidelity import LEAST, loss_above
+from ldpopt.checker.fidelity_bounds import alpha_bound
+from ldpopt.checker.schema import normalised
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -20,17 +24,17 @@ from ldpopt.forms.matrix_program import MatrixProgram
 from ldpopt.theory.fidelity import measures as fidelity
 from ldpopt.theory.fidelity.channel import full_support
 from ldpopt.theory.fidelity.moments import MomentObjective
-from ldpopt.theory.fidelity.problem import LEARNING_COST, repaired
+from ldpopt.theory.fidelity.problem import LEARNING_COST, repaired, stated
 
 
 @dataclass(frozen=True, eq=False)
 class Fidelity(Problem):
     """Minimise α(W, p), the factor by which privacy asks for more reports, at a given p.
 
-    The feasibility problem of Pastore and Gastpar 2021, (8). For "f-divergence" and "mse" and any number
-    of outputs it is a convex program over staircase columns (an optimal design) with a proof of
-    optimality; with as many outputs as inputs, and for "tv", the bound is (46) with φ* in place of Lemma
-    11.
+    The feasibility problem of Pastore and Gastpar 2021, (8). For any number of outputs it is a convex
+    program over staircase columns (an optimal design), for all three losses, with a proof of optimality;
+    with as many outputs as inputs the bound is that of all mechanisms. For more inputs than a design can
+    list the bound is (46) with φ* in place of Lemma 11.
 
     Args:
         p: the distribution, all entries positive.
@@ -42,8 +46,8 @@ class Fidelity(Problem):
     kind: ClassVar[str] = "fidelity"
     sense: ClassVar = "minimise"
     measure: ClassVar[Measure] = LEARNING_COST
-    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6, 7)
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 5, 7, 9)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 5, 7, 9, 12, 16)
     p: Any
     epsilon: float
     loss: str = "f-divergence"
@@ -54,15 +58,16 @@ class Fidelity(Problem):
         p = validate.distribution("p", self.p)
         if len(p) < 2:
             raise InvalidInputError("at least two inputs are needed: with one there is no secret")
+        if 0 < p.min() < LEAST:
+            raise InvalidInputError(f"every entry of p must be at least {LEAST:g}, not {p.min():g}")
         validate.choice("loss", self.loss, fidelity.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
 
     def forms(self) -> Iterable[Form]:
         """α over the family, and over square mechanisms: each of them is a broad one, too."""
-        source = read_source(self.p.tolist())
-        bound = certify.value_below(alpha_bound_below(source, self.epsilon, self.loss))
-        objective = MomentObjective(self.p / self.p.sum(), self.loss)
+        bound = certify.value_below(alpha_bound(self._source(), exp_above(self.epsilon), self.loss))
+        objective = MomentObjective(self.p, self.loss)
         families = dict.fromkeys([self.family, "square"])
         return [MatrixProgram(objective, self.epsilon, family, bound) for family in families]
 
@@ -77,14 +82,17 @@ class Fidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """α by the checker's exact arithmetic, rounded up."""
-        above = alpha_above(answer.matrix.tolist(), read_source(self.p.tolist()), self.loss)
-        return certify.value_above(above)
+        return stated(loss_above(answer.matrix.tolist(), self._source(), self.loss))
+
+    def _source(self) -> list[Fraction]:
+        """The distribution as fractions that sum to 1: what the result is about."""
+        return normalised([self.p.tolist()], "p")[0]
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(2) distribution on ``size`` inputs, both losses with a proof, two levels."""
+        """A Dirichlet(2) distribution on ``size`` inputs, all losses, two levels."""
         p = rng.dirichlet(np.full(size, 2.0))
-        for loss, level in product(("f-divergence", "mse"), (0.5, 2.0)):
+        for loss, level in product(fidelity.LOSSES, (0.5, 2.0)):
             yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)
 
     @classmethod
@@ -92,3 +100,4 @@ class Fidelity(Problem):
         """At the uniform distribution α is (φ* − 1)/(K − 1)."""
         yield Example(cls([0.25] * 4, 1.0, "mse"), (34.224891557110 - 1) / 3)
         yield Example(cls([0.25] * 4, 1.0, "f-divergence"), (34.224891557110 - 1) / 3)
+        yield Example(cls([0.25] * 4, 1.0, "tv"), (34.224891557110 - 1) / 3)

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.moments import minimax_bound_below, worst_alpha_above
+from ldpopt.checker import fidelity_bounds
+from ldpopt.checker.arithmetic import exp_above
+from ldpopt.checker.fidelity import LEAST, least_probability
+from ldpopt.checker.supremum import worst_alpha_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -17,18 +21,19 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.matrix_program import MatrixProgram
 from ldpopt.theory.fidelity import measures as fidelity
-from ldpopt.theory.fidelity.minimax import worst_alpha
+from ldpopt.theory.fidelity.minimax import symmetric_bound, worst_alpha
 from ldpopt.theory.fidelity.moments import WorstObjective
-from ldpopt.theory.fidelity.problem import LEARNING_COST, inputs, repaired
+from ldpopt.theory.fidelity.problem import LEARNING_COST, inputs, repaired, stated
 
 
 @dataclass(frozen=True)
 class MinimaxFidelity(Problem):
     """Minimise the supremum of α(W, p) over all p with entries ≥ p0, W with k outputs.
 
-    The minimax problem of Pastore and Gastpar 2021, (9) and (35), with the lower bounds (48), (50) and
-    (54) and φ* in place of Lemma 11. For "mse" a symmetric design that attains φ* attains the bound. For
-    "tv" the value is the upper bound (43) on the supremum.
+    The minimax problem of Pastore and Gastpar 2021, (9) and (35). The value is the supremum itself, at a
+    distribution whose entries are p0 but for one. The bound is over mechanisms with k outputs for
+    "f-divergence" and "mse", where symmetric designs of the best block size attain it, and over all
+    mechanisms for "tv": see :mod:`ldpopt.theory.fidelity.minimax`.
 
     Args:
         k: the number of inputs and outputs.
@@ -53,27 +58,45 @@ class MinimaxFidelity(Problem):
         p0 = validate.positive_number("p0", self.p0)
         if p0 > 1 / k:
             raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
+        if p0 < LEAST:
+            raise InvalidInputError(f"p0 must be at least {LEAST:g}, not {p0:g}")
         validate.choice("loss", self.loss, fidelity.LOSSES)
         return {"k": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
         """One form: the supremum over square mechanisms."""
-        least = minimax_bound_below(self.k, self.epsilon, self.loss, self.p0)
         objective = WorstObjective(np.full(self.k, 1 / self.k), self.loss, self.p0)
-        return [MatrixProgram(objective, self.epsilon, "square", certify.value_below(least))]
+        return [MatrixProgram(objective, self.epsilon, "square", *self._bound())]
+
+    def _bound(self) -> tuple[float, dict[str, Any] | None]:
+        """The best lower bound known, and its proof where it needs one."""
+        E, least = exp_above(self.epsilon), least_probability(self.k, self.p0)
+        plain = certify.value_below(fidelity_bounds.minimax_bound(self.k, E, self.loss, least))
+        if self.loss != "tv":
+            return plain, None
+        found = symmetric_bound(self.k, self.epsilon, self.loss, self.p0)
+        rest, rows = Fraction(found.rest), [Fraction(x) for x in found.rows]
+        if (
+            1 - (self.k - 1) * rest < least
+        ):  # p0 is 1/k: the uniform distribution, by the parameters alone
+            return plain, None
+        proven = certify.value_below(fidelity_bounds.symmetric_bound(self.k, E, rest, rows))
+        if proven <= plain:
+            return plain, None
+        return proven, {"rest": found.rest, "rows": list(found.rows)}
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """The mechanism in exact arithmetic."""
         return Mechanism(repaired(solution.point, self.epsilon, "square"))
 
     def value(self, answer: Mechanism) -> float:
-        """The supremum of α; for "tv" its proven bound, which is tighter than (43) in :meth:`claim`."""
+        """The supremum of α; for "tv" the upper end of its enclosure, which is nearly always a point."""
         return worst_alpha(answer, self.p0, self.loss).bound
 
     def claim(self, answer: Mechanism) -> float:
-        """The supremum with the checker's 60 digits, rounded up."""
-        above = worst_alpha_above(answer.matrix.tolist(), self.p0, self.loss)
-        return certify.value_above(above)
+        """The supremum by the checker's exact arithmetic, rounded up."""
+        least = least_probability(self.k, self.p0)
+        return stated(worst_alpha_above(answer.matrix.tolist(), least, self.loss))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
@@ -84,6 +107,8 @@ class MinimaxFidelity(Problem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """The seven-point plane attains the bound (50) with φ*."""
+        """The seven-point plane attains two of the bounds, the step mechanism that of "tv"."""
         optimum = 1 + (571.530243354543 / 7 - 1) / (0.05 * 6 * (2 - 7 * 0.05))
         yield Example(cls(7, 0.5, 0.05, "mse"), optimum)
+        yield Example(cls(7, 0.5, 0.05, "f-divergence"), 233.696708261370)
+        yield Example(cls(5, 2.0, 0.05, "tv"), 6.216672008725)

@@ -18,6 +18,9 @@ class SquareFidelity(PhiProblem):
     false for small ε. Symmetric designs attain the bound φ* where their block size is the best one;
     elsewhere the best mechanisms known have entries strictly between the two levels.
 
+    The bound φ* is that of mechanisms with any number of outputs: none for k outputs alone is known to
+    be better.
+
     Args:
         k: the number of inputs and outputs.
         epsilon: the level, in nats.

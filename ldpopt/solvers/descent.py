@@ -21,7 +21,7 @@ from ldpopt.forms.matrix_program import MatrixProgram
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.theory.fidelity.measures import block_size
 from ldpopt.theory.fidelity.moments import MomentObjective, WorstObjective
-from ldpopt.theory.fidelity.optimal_design import LINEAR_LOSSES, MOST_INPUTS, optimal_design
+from ldpopt.theory.fidelity.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
 MOST_SQUARE = 12
@@ -60,7 +60,7 @@ class Descent(Solver[MatrixProgram]):
             for tried, found in enumerate(minima(form, self.starts, limits.part(0.7)), start=1):
                 if (reached := form.objective(found)) < value:
                     value, stats = reached, {"starts": float(tried)}
-                    best = FormSolution(Status.GAP, found, value, form.bound, None, stats)
+                    best = FormSolution(Status.GAP, found, value, form.bound, form.proof, stats)
                     limits.keep(value, form.bound, partial(replace, best))
                 if value <= form.bound * (1 + limits.gap / 4):
                     break
@@ -72,12 +72,12 @@ class Descent(Solver[MatrixProgram]):
 def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, Any] | None]:
     """The form's own bound, or the better one that the best mechanism with free outputs proves."""
     objective = form.objective
-    linear = isinstance(objective, MomentObjective) and objective.loss in LINEAR_LOSSES
-    if linear and form.k <= MOST_INPUTS:
+    known = isinstance(objective, MomentObjective) and objective.loss != "phi"
+    if known and form.k <= MOST_INPUTS:
         with suppress(OutOfTime):
-            design = optimal_design(objective.prior, objective.loss, form.epsilon, limits)
-            return design.better(form.bound)
-    return form.bound, None
+            design = optimal_design(objective.prior, objective.loss, form.epsilon, limits.expired)
+            return certified(design, objective.prior, objective.loss, form.epsilon, form.bound)
+    return form.bound, form.proof
 
 
 def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:

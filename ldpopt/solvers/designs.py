@@ -86,7 +86,7 @@ def _solution(
     form: MatrixProgram, point: Array | SubsetSelection, value: float, size: int
 ) -> FormSolution:
     stats = {"block size": float(size)}
-    return FormSolution(Status.GAP, point, value, form.bound, stats=stats)
+    return FormSolution(Status.GAP, point, value, form.bound, form.proof, stats)
 
 
 def _selection(k: int, epsilon: float, size: int) -> Array | SubsetSelection:

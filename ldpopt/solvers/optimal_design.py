@@ -11,20 +11,18 @@ from ldpopt.core.status import Status
 from ldpopt.forms.matrix_program import MatrixProgram
 from ldpopt.mechanisms import randomized_response
 from ldpopt.theory.fidelity.moments import MomentObjective
-from ldpopt.theory.fidelity.optimal_design import LINEAR_LOSSES, MOST_INPUTS, optimal_design
+from ldpopt.theory.fidelity.optimal_design import MOST_INPUTS, certified, optimal_design
 
 
 class OptimalDesign(Solver[MatrixProgram]):
-    """Sequential quadratic programming over all 2^K staircase columns: a convex program."""
+    """An interior-point method over staircase columns, all 2^K of them priced in every round."""
 
     name: ClassVar[str] = "optimal-design"
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
-        """α of an f-divergence or of the mean squared error, any number of outputs."""
-        if form.family != "broad" or not isinstance(form.objective, MomentObjective):
+        """α at a known distribution, any number of outputs."""
+        if form.family != "broad" or not _known(form):
             return "the number of outputs must be free and the distribution known"
-        if form.objective.loss not in LINEAR_LOSSES:
-            return f"the objective {form.objective.loss!r} is not linear in the second moments"
         if form.k > MOST_INPUTS:
             return f"{form.k} > {MOST_INPUTS} inputs make too many columns"
         return True
@@ -36,10 +34,15 @@ class OptimalDesign(Solver[MatrixProgram]):
         point = randomized_response(form.k, form.epsilon).matrix
         start = FormSolution(Status.GAP, point, objective(point), form.bound)
         limits.keep(objective(point), form.bound, lambda: start)
-        design = optimal_design(objective.prior, objective.loss, form.epsilon, limits)
+        design = optimal_design(objective.prior, objective.loss, form.epsilon, limits.part(0.9).expired)
         stats = {"outputs": float(design.matrix.shape[1])}
-        bound, proof = design.better(form.bound)
-        value = objective(design.matrix)
+        with limits.proving():
+            bound, proof = certified(design, objective.prior, objective.loss, form.epsilon, form.bound)
+        value = design.value
         found = FormSolution(Status.GAP, design.matrix, value, bound, proof, stats)
         limits.keep(value, bound, lambda: found)
         return found
+
+
+def _known(form: MatrixProgram) -> bool:
+    return isinstance(form.objective, MomentObjective) and form.objective.loss != "phi"

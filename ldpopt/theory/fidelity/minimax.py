@@ -203,13 +203,13 @@ class SymmetricBound(NamedTuple):
 
     Attributes:
         bound: the bound.
-        peak: the distribution is (peak, l, …, l).
+        rest: the distribution is rest at all inputs but one.
         rows: (z, u, w): the vector of input 1 is z n, those of the others are u P e_k − w n.
         sizes: the sizes of the subsets in the best mixture of subset selections, one or two.
     """
 
     bound: float
-    peak: float
+    rest: float
     rows: tuple[float, float, float]
     sizes: tuple[int, ...]
 
@@ -244,16 +244,15 @@ def symmetric_bound(k: int, epsilon: float, loss: str, p0: float) -> SymmetricBo
     k, p0 = validate.whole_number("k", k, 2), floor(p0, k)
     epsilon = validate.epsilon(epsilon)
     validate.choice("loss", loss, LOSSES)
-    high = 1 - (k - 1) * p0
-    peaks = [high] if loss != "tv" else [high, *np.geomspace(1 / k, max(high, 1 / k), 6)[:-1]]
+    rests = [p0] if loss != "tv" else [p0, *(p0 + (1 / k - p0) * np.array([0.02, 0.1, 0.3, 0.6]))]
     return max(
-        (_at_peak(k, epsilon, loss, float(peak)) for peak in peaks), key=lambda found: found.bound
+        (_at_rest(k, epsilon, loss, float(rest)) for rest in rests), key=lambda found: found.bound
     )
 
 
-def _at_peak(k: int, epsilon: float, loss: str, peak: float) -> SymmetricBound:
-    rest = (1 - peak) / (k - 1)
-    flat, round_ = gains(k, epsilon, peak)
+def _at_rest(k: int, epsilon: float, loss: str, rest: float) -> SymmetricBound:
+    peak = 1 - (k - 1) * rest
+    flat, round_ = gains(k, epsilon, rest)
     first, other = (1 / peak, 1 / rest) if loss == "f-divergence" else (1.0, 1.0)
 
     def variances(i: int, j: int, share: float) -> tuple[float, float]:
@@ -281,14 +280,14 @@ def _at_peak(k: int, epsilon: float, loss: str, peak: float) -> SymmetricBound:
     scale = (own**-0.25, others**-0.25) if loss == "tv" else (1.0, 1.0)
     rows = (scale[0] * (k - 1) * y, scale[1] * x, scale[1] * y)
     sizes = (i,) if share == 1.0 or i == j else tuple(sorted((i, j)))
-    return SymmetricBound(proven(k, epsilon, loss, peak, rows), peak, rows, sizes)
+    return SymmetricBound(proven(k, epsilon, loss, rest, rows), rest, rows, sizes)
 
 
-def proven(k: int, epsilon: float, loss: str, peak: float, rows: tuple[float, float, float]) -> float:
-    """The bound that z, u and w prove at a peak, as :func:`symmetric_bound` says."""
+def proven(k: int, epsilon: float, loss: str, rest: float, rows: tuple[float, float, float]) -> float:
+    """The bound that z, u and w prove at such a distribution, as :func:`symmetric_bound` says."""
     z, u, w = rows
-    rest = (1 - peak) / (k - 1)
-    flat, round_ = gains(k, epsilon, peak)
+    peak = 1 - (k - 1) * rest
+    flat, round_ = gains(k, epsilon, rest)
     first, other = (1 / peak, 1 / rest) if loss == "f-divergence" else (1.0, 1.0)
     most = (other * u * u * flat + (first * z * z + other * (k - 1) * w * w) * round_).max()
     own, others = (k - 1) * z, u * (k - 2) / (k - 1) + w
@@ -296,14 +295,14 @@ def proven(k: int, epsilon: float, loss: str, peak: float, rows: tuple[float, fl
         clear = math.sqrt(peak * (1 - peak)) + (k - 1) * math.sqrt(rest * (1 - rest))
         return float((own ** (2 / 3) + (k - 1) * others ** (2 / 3)) ** 3 / most / clear**2)
     cost = (first * own + other * (k - 1) * others) ** 2 / most
-    clear = k - 1 if loss == "f-divergence" else 1 - peak**2 - (k - 1) * rest**2
+    clear = k - 1 if loss == "f-divergence" else (k - 1) * rest * (2 - k * rest)
     return float(cost / clear)
 
 
-def gains(k: int, epsilon: float, peak: float) -> tuple[Array, Array]:
+def gains(k: int, epsilon: float, rest: float) -> tuple[Array, Array]:
     """Σ_i vᵀP_iv/(p_i·v)/|v|₁ and Σ_i (n_i·v)²/(p_i·v)/|v|₁ of a column v with m = 0..K entries E."""
     m = np.arange(k + 1)
-    excess, rest = math.expm1(epsilon), (1 - peak) / (k - 1)
+    excess, peak = math.expm1(epsilon), 1 - (k - 1) * rest
     inside = 1 + excess * (peak + rest * (m - 1))  # p_i·v if i is one of the m
     outside = 1 + excess * rest * m
     size = k + excess * m

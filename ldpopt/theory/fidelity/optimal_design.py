@@ -1,141 +1,237 @@
 """The best mechanism for a known distribution is an optimal design: a convex program with a proof.
 
-With staircase columns v ∈ {1, E}^K and weights θ, Σ θ_v v = 1, the information M = Σ θ_v v vᵀ/(v·p) is
-linear in θ and tr(C M⁻¹) is convex. For every matrix Y, with G = Y C Yᵀ,
+Every ε-LDP mechanism can be refined to staircase columns v = 1 + (E−1) s, s ∈ {0, 1}^K, with weights θ
+≥ 0 and Σ θ_v v = 1. With q_v = p·v and a basis U of the vectors that sum to 0, the information J = Uᵀ M
+U is (E−1)² Σ θ_v (Uᵀs)(Uᵀs)ᵀ/q_v, well conditioned at every ε, and Σ = U J⁻¹ Uᵀ is the covariance of an
+efficient estimate. α is an increasing function of Σ_k C_k Σ_kk ("f-divergence": C_k = 1/p_k, "mse": 1)
+or of Σ_k √Σ_kk ("tv"), and all three are convex in θ: Σ_kk = 1/min {δᵀMδ : δ_k = 1, Σ δ = 0} is one
+over a concave function, and so is its root.
 
-    tr(C M⁻¹) ≥ 2 tr(C Y) − tr(G M),    tr(G M) ≤ Σ β  if  β·v ≥ vᵀ G v/(v·p) for all v,
+The dual. For vectors y_k that sum to 0, Σ_kk ≥ y_kk²/(y_kᵀMy_k); if Σ_k C_k (y_k·v)² ≤ (β·v)(p·v) at
+every staircase column, Σ_k C_k y_kᵀMy_k ≤ Σ β for all mechanisms, and
 
-so the Y and β of an optimum prove it; scaling Y for the best makes the bound tr(C Y)²/Σ β.
+    Σ_k C_k Σ_kk ≥ (Σ_k C_k y_kk)²/Σβ,    (Σ_k √Σ_kk)² ≥ (Σ_k y_kk^{2/3})³/Σβ.
+
+The rows of the best Σ (for "tv" divided by Σ_kk^{1/4}) prove their own optimality. All 2^K columns are
+priced in each round; the program itself holds those that matter.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import Bounds, LinearConstraint, minimize
+from scipy.linalg import cho_factor, cho_solve, null_space
 
-from ldpopt.checker.moments import design_bound_below, read_source
+from ldpopt.checker.arithmetic import exp_above
+from ldpopt.checker.fidelity_bounds import design_bound
 from ldpopt.core import certify
-from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
-from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.columns.linear_program import solve_listed
+from ldpopt.theory.fidelity.measures import alpha_of
 
-LINEAR_LOSSES = ("f-divergence", "mse")
-"""The losses whose α is linear in the second moments."""
-MOST_INPUTS = 7
-"""2^K columns are listed."""
+GAP = 1e-11
+"""The relative gap at which a design counts as optimal; rounding the mechanism costs more."""
+MOST_INPUTS = 16
+"""2^K columns are priced, and visited by the checker."""
+LISTED = 400
+"""Up to so many columns are all taken at once."""
+ADDED = 40
+"""Columns that one round of pricing adds, at least."""
 
 
 class Design(NamedTuple):
-    """A mechanism, a lower bound on the α of all mechanisms, and its proof (Y and β).
-
-    The bound is None if rounding broke the proof.
-    """
+    """A mechanism, its α, and numbers that prove a lower bound on the α of all mechanisms."""
 
     matrix: Array
-    bound: float | None
-    proof: dict[str, list[list[float]] | list[float]]
+    value: float
+    bound: float
+    Y: Array
+    beta: Array
 
-    def better(self, known: float) -> tuple[float, dict[str, Any] | None]:
-        """The design's bound with its proof, or the known one, which needs none, if that is as good."""
-        if self.bound is None or self.bound <= known * (1 + 1e-9):
-            return known, None
-        return self.bound, dict(self.proof)
+    def proof(self) -> dict[str, Any]:
+        """The numbers that the checker reads."""
+        return {"Y": self.Y.tolist(), "beta": self.beta.tolist()}
 
 
-def optimal_design(p: Array, loss: str, epsilon: float, limits: Limits = UNLIMITED) -> Design:
-    """Minimise α(W, p) over all ε-LDP mechanisms, for a loss of :data:`LINEAR_LOSSES`.
+def never() -> bool:
+    """Whether the time is over: it is not."""
+    return False
 
-    Raises:
-        OutOfTime: the limits are over before the minimum.
+
+def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bool] = never) -> Design:
+    """Minimise α(W, p) over all ε-LDP mechanisms, to a relative :data:`GAP` or until the time is over.
+
+    The design returned always proves its bound; where the time is over it is only wider.
     """
-    weights = _weights(p, loss)
-    rays = staircase_cone(len(p), epsilon).rays()[:, 1:]  # the all-ones column is the last one, scaled
-    columns = rays / rays.sum(axis=0)
-    single = (rays > 1).sum(axis=0) == 1
-    theta = np.where(single, 1.0, 0.01)
-    theta = _minimised(columns, theta / (columns @ theta).mean(), p, weights, limits)
-    kept = theta > 1e-9
-    matrix = columns[:, kept] * _polished(columns[:, kept], theta[kept], p, weights)
-    matrix = matrix[:, matrix.any(axis=0)] / matrix.sum(axis=1, keepdims=True)
-    bound, proof = _proof(matrix, p, loss, epsilon)
-    return Design(matrix, bound, proof)
+    program = _Program(p / p.sum(), loss, epsilon, expired)
+    while True:
+        design = program.solve()
+        close = design.value - design.bound <= GAP * design.value
+        if close or expired() or not program.extend(design):
+            return design
 
 
-def _weights(p: Array, loss: str) -> Array:
-    """The diagonal of C: α is an increasing function of tr(C M⁻¹)."""
-    return 1 / p if loss == "f-divergence" else np.ones(len(p))
+def certified(design: Design, p: Array, loss: str, epsilon: float, known: float) -> tuple[float, Any]:
+    """The bound that the design proves exactly, with its proof, if it exceeds a known one."""
+    exact = [Fraction(x) for x in p.tolist()]
+    total = sum(exact)
+    source = [x / total for x in exact]
+    below = design_bound(source, exp_above(epsilon), loss, design.Y.tolist(), design.beta.tolist())
+    if below is None or certify.value_below(below) <= known:
+        return known, None
+    return certify.value_below(below), design.proof()
 
 
-def _minimised(columns: Array, start: Array, p: Array, weights: Array, limits: Limits) -> Array:
-    """The weights θ ≥ 0 with Σ θ_v v = 1 of least log tr(C M⁻¹)."""
-    q = p @ columns
+class _Program:
+    """The design problem over the columns taken so far."""
 
-    def log_slope(theta: Array) -> tuple[float, Array]:
-        limits.check()
-        inverse = np.linalg.inv((columns * (theta / q)) @ columns.T)
-        cost = float(np.diag(inverse) @ weights)
-        G = (inverse * weights) @ inverse
-        gradient = -((G @ columns) * columns).sum(axis=0) / q
-        return math.log(cost), gradient / cost
+    def __init__(self, p: Array, loss: str, epsilon: float, expired: Callable[[], bool]) -> None:
+        k = len(p)
+        self.p, self.loss, self.k, self.excess = p, loss, k, math.expm1(epsilon)
+        self.expired = expired
+        self.sets = ((np.arange(1, 2**k - 1)[:, None] >> np.arange(k)) & 1).astype(float)
+        self.basis = null_space(np.ones((1, k)))
+        self.q = 1 + self.excess * self.sets @ p
+        sizes = self.sets.sum(axis=1)
+        if len(sizes) <= LISTED:
+            self.taken = np.arange(len(sizes))
+        else:  # the step mechanism, its complement, and subsets of the best size that are spread out
+            near = np.flatnonzero((sizes == 1) | (sizes == k - 1))
+            middle = np.flatnonzero(sizes == max(1, round(k / (self.excess + 2))))
+            self.taken = np.union1d(near, middle[:: max(1, len(middle) // (3 * k))])
+        self.theta = self._start()
 
-    found = minimize(
-        log_slope,
-        start,
-        jac=True,
-        method="SLSQP",
-        bounds=Bounds(0, np.inf),
-        constraints=[LinearConstraint(columns, 1, 1)],
-        options={"maxiter": 500, "ftol": 1e-16},
-    )
-    return found.x
+    def _start(self) -> Array:
+        """Weights with Σ θ v = 1 up to a residual that Newton's method removes."""
+        single = self.sets[self.taken].sum(axis=1) == 1
+        weights = np.where(single, 1.0, 1.0 / len(self.taken))
+        return weights / (weights * (1 + self.excess * self.sets[self.taken].mean(axis=1))).sum()
+
+    def solve(self) -> Design:
+        """The optimum over the columns taken, with the bound that its covariance proves over all."""
+        sets, q = self.sets[self.taken], self.q[self.taken]
+        columns = 1 + self.excess * sets
+        theta, beta = self._interior_point(sets, q, columns)
+        self.theta = theta
+        kept = theta > 1e-10 * theta.max()
+        matrix = (columns[kept] * theta[kept, None]).T
+        matrix = matrix / matrix.sum(axis=1, keepdims=True)
+        covariance = self._covariance(sets, q, theta)
+        variances = np.diag(covariance).copy()
+        value = alpha_of(variances + self.p**2, self.p, self.loss)
+        scale = variances**-0.25 if self.loss == "tv" else np.ones(self.k)
+        Y = covariance * scale[:, None]
+        beta, bound = self._proof(Y, beta)
+        return Design(matrix, value, bound, Y, beta)
+
+    def _interior_point(self, sets: Array, q: Array, columns: Array) -> tuple[Array, Array]:
+        """Minimise over θ ≥ 0 with Σ θ_v v = 1 by primal-dual Newton steps; returns θ and the prices β.
+
+        At the optimum −∂cost/∂θ_v = β·v − slack_v, with slack_v θ_v = μ → 0.
+        """
+        theta = self.theta
+        cost, gradient, hessian = self._slope(sets, q, theta)
+        k = columns.shape[1]
+        beta = np.full(k, -(gradient @ theta) / k)
+        slack = np.maximum(gradient + columns @ beta, 0.1 * np.abs(gradient).mean())
+        for _ in range(100):
+            gap = float(slack @ theta)
+            residual = 1 - columns.T @ theta
+            dual = gradient + columns @ beta - slack
+            exact = (
+                np.abs(residual).max() < 1e-14 and np.abs(dual).max() < 1e-13 * np.abs(gradient).max()
+            )
+            late = self.expired() and np.abs(residual).max() < 1e-9
+            if (gap < 1e-14 * cost and exact) or late:
+                break
+            mu = gap / len(theta) * (0.1 if gap > 1e-10 * cost else 0.02)
+            system = hessian + np.diag(slack / theta)
+            system[np.diag_indices_from(system)] *= 1 + 1e-14
+            right = mu / theta - slack - dual
+            try:
+                factor = cho_factor(system)
+            except np.linalg.LinAlgError:
+                break
+            solved = cho_solve(factor, np.column_stack([right, columns]))
+            free, pull = solved[:, 0], solved[:, 1:]
+            change = np.linalg.lstsq(columns.T @ pull, columns.T @ free - residual, rcond=None)[0]
+            step = free - pull @ change
+            rise = mu / theta - slack - slack / theta * step
+            primal = _length(theta, step)
+            length = min(primal, _length(slack, rise))
+            theta, beta, slack = theta + length * step, beta + length * change, slack + length * rise
+            cost, gradient, hessian = self._slope(sets, q, theta)
+        return theta, beta
+
+    def extend(self, design: Design) -> bool:
+        """Take the columns that the dual prices highest; False if there are none."""
+        excess = self.gains(design.Y) / self.q - (1 + self.excess * self.sets) @ design.beta
+        excess[self.taken] = -np.inf
+        count = max(ADDED, len(self.taken) // 4)
+        best = np.argsort(-excess)[:count]
+        best = best[np.isfinite(excess[best])]
+        keep = self.theta > 1e-12 * self.theta.max()
+        self.taken = np.concatenate([self.taken[keep], best])
+        self.theta = np.concatenate(
+            [self.theta[keep], np.full(len(best), 1e-3 * self.theta[keep].mean())]
+        )
+        return len(best) > 0
+
+    def gains(self, Y: Array) -> Array:
+        """Σ_k C_k (y_k·v)² of every staircase column."""
+        return ((self.excess * self.sets @ Y.T) ** 2) @ self._weights()
+
+    def _weights(self) -> Array:
+        return 1 / self.p if self.loss == "f-divergence" else np.ones(self.k)
+
+    def _proof(self, Y: Array, beta: Array) -> tuple[Array, float]:
+        """β raised until it dominates all columns, and the bound that it proves with Y."""
+        needed = self.gains(Y) / self.q
+        columns = 1 + self.excess * self.sets
+        scale = (needed / (columns @ beta)).max() if (columns @ beta > 0).all() else 1.0
+        beta = beta * scale
+        beta = beta + max(0.0, ((needed - columns @ beta) / columns.sum(axis=1)).max())
+        beta = beta * (1 + 1e-13) + 1e-15 * abs(beta).max()
+        own = np.diag(Y)
+        if self.loss == "tv":
+            clear = np.sqrt(self.p - self.p**2).sum() ** 2
+            return beta, float((own ** (2 / 3)).sum() ** 3 / beta.sum() / clear)
+        clear = self.k - 1 if self.loss == "f-divergence" else 1 - self.p @ self.p
+        return beta, float((own @ self._weights()) ** 2 / beta.sum() / clear)
+
+    def _covariance(self, sets: Array, q: Array, theta: Array) -> Array:
+        rooted = self.excess * sets @ self.basis
+        J = (rooted * (theta / q)[:, None]).T @ rooted
+        return self.basis @ np.linalg.solve(J, self.basis.T)
+
+    def _slope(self, sets: Array, q: Array, theta: Array) -> tuple[float, Array, Array]:
+        """The cost, its gradient and its Hessian with respect to θ."""
+        covariance = self._covariance(sets, q, theta)
+        variances = np.diag(covariance)
+        images = self.excess * sets @ covariance  # [v, k] = (Σ v)_k
+        near = images @ (self.excess * sets).T  # vᵀ Σ w
+        scaled = images / q[:, None]
+        if self.loss == "tv":
+            weights = 0.5 / np.sqrt(variances)
+            cost = float(np.sqrt(variances).sum())
+        else:
+            weights = self._weights()
+            cost = float(variances @ weights)
+        gradient = -(images * scaled) @ weights
+        far = (scaled * weights) @ scaled.T
+        hessian = 2 * near * far
+        if self.loss == "tv":
+            pull = images * scaled  # −∂Σ_kk/∂θ_v
+            hessian -= (pull * (0.25 / variances**1.5)) @ pull.T
+        return cost, gradient, hessian
 
 
-def _polished(columns: Array, theta: Array, p: Array, weights: Array) -> Array:
-    """Newton steps on the support, as the proof is only as good as the optimum is exact.
-
-    A weight that a step would make negative is set to zero and leaves the support.
-    """
-    theta = theta.copy()
-    for _ in range(20):
-        support = np.flatnonzero(theta > 0)
-        step = _newton_step(columns[:, support], theta[support], p, weights)
-        shrink = np.where(step < 0, -step / theta[support], 0.0)
-        theta[support] += step / max(1.0, shrink.max())
-        theta[support[(shrink >= 1) & (shrink == shrink.max())]] = 0.0
-        if np.abs(step).max() < 1e-13:
-            break
-    return theta
-
-
-def _newton_step(columns: Array, theta: Array, p: Array, weights: Array) -> Array:
-    q = p @ columns
-    inverse = np.linalg.inv((columns * (theta / q)) @ columns.T)
-    near, far = columns.T @ inverse @ columns, columns.T @ (inverse * weights) @ inverse @ columns
-    k, count = columns.shape
-    hessian = 2 * near * far / np.outer(q, q)
-    system = np.block([[hessian, columns.T], [columns, np.zeros((k, k))]])
-    right = np.append(np.diag(far) / q, 1 - columns @ theta)
-    # rows of very different size are balanced, as lstsq drops what is small
-    scale = np.append(np.full(count, 1 / np.abs(hessian).max()), np.ones(k))
-    return np.linalg.lstsq(system * scale[:, None], right * scale, rcond=1e-14)[0][:count]
-
-
-def _proof(
-    matrix: Array, p: Array, loss: str, epsilon: float
-) -> tuple[float | None, dict[str, list[list[float]] | list[float]]]:
-    """The bound that the mechanism's own information proves."""
-    rays = staircase_cone(len(p), epsilon).rays()
-    Y = np.asarray(np.linalg.inv((matrix / (p @ matrix)) @ matrix.T), dtype=np.float64)
-    G = (Y * _weights(p, loss)) @ Y.T
-    gains = ((G @ rays) * rays).sum(axis=0) / (p @ rays)
-    listed = solve_listed(rays, gains, Limits(gap=1e-11))
-    assert listed.proof is not None
-    beta: list[float] = listed.proof["dual"]
-    source = read_source(p.tolist())
-    below = design_bound_below(source, epsilon, loss, Y.tolist(), beta)
-    bound = certify.value_below(below) if below.is_finite() else None
-    return bound, {"Y": Y.tolist(), "beta": beta}
+def _length(x: Array, dx: Array) -> float:
+    """The longest step, at most 1, that keeps x positive."""
+    falling = dx < 0
+    if not falling.any():
+        return 1.0
+    return float(min(1.0, 0.99 * (-x[falling] / dx[falling]).min()))

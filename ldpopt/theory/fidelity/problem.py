@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.fidelity import MAX_INPUTS
-from ldpopt.checker.moments import balanced_phi, phi_above, phi_bound_below
+from ldpopt.checker.arithmetic import exp_above
+from ldpopt.checker.fidelity import MAX_INPUTS, phi_above
+from ldpopt.checker.fidelity_bounds import balanced_phi, phi_bound
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -41,13 +42,21 @@ def repaired(matrix: Array, epsilon: float, family: str) -> Array:
     return certify.repair(matrix, staircase_cone(len(matrix), epsilon))
 
 
+def stated(found: Fraction | None) -> float:
+    """What the checker's enclosure says, rounded up to a float."""
+    if found is None:
+        raise SolverError("the solver's mechanism does not tell all distributions apart")
+    return certify.value_above(found)
+
+
 @dataclass(frozen=True)
 class PhiProblem(Problem):
     """Minimise φ(W) over the ε-LDP mechanisms of a family on k inputs.
 
     α_MSE(uniform) = α_f(uniform) = (φ − 1)/(k − 1): φ says how many more reports privacy asks for. The
-    bound φ*(ε, k) of :func:`ldpopt.theory.fidelity.measures.phi_bound` holds for all mechanisms; a
-    result whose value meets it is optimal, any other states its gap.
+    bound φ*(ε, k) of :func:`ldpopt.theory.fidelity.measures.phi_bound` holds for all mechanisms, not
+    only for those of the family: a result whose value meets it is optimal, and the gap that any other
+    states is the distance to the best mechanism with any number of outputs.
     """
 
     sense: ClassVar = "minimise"
@@ -68,7 +77,7 @@ class PhiProblem(Problem):
 
     def forms(self) -> Iterable[Form]:
         """One form: φ over the family."""
-        bound = certify.value_below(phi_bound_below(self.k, self.epsilon))
+        bound = certify.value_below(phi_bound(self.k, exp_above(self.epsilon)))
         objective = MomentObjective(np.full(self.k, 1 / self.k))
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
 
@@ -89,6 +98,6 @@ class PhiProblem(Problem):
     def claim(self, answer: Any) -> float:
         """φ by the checker's exact arithmetic, rounded up."""
         if isinstance(answer, Mechanism):
-            return certify.value_above(phi_above(answer.matrix.tolist()))
+            return stated(phi_above(answer.matrix.tolist()))
         ratio = Fraction(answer["ratio"])
         return certify.value_above(balanced_phi(self.k, answer["size"], ratio))

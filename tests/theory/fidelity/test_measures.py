@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from ldpopt import Mechanism, solve
-from ldpopt.checker import moments
+from ldpopt.checker import fidelity_bounds
+from ldpopt.checker.arithmetic import exp_above
+from ldpopt.checker.schema import normalised
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.balanced_designs import DifferenceSet, step_mechanism, subset_selection, two_level
@@ -291,8 +293,8 @@ def test_the_best_case_sharpens_the_bound_at_lopsided_distributions() -> None:
     lopsided = [0.9, 0.05, 0.05]
     bound = fidelity.alpha_bound(lopsided, 0.5, "f-divergence")
     assert bound == pytest.approx(2 / math.sinh(0.25) ** 2)
-    source = moments.read_source(lopsided)
-    below = float(moments.alpha_bound_below(source, 0.5, "f-divergence"))
+    source = normalised([lopsided], "p")[0]
+    below = float(fidelity_bounds.alpha_bound(source, exp_above(0.5), "f-divergence"))
     assert below == pytest.approx(bound, rel=1e-12)
     assert below <= solve(Fidelity(lopsided, 0.5, "f-divergence"), gap=1e-6).value
 

@@ -166,7 +166,7 @@ def test_worse_numbers_prove_less(loss: str) -> None:
     best = minimax.symmetric_bound(6, 0.8, loss, 0.03)
     for _ in range(200):
         z, u, w = (x * math.exp(0.5 * rng.normal()) for x in best.rows)
-        assert minimax.proven(6, 0.8, loss, best.peak, (z, u, w)) <= best.bound * (1 + 1e-12)
+        assert minimax.proven(6, 0.8, loss, best.rest, (z, u, w)) <= best.bound * (1 + 1e-12)
 
 
 def test_the_gap_of_total_variation_closes() -> None:
