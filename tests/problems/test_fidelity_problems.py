@@ -50,10 +50,11 @@ def test_small_levels_are_solved(epsilon: float) -> None:
 
 
 def test_eight_inputs() -> None:
-    """An SDP says 26.81, the bound from the parameters alone less than 8."""
+    """Proven optimal where the bound from the parameters alone is less than a third of the value."""
     p = np.random.default_rng(0).dirichlet(np.full(8, 2.0))
     result = solve(problem("fidelity", p=p, epsilon=1.0, loss="mse"))
     assert result.status is Status.OPTIMAL
+    assert result.value == pytest.approx(27.8518, abs=1e-4)
     assert result.value > 3 * fidelity.alpha_bound(p, 1.0, "mse")
     assert verify(result)
 
