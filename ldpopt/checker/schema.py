@@ -142,19 +142,19 @@ class Text(Schema):
 
 
 class Label(Schema):
-    """A name of an input, an output or a secret: a string, a number, or a list of such."""
+    """A name of an input, an output or a secret: a string, a number, null, or a list of such."""
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
-        return "a string, a number, true or false, or a list of such"
+        return "a string, a number, true, false or null, or a list of such"
 
     def read(self, value: Any, where: str) -> Any:
         """The label, hashable: lists become tuples. 1 and 1.0 are equal."""
         if isinstance(value, list):
             return tuple(self.read(part, where) for part in value)
-        if not isinstance(value, (str, int, float)) or (
-            isinstance(value, float) and not math.isfinite(value)
-        ):
+        if value is not None and not isinstance(value, (str, int, float)):
+            raise self.refuse(value, where)
+        if isinstance(value, float) and not math.isfinite(value):
             raise self.refuse(value, where)
         return value
 
