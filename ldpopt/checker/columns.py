@@ -1,20 +1,34 @@
-"""Column programs: the kinds ``staircase`` and ``secret-staircase``."""
+"""Column programs: the kinds ``staircase`` and ``secret-staircase``.
+
+The claims, and which function decides which:
+
+* stochastic, private (:mod:`mechanism`): exact comparisons of fractions, e^ε enclosed;
+* the utility Σ_y g(W[:, y]) is at least the value: :func:`utility_of` encloses it;
+* no private mechanism has more than the bound: :func:`bounded`; the lemmas stand in ``corners.py``.
+
+Distributions are fractions that sum to exactly 1 (see ``schema.py``); every claim is about them.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
+from . import corners
+from .arithmetic import ZERO, Interval, enclose, log, total
+from .budget import tick
 from .claims import Claim, decided
-from .decimals import DIGITS, MARGIN, MAX_NODES, decimal, xlogx
 from .form import Case, Form, Kind, Section, maximise
 from .mechanism import level_claims, private, read_matrix, stochastic
 from .reading import UnreadableError
 from .schema import EPSILON, Distribution, Joint, Label, List, Number, Record, Word
+
+MOST_DUAL = 1e30
+"""The size of a number of the dual vector: E² at ε = 30 is 1.1e26."""
 
 
 class ColumnStatement(NamedTuple):
@@ -90,181 +104,79 @@ def column_question(plain: dict[str, Any]) -> ColumnStatement:
 # ---------------------------------------------------------------- the value
 
 
-def utility_below(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Decimal:
-    """A number just below the utility Σ_y g(W[:, y]) of the mechanism."""
-    with localcontext(Context(prec=DIGITS)):
-        rows = [[decimal(p) for p in row] for row in question.distributions]
-        columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
-        return sum((column_utility(question.utility, rows, T) for T in columns), Decimal(0)) - MARGIN
+def utility_of(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Interval:
+    """Enclose the utility Σ_y g(W[:, y]) of the mechanism.
+
+    Lemma. q = P·T, q0 = p0·T and q1 = p1·T are rational, so total variation and χ² are exact, and every
+    logarithm is of a rational number and enclosed. A column adds at least 0 to the information: by
+    Jensen's inequality Σ P T log T ≥ q log q, as P sums to exactly 1.
+    """
+    rows = [_weights(row) for row in question.distributions]
+    return total(_column_utility(question.utility, rows, column) for column in zip(*matrix, strict=True))
 
 
-def column_utility(utility: str, rows: list[list[Decimal]], T: list[Decimal]) -> Decimal:
-    """g(T)."""
+def utility_below(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Fraction:
+    """A rational number just below the utility."""
+    return Fraction(utility_of(matrix, question).low)
+
+
+class Weights(NamedTuple):
+    """A distribution as whole numbers over a common denominator."""
+
+    numerators: list[int]
+    denominator: int
+
+
+def _weights(row: Sequence[Fraction]) -> Weights:
+    denominator = math.lcm(*(p.denominator for p in row))
+    return Weights([p.numerator * (denominator // p.denominator) for p in row], denominator)
+
+
+def _column_utility(utility: str, rows: list[Weights], column: Sequence[float]) -> Interval:
+    tick()
     if utility == "mutual-information":
-        weighted = [p * t for p, t in zip(rows[0], T, strict=True)]
-        own = sum((w * t.ln() for w, t in zip(weighted, T, strict=True) if w), Decimal(0))
-        return own - xlogx(sum(weighted, Decimal(0)))
-    q0, q1 = (sum((p * t for p, t in zip(row, T, strict=True)), Decimal(0)) for row in rows)
-    if q1 == 0:
-        return Decimal(0) if q0 == 0 else Decimal("Infinity")
-    return q1 * _f(utility, q0 / q1)
+        return _information(rows[0], column)
+    return _divergence(utility, rows, [Fraction(t) for t in column])
 
 
-def _f(utility: str, ratio: Decimal) -> Decimal:
-    """The convex function with divergence Σ q1 f(q0/q1)."""
+def _information(prior: Weights, column: Sequence[float]) -> Interval:
+    """Enclose Σ P T log T − q log q; entries of equal T share one logarithm."""
+    masses: Counter[float] = Counter()
+    for n, t in zip(prior.numerators, column, strict=True):
+        masses[t] += n
+    used = {Fraction(t): Fraction(n, prior.denominator) for t, n in masses.items() if n}
+    if len(used) == 1:
+        return ZERO  # T is constant where P is positive
+    q = sum((p * t for t, p in used.items()), Fraction(0))
+    own = total(enclose(p * t) * log(t) for t, p in used.items() if t)
+    found = own - enclose(q) * log(q)
+    return Interval(max(found.low, ZERO.low), found.high)
+
+
+def _divergence(utility: str, rows: list[Weights], column: list[Fraction]) -> Interval:
+    """Enclose q1 f(q0/q1); a column with q1 = 0 < q0, which is infinite, counts as 0."""
+    q0, q1 = (
+        sum((n * t for n, t in zip(w.numerators, column, strict=True) if n), Fraction(0)) / w.denominator
+        for w in rows
+    )
+    if q1 == 0 or (q0 == 0 and utility == "kl"):
+        return ZERO
     if utility == "kl":
-        return xlogx(ratio)
-    return (ratio - 1) ** 2 if utility == "chi-squared" else abs(ratio - 1) / 2
+        return enclose(q0) * log(q0 / q1)
+    return enclose((q0 - q1) ** 2 / q1 if utility == "chi-squared" else abs(q0 - q1) / 2)
 
 
 # ---------------------------------------------------------------- the bound
 
 
-class Box(NamedTuple):
-    """Vectors v with v_x ∈ {low_x, high_x}; the corners of all boxes generate the cone."""
-
-    low: list[Decimal]
-    high: list[Decimal]
+def dominates(dual: Sequence[float], question: ColumnStatement) -> bool | None:
+    """β·v ≥ g(v) for every private column v: then no mechanism is worth more than Σ_x β_x."""
+    return corners.dominates(dual, *question)
 
 
-def boxes(secrets: Sequence[Any], epsilon: float) -> Iterator[Box]:
-    """The generators of {T ≥ 0 : T_x ≤ e^ε T_x' where secrets differ}.
-
-    Lopuhaä-Zwakenberg and Goseling 2021, (105) times e^ε.
-    """
-    E, one = Decimal(epsilon).exp(), Decimal(1)
-    yield Box([one for _ in secrets], [E for _ in secrets])
-    for secret, count in Counter(secrets).items():
-        if count > 1:
-            yield Box(
-                [one if s == secret else E for s in secrets],
-                [E * E if s == secret else E for s in secrets],
-            )
-
-
-def dominates(dual: Sequence[float], question: ColumnStatement) -> bool:
-    """β·v ≥ g(v) for every v of the cone; then no mechanism is worth more than Σ_x β_x.
-
-    For W private, Σ_y g(W[:, y]) ≤ Σ_y β·W[:, y] = Σ_x β_x. As g is sublinear, the generators suffice.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        beta = [Decimal(b) for b in dual]
-        rows = [[decimal(p) for p in row] for row in question.distributions]
-        for box in boxes(question.secrets, question.epsilon):
-            if question.utility == "mutual-information":
-                holds = _information_dominated(beta, rows[0], box)
-            else:
-                holds = _divergence_dominated(beta, rows, question.utility, box)
-            if not holds:
-                return False
-    return True
-
-
-class Item(NamedTuple):
-    """Choosing high, not low, in some of ``copies`` like entries: each adds gain and weight."""
-
-    gain: Decimal
-    weight: Decimal
-    copies: int
-
-
-def _information_dominated(beta: list[Decimal], prior: list[Decimal], box: Box) -> bool:
-    """Σ P v log v − q log q − β·v ≤ 0 on all corners: branch on how many of each item are high.
-
-    −q log q ≤ r − (1 + log r) q for every r > 0, and the right side splits over the entries. Any r
-    gives a valid bound, so r is guessed in floats; a box whose bound is positive is split in two.
-    """
-    entries = list(zip(beta, prior, box.low, box.high, strict=True))
-    gain = sum((p * xlogx(lo) - b * lo for b, p, lo, _ in entries), Decimal(0))
-    weight = sum((p * lo for _, p, lo, _ in entries), Decimal(0))
-    counts = Counter(
-        (p * (xlogx(hi) - xlogx(lo)) - b * (hi - lo), p * (hi - lo))
-        for b, p, lo, hi in entries
-        if lo < hi
-    )
-    items = [Item(a, w, n) for (a, w), n in counts.items() if w]
-    # an entry of probability zero is high exactly where that helps
-    gain += sum((a * n for (a, w), n in counts.items() if not w and a > 0), Decimal(0))
-    items.sort(key=lambda item: item.gain / item.weight, reverse=True)
-    return _no_corner_positive(items, gain, weight)
-
-
-def _no_corner_positive(items: list[Item], gain: Decimal, weight: Decimal) -> bool:
-    ratios = [float(item.gain / item.weight) for item in items]
-    weights = [float(item.weight) for item in items]
-    start = ([0] * len(items), [item.copies for item in items])
-    pending = [start]
-    for _ in range(MAX_NODES):
-        if not pending:
-            return True
-        low, high = pending.pop()
-        a = gain + sum((n * i.gain for n, i in zip(low, items, strict=True) if n), Decimal(0))
-        q = weight + sum((n * i.weight for n, i in zip(low, items, strict=True) if n), Decimal(0))
-        split, slope = _fractional(ratios, weights, low, high, float(q))
-        slope_exactly = Decimal(slope)
-        best = a + (slope_exactly - 1).exp() - slope_exactly * q
-        for n, m, item in zip(low, high, items, strict=True):
-            excess = item.gain - slope_exactly * item.weight
-            if m > n and excess > 0:
-                best += (m - n) * excess
-        if best <= -MARGIN:
-            continue
-        if split is None:
-            return False
-        place, taken = split
-        pending.append((low, [*high[:place], taken, *high[place + 1 :]]))
-        pending.append(([*low[:place], taken + 1, *low[place + 1 :]], high))
-    return False
-
-
-def _fractional(
-    ratios: list[float], weights: list[float], low: list[int], high: list[int], q: float
-) -> tuple[tuple[int, int] | None, float]:
-    """The relaxed optimum takes items in order while their ratio exceeds 1 + log q.
-
-    Returns which item to split at which count (None if all are fixed), and a good slope 1 + log r.
-    """
-    last = None
-    for i, (ratio, w, n, m) in enumerate(zip(ratios, weights, low, high, strict=True)):
-        if m == n:
-            continue
-        if ratio <= 1 + math.log(q):
-            return (last or (i, n)), 1 + math.log(q)
-        room = math.exp(ratio - 1) - q if ratio < 500 else math.inf
-        if room < w * (m - n):
-            return (i, min(n + int(room / w), m - 1)), ratio
-        q += w * (m - n)
-        last = (i, m - 1)
-    return last, 1 + math.log(q)
-
-
-def _divergence_dominated(
-    beta: list[Decimal], rows: list[list[Decimal]], utility: str, box: Box
-) -> bool:
-    """q1 f(q0/q1) − β·v ≤ 0 on all corners: cut the range of q0/q1 until chords of f prove it.
-
-    Where q0/q1 lies in [r, s] and A + B·(q0/q1) is the chord of f there, q1 f(q0/q1) ≤ A q1 + B q0,
-    which is linear in v and therefore largest entry by entry.
-    """
-    widest = max(box.high) / min(box.low) * Decimal("1.000001")
-    pending = [(1 / widest, Decimal(1)), (Decimal(1), widest)]
-    for _ in range(MAX_NODES):
-        if not pending:
-            return True
-        r, s = pending.pop()
-        B = (_f(utility, s) - _f(utility, r)) / (s - r)
-        A = _f(utility, r) - B * r
-        best = Decimal(0)
-        for b, p0, p1, lo, hi in zip(beta, *rows, box.low, box.high, strict=True):
-            c = A * p1 + B * p0 - b
-            best += c * (hi if c > 0 else lo)
-        if best <= -MARGIN:
-            continue
-        if s - r < Decimal("1e-15") * s:
-            return False
-        middle = (r + s) / 2
-        pending += [(r, middle), (middle, s)]
-    return False
+def bounded(dual: Sequence[float], bound: float, question: ColumnStatement) -> bool | None:
+    """Whether the dual vector proves the bound."""
+    return sum(map(Fraction, dual)) <= Fraction(bound) and dominates(dual, question)
 
 
 # ---------------------------------------------------------------- the claims
@@ -281,12 +193,11 @@ def _members(case: Case) -> Iterator[Claim]:
 
 def _value(case: Case) -> Iterator[Claim]:
     words = f"its utility ({case.question.utility}) is at least {case.value!r}"
-    yield decided(
-        "value",
-        words,
-        lambda: utility_below(case.answer, case.question) >= Decimal(case.value),
-        value=case.value,
-    )
+
+    def test() -> bool | None:
+        return enclose(case.value).at_most(utility_of(case.answer, case.question))
+
+    yield decided("value", words, test, value=case.value)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
@@ -297,13 +208,8 @@ def _bound(case: Case) -> Iterator[Claim]:
         )
     assert bound is not None
     words = f"no such mechanism has a utility above {bound!r}"
-    yield decided(
-        "bound",
-        words,
-        lambda: sum(map(Fraction, dual)) <= Fraction(bound) and dominates(dual, question),
-        about="mechanisms of this privacy",
-        value=bound,
-    )
+    test = partial(bounded, dual, bound, question)
+    yield decided("bound", words, test, about="mechanisms of this privacy", value=bound)
 
 
 def _audit(case: Case) -> Iterator[Claim]:
@@ -334,7 +240,7 @@ SECTION = Section(
             value=_value,
             bound=_bound,
             sense=maximise,
-            proof=Record({"dual": List(Number(), 2)}),
+            proof=Record({"dual": List(Number(-MOST_DUAL, MOST_DUAL), 2)}),
             audit=_audit,
         )
     },

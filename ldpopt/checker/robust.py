@@ -15,8 +15,7 @@ from functools import cache, partial
 from typing import Any, NamedTuple
 
 from .claims import Claim, decided
-from .columns import column_utility
-from .decimals import DIGITS, MARGIN, decimal, xlogx
+from .decimals import DIGITS, MARGIN, decimal, information, xlogx
 from .form import Case
 from .mechanism import read_matrix, stochastic
 from .reading import UnreadableError
@@ -307,7 +306,7 @@ def empirical_information(matrix: Sequence[Sequence[float]], question: RobustSta
     with localcontext(Context(prec=DIGITS)):
         rows = [[decimal(p) for row in question.p_hat for p in row]]
         columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
-        return sum((column_utility("mutual-information", rows, T) for T in columns), Decimal(0)) - MARGIN
+        return sum((information(rows[0], T) for T in columns), Decimal(0)) - MARGIN
 
 
 def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Decimal:
