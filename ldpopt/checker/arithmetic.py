@@ -60,7 +60,7 @@ class Interval:
         return f"Interval({self.low}, {self.high})"
 
     def __neg__(self) -> Interval:
-        return Interval(-self.high, -self.low)
+        return Interval(self.high.copy_negate(), self.low.copy_negate())  # a bare minus would round
 
     def __add__(self, other: Interval) -> Interval:
         return Interval(DOWN.add(self.low, other.low), UP.add(self.high, other.high))

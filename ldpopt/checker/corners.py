@@ -377,8 +377,8 @@ def divergence(utility: str, q0: Interval, q1: Interval) -> Interval:
     """Enclose q1 f(q0/q1) for q0, q1 > 0."""
     if utility == "kl":
         return q0 * (q0 / q1).log()
-    apart = q0 - q1
+    apart, other = q0 - q1, q1 - q0
     if utility == "chi-squared":
         return apart * apart / q1
-    least = max(apart.low, -apart.high, ZERO.low)
-    return Interval(least, max(-apart.low, apart.high)) * enclose(Fraction(1, 2))
+    least = max(apart.low, other.low, ZERO.low)
+    return Interval(least, max(apart.high, other.high)) * enclose(Fraction(1, 2))

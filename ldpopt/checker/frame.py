@@ -235,7 +235,8 @@ def _gap(case: Case, stated: float) -> Claim:
     assert case.bound is not None
     exact = relative_gap(case.value, case.bound)
     near = abs(Fraction(stated) - exact) <= exact * GAP_ROUNDING
-    return decided("gap", f"value and bound differ by a relative {stated!r}", lambda: near, value=stated)
+    words = f"|bound − value| / max(|value|, |bound|, {GAP_FLOOR!r}) is {stated!r}"
+    return decided("gap", words, lambda: near, value=stated)
 
 
 def _agreement(case: Case, asked: float) -> Claim:
@@ -243,7 +244,7 @@ def _agreement(case: Case, asked: float) -> Claim:
     assert case.bound is not None
     tolerance = min(asked, OPTIMAL_GAP)
     close = relative_gap(case.value, case.bound) <= Fraction(tolerance)
-    words = f"value and bound agree to a relative {tolerance!r}"
+    words = f"that quotient is at most {tolerance!r}, so the result is optimal"
     return decided("agreement", words, lambda: close, value=tolerance)
 
 

@@ -220,7 +220,10 @@ class List(Schema):
         if self.most is not None and len(value) > self.most:
             raise self.refuse(value, where)
         read = self.item.read
-        return [read(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+        try:
+            return [read(entry, where) for entry in value]
+        except UnreadableError:  # again, for the place of what is wrong
+            return [read(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from ldpopt.checker import frame
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -43,6 +44,18 @@ class Problem(Cleaned, ABC):
     """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
     """Those of ``ldpopt bench --full``, from seconds to minutes; empty: the same."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.check_params()
+
+    def check_params(self) -> None:
+        """Refuse what the checker refuses: the schema of a built-in kind is written once, there."""
+        if frame.knows(self.kind):
+            try:
+                frame.check_params(self.kind, self.to_params())
+            except UnreadableError as error:
+                raise InvalidInputError(f"{self.kind}: {error}") from None
 
     @property
     def sense(self) -> Literal["maximise", "minimise"]:
