@@ -94,3 +94,11 @@ def test_a_divisor_that_may_be_zero_is_an_error():
 def test_one_and_zero_are_exact():
     assert arithmetic.exp_below(0) == arithmetic.exp_above(0) == 1
     assert arithmetic.log_below(1) == arithmetic.log_above(1.0) == 0
+
+
+def test_a_sign_keeps_every_digit():
+    third = enclose(Fraction(1, 3))
+    found = -third
+    assert (found.low, found.high) == (third.high.copy_negate(), third.low.copy_negate())
+    assert Fraction(found.low) <= Fraction(-1, 3) <= Fraction(found.high)
+    assert Fraction(found.high) - Fraction(found.low) < Fraction(1, 10**58)
