@@ -10,7 +10,9 @@ imported when a file asks for it. What all files have in common is decided here,
 * nothing is better than ``bound`` (the section decides), and value and bound are in that order;
 * ``gap`` is what value and bound give;
 * "optimal" says that value and bound agree to the certificate's gap, at most :data:`OPTIMAL_GAP`;
-* ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`.
+* ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`;
+* where the file is a design for a table, its labels and counts are those of the question
+  (:mod:`.design`).
 
 Run it alone with ``python -I -S ldpopt/checker RESULT.json``, or as ``ldpopt verify RESULT.json``. Exit
 code 0: every claim holds, 1: some claim is refuted, 2: unreadable, 3: undecided within the budget.
@@ -27,6 +29,7 @@ from typing import Any
 
 from .budget import SECONDS, UndecidedError, alarmed, limited
 from .claims import Claim, decided, escaped, quoted, verdict
+from .design import DESIGN, design_claims, unchecked_design
 from .form import Case, Form, Kind, Section
 from .reading import UnreadableError, read
 from .schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
@@ -62,7 +65,7 @@ DOCUMENT = Record(
         "stats": Object(),
         "attempts": Object(),
         "environment": Object(),
-        "design": Object(),
+        "design": DESIGN,
     },
 )
 """A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind reads ``params``."""
@@ -181,7 +184,8 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
         plain = statement(fields["problem"], fields["params"])
     form = _form(plain)
     case = _case(fields, form, form.question(form.statement.read(plain)))
-    return [*form.members(case), *form.value(case), *_bound_claims(case, form, fields)]
+    found = [*form.members(case), *form.value(case), *_bound_claims(case, form, fields)]
+    return [*found, *design_claims(fields)]
 
 
 def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
@@ -254,8 +258,9 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
         plain = statement(document["problem"], document["params"])
     audit = document["certificate"].get("audit")
     if not audit or _form(plain).audit is not None:
-        return []
-    return [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
+        audit = {}
+    said = [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
+    return said + unchecked_design(document)
 
 
 # ---------------------------------------------------------------- the command

@@ -66,11 +66,15 @@ def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) 
         UnreadableFileError: no claim can be read from the file.
         UndecidedFileError: not even the question can be read within the budget.
     """
+    if not isinstance(result, (str, os.PathLike)):
+        return verify_document(result.to_json(), budget=budget)
+    return verify_document(read_document(result), budget=budget)
+
+
+def verify_document(document: dict[str, Any], *, budget: float = SECONDS) -> Verification:
+    """Let the independent checker decide every claim of a result file's content."""
     try:
         with limited(budget):
-            document = (
-                read_document(result) if isinstance(result, (str, os.PathLike)) else result.to_json()
-            )
             kind, plain = document.get("problem"), None
             if isinstance(kind, str) and not frame.knows(kind):
                 plain = _statement(kind, document.get("params", {}))

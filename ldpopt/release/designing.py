@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 import os
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ldpopt.checker.design import digest
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import Progress
@@ -26,7 +26,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
-from ldpopt.engine.verifying import Verification, read_document, verify
+from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS, Question, applicable, chosen
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table
@@ -72,8 +72,8 @@ class Design:
 
     @cached_property
     def verification(self) -> Verification:
-        """What the independent checker says of the result's claims."""
-        return verify(self.result)
+        """What the independent checker says of the claims, those about labels and counts included."""
+        return verify_document(self.to_json())
 
     @cached_property
     def level(self) -> Level:
@@ -130,13 +130,13 @@ class Design:
     @cached_property
     def fingerprint(self) -> str:
         """What tells this mechanism for this table from every other: twelve hexadecimal digits."""
-        content = {"matrix": self.mechanism.matrix.tolist(), "domain": self.domain.to_json()}
-        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()[:12]
+        digest: str = self.to_json()["design"]["digest"]
+        return digest[:12]
 
     def to_json(self) -> dict[str, Any]:
         """The result file's content with the section ``design``."""
         question = self.question
-        section = {
+        section: dict[str, Any] = {
             "method": self.method,
             "epsilon": question.epsilon,
             "robust": question.robust,
@@ -145,7 +145,9 @@ class Design:
             "counts": question.counts.tolist(),
             "domain": self.domain.to_json(),
         }
-        return {**self.result.to_json(), "design": section}
+        document = {**self.result.to_json(), "design": section}
+        section["digest"] = digest(document)
+        return document
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write it as JSON, whole or not at all."""
@@ -181,6 +183,11 @@ def load_design(path: str | os.PathLike[str]) -> Design:
     if not _agrees(made):
         raise UnreadableFileError(
             f"{os.fspath(path)}: the table that it describes is not that of its proof"
+        )
+    if made.to_json()["design"]["digest"] != section.get("digest"):
+        raise UnreadableFileError(
+            f"{os.fspath(path)}: labels, bins, counts, parameters or mechanism are not those that were "
+            "designed: its digest is that of other ones"
         )
     return made
 

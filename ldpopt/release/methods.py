@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldpopt.checker.design import KNOWN_SAMPLES
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
@@ -26,8 +27,6 @@ from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("chi2", "all", "known")
-KNOWN_SAMPLES = 1e12
-"""A distribution counts as known as if it had been observed this often: to a part in a million."""
 MOST_PUBLIC, MOST_INPUTS = 10, 30
 """PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
 MOST_LEARNT = 12

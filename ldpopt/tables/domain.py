@@ -152,8 +152,8 @@ class Domain:
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         return {
-            "secret": asdict(self.secret),
-            "public": None if self.public is None else asdict(self.public),
+            "secret": _plain(self.secret),
+            "public": None if self.public is None else _plain(self.public),
         }
 
     @classmethod
@@ -168,6 +168,14 @@ class Domain:
     def _columns(self) -> Iterator[Column]:
         yield from self.secret.columns
         yield from () if self.public is None else self.public.columns
+
+
+def _plain(attribute: Attribute) -> dict[str, Any]:
+    columns = [
+        {**asdict(column), "values": list(column.values), "edges": list(column.edges)}
+        for column in attribute.columns
+    ]
+    return {"columns": columns, "members": [list(member) for member in attribute.members]}
 
 
 def _attribute(data: Any) -> Attribute:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ldpopt.checker.design import bin_names
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables.domain import (
@@ -178,12 +179,4 @@ def _binned(table: TableReader, name: str, spec: int | Sequence[float]) -> Colum
             raise InvalidInputError(f"the edges of the bins of {name!r} must increase, not {list(spec)}")
     if not edges:
         raise InvalidInputError(f"the column {name!r} cannot be binned: its values are all alike")
-    words = [_exactly(edge) for edge in edges]
-    inner_names = [f"[{a}, {b})" for a, b in pairwise(words)]
-    return Column(name, (f"< {words[0]}", *inner_names, f"≥ {words[-1]}"), tuple(edges))
-
-
-def _exactly(edge: float) -> str:
-    """The shortest text that is this number: bins of different edges have different names."""
-    text = f"{edge:.12g}"
-    return text if float(text) == edge else repr(edge)
+    return Column(name, tuple(bin_names(edges)), tuple(edges))

@@ -1,0 +1,212 @@
+"""The section ``design`` of a file: which table the mechanism is for, and which row is which value.
+
+A mechanism is a matrix; what its rows mean is said by the section. The claims tie the two together:
+
+* *inputs*: the labels (s, u) are all different, and there is one for every row of the mechanism, in the
+  order (0, 0), (0, 1), …, (1, 0), …; names of columns, values of a column and combinations are distinct,
+  and bins increase and carry the names of their edges. So every row of a table has one input at most.
+* *counts*: the question that was answered is that of the section's counts, in the order of the labels:
+  ``params.counts`` are these counts, or ``params.p_hat`` (``params.prior``) are c/n, each rounded to the
+  nearest float.
+* *level*: ε (and, for a confidence set, α and n) of the section are those of the question.
+* *digest*: SHA-256 of problem, parameters, mechanism and section, as :func:`digest` writes them.
+
+Lemma. Let a digest be computed when the file is made, and let every other part of the file change
+afterwards. If the digest claim holds, then what it covers is what it was, or a collision of SHA-256 is
+known. So whoever swaps two labels, moves the edge of a bin or renames a column is refuted.
+
+What it cannot show: a digest is not a signature. Who writes all of the file, digest included, can call
+the rows what they like; such a file says of a table that it has counts which it has not. ``ldpopt
+privatize`` therefore compares the table that it is given with the counts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+from .claims import Claim, decided, quoted
+from .reading import UnreadableError
+from .schema import EPSILON, Flag, List, Nullable, Number, Record, Text, Whole, Word
+
+MOST_CELLS = 2**53
+KNOWN_SAMPLES = 1e12
+"""A distribution counts as known as if it had been observed this often: to a part in a million."""
+COLUMN = Record(
+    {"name": Text(), "values": List(Text(), 1), "edges": List(Number()), "text": Flag()},
+)
+ATTRIBUTE = Record(
+    {"columns": List(COLUMN, 1), "members": List(List(Whole(0, 1_000_000), 1), 1)},
+)
+DESIGN = Record(
+    {
+        "method": Text(),
+        "epsilon": EPSILON,
+        "robust": Word("chi2", "all", "known"),
+        "alpha": Number(above=0, below=1),
+        "width": Nullable(Whole(2, 1_000_000)),
+        "counts": List(List(Whole(0, MOST_CELLS), 1), 1),
+        "domain": Record({"secret": ATTRIBUTE, "public": Nullable(ATTRIBUTE)}),
+        "digest": Text(),
+    }
+)
+"""What ``ldpopt design`` says of its table."""
+
+
+def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
+    """The claims of the section, if the file has one; ``document`` is read by its schema."""
+    if "design" not in document:
+        return
+    section, params = document["design"], document["params"]
+    if not isinstance(document["mechanism"], dict) or not isinstance(params, dict):
+        raise UnreadableError("a file with the section design needs a mechanism and parameters")
+    yield _inputs(section, document["mechanism"])
+    if counted(params):
+        yield _counts(section["counts"], params)
+    yield _level(section, params)
+    stated = section["digest"]
+    words = f"labels, bins, counts, parameters and mechanism have the SHA-256 {quoted(stated)}"
+    yield decided("digest", words, lambda: digest(document) == stated)
+
+
+def unchecked_design(document: dict[str, Any]) -> list[str]:
+    """What the section says and no claim decides, as sentences."""
+    if "design" not in document:
+        return []
+    section = document["design"]
+    named = ("method", *(["width"] if section["width"] is not None else []))
+    said = [f"design.{name} = {quoted(section[name])}" for name in named]
+    if not counted(document["params"]):
+        said.append("design.counts: the question does not depend on them")
+    return said
+
+
+def digest(document: dict[str, Any]) -> str:
+    """The SHA-256 of what a design consists of: question, mechanism, and the section without its digest.
+
+    It is taken of the JSON text with sorted keys, without spaces, in ASCII, every number a float.
+    """
+    section = {name: part for name, part in document["design"].items() if name != "digest"}
+    content = [document["problem"], document["params"], document["mechanism"], section]
+    text = json.dumps(_floats(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _floats(value: Any) -> Any:
+    """Plain data with every number as a float, so that 1 and 1.0 are one number; the rest as it is."""
+    if isinstance(value, dict):
+        return {name: _floats(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_floats(part) for part in value]
+    exact = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_CELLS
+    return float(value) if exact else value
+
+
+# ---------------------------------------------------------------- the labels
+
+
+def _inputs(section: dict[str, Any], mechanism: dict[str, Any]) -> Claim:
+    domain, counts = section["domain"], section["counts"]
+    sides = [domain["secret"], *([domain["public"]] if domain["public"] is not None else [])]
+    shape = (len(sides[0]["members"]), len(sides[1]["members"]) if len(sides) > 1 else 1)
+    names = [column["name"] for side in sides for column in side["columns"]]
+
+    def holds() -> bool:
+        return (
+            len(set(names)) == len(names)
+            and all(map(_is_column, (column for side in sides for column in side["columns"])))
+            and all(map(_are_members, sides))
+            and len(counts) == shape[0]
+            and all(len(row) == shape[1] for row in counts)
+            and len(mechanism["matrix"]) == shape[0] * shape[1]
+            and _in_order(mechanism.get("inputs"), shape)
+        )
+
+    words = (
+        f"each of its {shape[0]} × {shape[1]} labels is the input of one row of the mechanism, in order"
+    )
+    return decided("inputs", words, holds)
+
+
+def _is_column(column: dict[str, Any]) -> bool:
+    """Different values; those of a binned column are the names of its bins."""
+    values, edges = column["values"], column["edges"]
+    if edges:
+        increasing = all(low < high for low, high in pairwise(edges))
+        return increasing and values == bin_names(edges)
+    return len(set(values)) == len(values)
+
+
+def bin_names(edges: Sequence[float]) -> list[str]:
+    """The names of the bins between the edges; bins of different edges have different names.
+
+    >>> bin_names([18.0, 30.5])
+    ['< 18', '[18, 30.5)', '≥ 30.5']
+    """
+    words = [_exactly(edge) for edge in edges]
+    return [f"< {words[0]}", *(f"[{a}, {b})" for a, b in pairwise(words)), f"≥ {words[-1]}"]
+
+
+def _exactly(edge: float) -> str:
+    """The shortest text that is this number."""
+    text = f"{edge:.12g}"
+    return text if float(text) == edge else repr(edge)
+
+
+def _are_members(side: dict[str, Any]) -> bool:
+    """Different combinations of the numbers of values, one number per column."""
+    sizes = [len(column["values"]) for column in side["columns"]]
+    members = [tuple(member) for member in side["members"]]
+    known = all(
+        len(member) == len(sizes) and all(i < size for i, size in zip(member, sizes, strict=True))
+        for member in members
+    )
+    return known and len(set(members)) == len(members)
+
+
+def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
+    """The mechanism's own labels: none, their numbers, or all pairs (s, u), the last running fastest."""
+    pairs = [list(pair) for pair in product(range(shape[0]), range(shape[1]))]
+    return inputs is None or inputs in (list(range(len(pairs))), pairs)
+
+
+# ---------------------------------------------------------------- the question
+
+
+def counted(params: dict[str, Any]) -> bool:
+    """Whether the question is about a distribution that was counted."""
+    return any(name in params for name in ("counts", "p_hat", "prior"))
+
+
+def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
+    total = sum(map(sum, counts))
+    words = f"the question is that of a table with its {total} rows, counted in the order of the labels"
+
+    def holds() -> bool:
+        if "counts" in params:
+            return bool(params["counts"] == counts)
+        given = params.get("p_hat", params.get("prior"))
+        rows = [[count / total for count in row] for row in counts] if total else []
+        flat = [entry for row in rows for entry in row]  # Python rounds int/int to the nearest float
+        return total > 0 and given in (rows, flat)
+
+    return decided("counts", words, holds, value=float(total))
+
+
+def _level(section: dict[str, Any], params: dict[str, Any]) -> Claim:
+    epsilon, alpha, robust = section["epsilon"], section["alpha"], section["robust"]
+    confident = "p_hat" in params or "counts" in params
+
+    def holds() -> bool:
+        if not confident:  # private for every distribution: whatever the section asks for
+            return bool(params.get("epsilon") == epsilon)
+        sets = {"chi2": "counts" in params, "known": params.get("n") == KNOWN_SAMPLES}
+        same = params.get("epsilon") == epsilon and params.get("alpha", 0.05) == alpha
+        return same and sets.get(robust, False)
+
+    known = f" and the set {quoted(robust)} with alpha = {alpha!r}" if confident else ""
+    words = f"the design promises what the question asks for: the level {epsilon!r}{known}"
+    return decided("level", words, holds, value=epsilon)

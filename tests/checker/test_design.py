@@ -1,0 +1,92 @@
+"""The section ``design``: labels and counts are tied to the question, and changes of them refuted."""
+
+import contextlib
+import json
+from pathlib import Path
+
+import pytest
+
+from ldpopt.checker import frame
+from ldpopt.checker.design import bin_names, digest
+from ldpopt.checker.reading import UnreadableError
+
+FORGERIES = Path(__file__).parent.parent / "forgeries" / "design"
+GENUINE = json.loads((FORGERIES / "genuine-chi2.json").read_text(encoding="utf-8"))["file"]
+
+
+@pytest.mark.parametrize("path", sorted(FORGERIES.glob("*.json")), ids=lambda path: path.stem)
+def test_forgeries(path):
+    forged = json.loads(path.read_text(encoding="utf-8"))
+    assert forged["reason"].endswith(".")
+    if forged["refuted"] == "unreadable":
+        with pytest.raises(UnreadableError):
+            frame.check(forged["file"])
+    else:
+        found = [claim.what for claim in frame.check(forged["file"]) if not claim.holds]
+        assert (forged["refuted"] in found) if forged["refuted"] else not found
+
+
+def test_claims_of_a_design():
+    claims = {claim.what: claim for claim in frame.check(GENUINE)}
+    assert claims["inputs"].statement == (
+        "each of its 2 × 3 labels is the input of one row of the mechanism, in order"
+    )
+    assert claims["counts"].value == 100
+    assert claims["level"].value == 1.0
+    assert GENUINE["design"]["digest"] in claims["digest"].statement
+    assert frame.unchecked(GENUINE) == ["design.method = 'polyopt'"]
+
+
+def test_a_file_without_the_section_has_no_such_claims():
+    plain = {name: part for name, part in GENUINE.items() if name != "design"}
+    claims = frame.check(plain)
+    assert all(claim.holds for claim in claims)
+    assert {"inputs", "counts", "level", "digest"}.isdisjoint(claim.what for claim in claims)
+
+
+def _leaves(value, path=()):
+    if isinstance(value, dict):
+        for name, part in value.items():
+            yield from _leaves(part, (*path, name))
+    elif isinstance(value, list):
+        for i, part in enumerate(value):
+            yield from _leaves(part, (*path, i))
+    else:
+        yield path, value
+
+
+def test_every_change_of_the_section_is_refuted_or_unreadable():
+    """Each leaf in turn becomes another value of its type, the digest stays: no file is accepted."""
+    others = {
+        str: lambda x: f"{x}x",
+        bool: lambda x: not x,
+        int: lambda x: x + 1,
+        float: lambda x: x / 2,
+    }
+    changed = 0
+    for path, value in _leaves(GENUINE["design"]):
+        if value is None:
+            continue
+        forged = json.loads(json.dumps(GENUINE))
+        *way, last = path
+        place = forged["design"]
+        for step in way:
+            place = place[step]
+        place[last] = others[type(value)](value)
+        with contextlib.suppress(UnreadableError):
+            assert not all(claim.holds for claim in frame.check(forged)), path
+        changed += 1
+    assert changed > 25
+
+
+def test_the_digest_reads_numbers_not_their_spelling():
+    spelt = json.loads(json.dumps(GENUINE))
+    spelt["params"]["epsilon"] = 1
+    assert digest(spelt) == digest(GENUINE) == GENUINE["design"]["digest"]
+    spelt["params"]["epsilon"] = True  # a truth value is not a number
+    assert digest(spelt) != digest(GENUINE)
+
+
+def test_names_of_bins_differ_where_edges_do():
+    assert bin_names([0.1]) == ["< 0.1", "≥ 0.1"]
+    assert bin_names([0.1, 0.1 + 2**-52])[1] == "[0.1, 0.10000000000000023)"
