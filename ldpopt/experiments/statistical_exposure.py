@@ -12,7 +12,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.theory.anonymity.exposure import exposure_curve, statistical_exposure
+from ldpopt.theory.anonymity.exposure import exposure_curve
+from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure
 
 P = (0.4, 0.3, 0.2, 0.1)
 USERS = 128

@@ -14,7 +14,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.theory.anonymity.exposure import statistical_exposure, statistical_exposure_error
+from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure, statistical_exposure_error
 
 SHIFT = 1e-4
 

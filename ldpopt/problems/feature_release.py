@@ -20,8 +20,9 @@ from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.subset_program import Subset, SubsetProgram
 from ldpopt.tables.codes import chosen_columns, group_sizes, value_codes
-from ldpopt.theory.anonymity.exposure import deviation, exposure_of_table, statistical_exposure_ceiling
+from ldpopt.theory.anonymity.exposure import deviation, exposure_of_table
 from ldpopt.theory.anonymity.safety import least_risk, risk_beside
+from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure_ceiling
 
 
 class Released(NamedTuple):
@@ -89,7 +90,8 @@ class FeatureRelease(Problem):
       released (Section 7). Risk is an upper bound on the *expected* fraction of those users whose row
       fewer than k = ⌈t·n⌉ of them have (the statistical exposure of Definition 7). With probability at
       least 1 − delta over the sample it holds for all sets of features at once (the corrected Theorem 8,
-      :func:`ldpopt.theory.anonymity.exposure.statistical_exposure_ceiling`). The fraction that comes out
+      :func:`ldpopt.theory.anonymity.statistical_exposure.statistical_exposure_ceiling`). The fraction
+      that comes out
       in one release scatters around its expectation and may exceed the budget. OPTIMAL: no heavier set
       has such a bound within the budget.
 

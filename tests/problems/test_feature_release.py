@@ -16,7 +16,8 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.problems import FeatureRelease
 from ldpopt.tables.datasets import adult_features
-from ldpopt.theory.anonymity.exposure import exposure_of_table, statistical_exposure, threshold_for_users
+from ldpopt.theory.anonymity.exposure import exposure_of_table
+from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure, threshold_for_users
 
 ADULT = adult_features()
 

@@ -10,16 +10,13 @@ from __future__ import annotations
 import math
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.special import betainc, betaln, gammaln, logsumexp, xlogy
+from scipy.special import gammaln, logsumexp, xlogy
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
@@ -29,12 +26,10 @@ from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.theory.bayes import posterior_sampler as posteriorsampler
 from ldpopt.theory.bayes.evidence import log_evidence
+from ldpopt.theory.bayes.marginals import BetaMixture, Empirical, Marginal, draw
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
 from ldpopt.theory.bayes.response_series import ONE, ResponseSeries, Scaled, response_level
 from ldpopt.theory.bayes.tallies import Tallies
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 ENUMERATION_WORK = 2e8
 """The tallies are listed up to (n + 1)^(k − 1) · n k operations."""
@@ -43,107 +38,6 @@ RESPONSE_WORK = 3e7
 DRAWS = 4000
 """Draws for a linear functional of an exact posterior."""
 SHOWN = 12
-CELLS = 2_000_000
-
-
-class Marginal(ABC):
-    """The posterior of one number."""
-
-    @abstractmethod
-    def pdf(self, z: ArrayLike) -> Array:
-        """The density at z."""
-
-    @abstractmethod
-    def cdf(self, z: ArrayLike) -> Array:
-        """P(number ≤ z)."""
-
-    @abstractmethod
-    def mean(self) -> float:
-        """The expected number."""
-
-    @abstractmethod
-    def quantile(self, chance: float) -> float:
-        """The z with P(number ≤ z) = chance."""
-
-    def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The equal-tailed interval that contains the number with probability ``level``."""
-        if not 0 < level < 1:
-            raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
-        tail = (1 - level) / 2
-        return self.quantile(tail), self.quantile(1 - tail)
-
-
-@dataclass(frozen=True, eq=False)
-class BetaMixture(Marginal):
-    """A mixture of beta distributions: the posterior of one frequency."""
-
-    a: Array
-    b: Array
-    weights: Array
-
-    def pdf(self, z: ArrayLike) -> Array:
-        """The density at z."""
-        constant = betaln(self.a, self.b)
-
-        def density(at: Array) -> Array:
-            terms = xlogy(self.a - 1, at) + xlogy(self.b - 1, 1 - at) - constant
-            return np.exp(terms) @ self.weights
-
-        return self._by_parts(density, z)
-
-    def cdf(self, z: ArrayLike) -> Array:
-        """P(frequency ≤ z)."""
-        return self._by_parts(lambda at: betainc(self.a, self.b, at) @ self.weights, z)
-
-    def mean(self) -> float:
-        """The expected frequency."""
-        return float(self.weights @ (self.a / (self.a + self.b)))
-
-    def quantile(self, chance: float) -> float:
-        """The z with P(frequency ≤ z) = chance."""
-        return float(brentq(lambda z: float(self.cdf(z)) - chance, 0.0, 1.0, xtol=1e-12))
-
-    def _by_parts(self, f: Callable[[Array], Array], z: ArrayLike) -> Array:
-        """f of z as a column, in parts that fit into memory."""
-        column = np.asarray(z, dtype=np.float64).reshape(-1, 1)
-        parts = np.array_split(column, math.ceil(column.size * len(self.a) / CELLS))
-        return np.concatenate([f(part) for part in parts]).reshape(np.shape(z))
-
-
-@dataclass(frozen=True, eq=False)
-class Empirical(Marginal):
-    """A number between ``low`` and ``high`` of which draws are known, all equally likely.
-
-    >>> Empirical(np.array([0.25, 0.5, 0.75]), 0.0, 1.0).interval(0.5)
-    (0.375, 0.625)
-    """
-
-    draws: Array
-    low: float
-    high: float
-
-    def pdf(self, z: ArrayLike) -> Array:
-        """The density of the draws blurred by a normal kernel, reflected at both ends (Silverman)."""
-        spread, (lower, upper) = float(self.draws.std()), self.interval(0.5)
-        width = 0.9 * min(spread, (upper - lower) / 1.34) * len(self.draws) ** -0.2
-        at = np.asarray(z, dtype=np.float64)[..., None]
-        images = np.concatenate([self.draws, 2 * self.low - self.draws, 2 * self.high - self.draws])
-        heights = np.exp(-(((at - images) / width) ** 2) / 2).sum(axis=-1)
-        inside = (at[..., 0] >= self.low) & (at[..., 0] <= self.high)
-        return inside * heights / (len(self.draws) * width * math.sqrt(2 * math.pi))
-
-    def cdf(self, z: ArrayLike) -> Array:
-        """The share of draws ≤ z."""
-        rank = np.searchsorted(np.sort(self.draws), np.asarray(z, dtype=np.float64), side="right")
-        return rank / len(self.draws)
-
-    def mean(self) -> float:
-        """The mean of the draws."""
-        return float(self.draws.mean())
-
-    def quantile(self, chance: float) -> float:
-        """The quantile of the draws."""
-        return float(np.quantile(self.draws, chance))
 
 
 class Posterior(ABC):
@@ -233,7 +127,7 @@ class Posterior(ABC):
         figure = Figure(figsize=(6.4, 1.0 + 0.9 * len(chosen)), layout="constrained")
         axes = figure.subplots(len(chosen), 1, squeeze=False)[:, 0]
         for x, axis in zip(chosen, axes, strict=True):
-            _draw(axis, self.marginal(int(x)), level)
+            draw(axis, self.marginal(int(x)), level)
             axis.set_ylabel(str(names[x]), rotation=0, ha="right", va="center")
         axes[-1].set_xlabel("frequency")
         which = "each" if len(names) <= SHOWN else f"the {SHOWN} largest of {len(names)}"
@@ -242,18 +136,6 @@ class Posterior(ABC):
         figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
         figure.savefig(path, dpi=150)
         return Path(path)
-
-
-def _draw(axis: Axes, marginal: Marginal, level: float) -> None:
-    (low, high), (first, last) = marginal.interval(level), marginal.interval(0.999)
-    margin = 0.05 * (last - first)
-    # not the ends of [0, 1] themselves, where a density may have poles
-    z = np.linspace(max(first - margin, 1e-3 * first), min(last + margin, 1 - 1e-3 * (1 - last)), 300)
-    height, inside = marginal.pdf(z), (z >= low) & (z <= high)
-    axis.plot(z, height, color="C0")
-    axis.fill_between(z[inside], height[inside], alpha=0.3, color="C0", linewidth=0)
-    axis.axvline(marginal.mean(), color="C1", linewidth=1)
-    axis.set_yticks([])
 
 
 class EnumeratedPosterior(Posterior):

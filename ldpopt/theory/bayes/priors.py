@@ -6,17 +6,18 @@ import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaln, digamma, gammaln, roots_jacobi, xlogy
+from scipy.special import digamma, gammaln, xlogy
 
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
+from ldpopt.theory.bayes.quadrature import break_sticks, gauss_beta, tanh_sinh_beta
 
 STEP = 0.25
 """Step of the trapezoidal rule in log t; its error is of the order e^{−2π²/STEP} < 1e-34."""
@@ -324,49 +325,6 @@ class Pushed(Prior):
         """The images of the base's points."""
         points, weights = self.base.nodes(degree)
         return points @ self.mechanism.matrix, weights
-
-
-class Rule(NamedTuple):
-    """A quadrature rule for a beta variable Z: the values of Z and of 1 − Z, and their weights."""
-
-    values: Array
-    rest: Array
-    weights: Array
-
-
-def gauss_beta(a: float, b: float, order: int) -> Rule:
-    """Gauss–Jacobi quadrature for a Beta(a, b) variable, exact up to the degree 2·order − 1."""
-    x, w = roots_jacobi(order, b - 1, a - 1)
-    return Rule((1 + x) / 2, (1 - x) / 2, w / w.sum())
-
-
-def tanh_sinh_beta(a: float, b: float, level: int) -> Rule:
-    """Double-exponential quadrature for a Beta(a, b) variable with step 2^−level.
-
-    It needs no smoothness at 0 and 1: logarithms and powers there do not slow it down.
-    """
-    h = 2.0**-level
-    u = np.arange(-6.5 / h, 6.5 / h + 1) * h
-    s = np.pi * np.sinh(u)
-    # z = 1/(1 + e^{−s}); both tails keep their relative precision
-    log_z, log_rest = -np.logaddexp(0, -s), -np.logaddexp(0, s)
-    log_weight = a * log_z + b * log_rest - float(betaln(a, b))
-    weight = np.exp(log_weight) * np.pi * np.cosh(u) * h
-    keep = weight > 1e-22
-    return Rule(np.exp(log_z[keep]), np.exp(log_rest[keep]), weight[keep] / weight[keep].sum())
-
-
-def break_sticks(rules: list[Rule]) -> tuple[Array, Array]:
-    """The tensor rule on the simplex from a rule for each relative stick length."""
-    broken = _tensor([rule.values for rule in rules])
-    left = np.cumprod(_tensor([rule.rest for rule in rules]), axis=1)
-    points = np.hstack([broken, np.ones((len(broken), 1))])
-    points[:, 1:] *= left
-    return points, _tensor([rule.weights for rule in rules]).prod(axis=1)
-
-
-def _tensor(axes: list[Array]) -> Array:
-    return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
 
 
 def _frullani(columns: Array, alpha: Array, shares: Array | None) -> tuple[Array, Array]:
