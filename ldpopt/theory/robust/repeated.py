@@ -1,0 +1,180 @@
+"""How private several reports about one person are.
+
+Robust LDP does not compose. One report limits P(y|s)/P(y|s') for the distributions P of a set F; after it
+the public value has another distribution, P(u|s,y), which need not lie in F, so that the next report may
+tell more. Two reports of level ε can have any level above 2ε, and an infinite one.
+
+Against *all* distributions it composes. By Proposition 4 of Lopuhaä-Zwakenberg and Goseling 2021 the level
+is then the largest log W[(s,u),y]/W[(s',u'),y] over s ≠ s', a statement about entries; an entry of the
+product mechanism is a product of entries, so that reports of levels ε₁, …, ε_r have together at most the
+level ε₁ + … + ε_r. For r reports of one mechanism it is r times the level exactly: repeat the worst output.
+Plain LDP is the case in which every input is its own secret.
+
+>>> from ldpopt.mechanisms import secret_randomized_response
+>>> from ldpopt.theory.robust.uncertainty import AllDistributions
+>>> flip = secret_randomized_response(2, 3, 1.0)
+>>> round(repeated_level(flip, AllDistributions(2, 3), 2).level, 9)
+2.0
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations_with_replacement, islice, permutations, product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
+from ldpopt.core.validate import Array, whole_number
+from ldpopt.theory.robust.level import Level, rldp_level
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
+
+MOST_COLUMNS = 2_000_000
+"""Collections of reports that are listed."""
+CHUNK = 20_000
+
+
+@dataclass(frozen=True, eq=False)
+class RepeatedLevel:
+    """The exact level of several reports about one person, with its witness.
+
+    Attributes:
+        level: sup over P ∈ F, y₁, …, y_r and s ≠ s' of log P(y₁…y_r|s)/P(y₁…y_r|s').
+        outputs: the reports that attain it, one of each use.
+        s, other: the secrets s and s'.
+        witness: a member P of F, as a matrix [s][u], that attains it.
+    """
+
+    level: float
+    outputs: tuple[int, ...]
+    s: int
+    other: int
+    witness: Array
+
+    def __float__(self) -> float:
+        return self.level
+
+
+def repeated_level(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> RepeatedLevel:
+    """The exact level of ``reports`` independent reports of one mechanism about the same person."""
+    whole_number("reports", reports, 1)
+    return composed_level([mechanism] * reports, uncertainty)
+
+
+def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
+    """The exact level of one report of each mechanism, drawn independently for the same person.
+
+    This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry.
+    Equal collections of outputs have equal columns, and proportional columns equal ratios, so every
+    collection of distinct directions is looked at once, a chunk at a time. In each chunk the exact
+    audit sees only columns whose level over the simplices {R ≥ P^min_{·|s}} (Theorem 11), an upper
+    bound, exceeds the largest level found so far.
+
+    Args:
+        mechanisms: one for each report; the same mechanism may occur several times.
+        uncertainty: the distributions of (s, u) against which s is hidden.
+
+    Raises:
+        InvalidInputError: there are more than :data:`MOST_COLUMNS` collections; ask
+            :func:`least_composed_level` then.
+    """
+    uses = _uses(mechanisms)
+    if len(uses) == 1 and isinstance(uncertainty, AllDistributions):
+        return least_composed_level(mechanisms, uncertainty)  # r times the level, see above
+    if (total := _count(uses)) > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"{len(mechanisms)} reports have {total:,} different collections of outputs, more than "
+            f"{MOST_COLUMNS:,}"
+        )
+    found = least_composed_level(mechanisms, uncertainty)
+    for chosen in _chunks(uses):
+        if found.level == math.inf:
+            break
+        columns = _columns(uses, chosen)
+        if isinstance(uncertainty, Chi2Set):
+            above = _simplex_levels(columns, uncertainty) > found.level
+            chosen, columns = chosen[above], columns[:, above]
+        if columns.shape[1]:
+            best = rldp_level(columns, uncertainty)
+            found = _named(best, uses, chosen[best.y]) if best.level > found.level else found
+    return found
+
+
+def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
+    """A lower bound of :func:`composed_level`: the level if each mechanism always gives one output."""
+    uses = _uses(mechanisms)
+    powers = product(*(range(use.columns.shape[1]) for use in uses))
+    repeats = [use.times for use in uses]
+    chosen = np.array([np.repeat(which, repeats) for which in islice(powers, CHUNK)])
+    best = rldp_level(_columns(uses, chosen), uncertainty)
+    return _named(best, uses, chosen[best.y])
+
+
+@dataclass(frozen=True, eq=False)
+class _Use:
+    """A mechanism's distinct directions of columns, the output of each, and how often it reports."""
+
+    columns: Array
+    outputs: NDArray[np.int64]
+    times: int
+
+
+def _uses(mechanisms: Sequence[Mechanism]) -> list[_Use]:
+    if not mechanisms:
+        raise InvalidInputError("at least one report is needed")
+    times: dict[Mechanism, int] = {}
+    for mechanism in mechanisms:
+        times[mechanism] = times.get(mechanism, 0) + 1
+    found = []
+    for mechanism, count in times.items():
+        used = np.flatnonzero(mechanism.matrix.any(axis=0))
+        columns = mechanism.matrix[:, used]
+        directions, first = np.unique(columns / columns.max(axis=0), axis=1, return_index=True)
+        found.append(_Use(directions, used[first], count))
+    return found
+
+
+def _count(uses: list[_Use]) -> int:
+    return math.prod(math.comb(use.columns.shape[1] + use.times - 1, use.times) for use in uses)
+
+
+def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
+    """All collections, as rows of the numbers of the columns, in the order of the uses."""
+    own = [combinations_with_replacement(range(use.columns.shape[1]), use.times) for use in uses]
+    collections = (sum(parts, ()) for parts in product(*own))
+    while rows := list(islice(collections, CHUNK)):
+        yield np.array(rows)
+
+
+def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
+    """The product columns of the collections; those that never occur are zero."""
+    factors = [use.columns for use in uses for _ in range(use.times)]
+    found = factors[0][:, chosen[:, 0]]
+    for factor, which in zip(factors[1:], chosen.T[1:], strict=True):
+        found = found * factor[:, which]
+    return found
+
+
+def _simplex_levels(columns: Array, F: Chi2Set) -> Array:
+    """The largest level of each column over the simplices that contain the conditional sets."""
+    blocks = columns.reshape(*F.shape, -1)
+    p_min = F.lower_conditionals()
+    free = 1 - p_min.sum(axis=1)
+    sure = np.einsum("su,suy->sy", p_min, blocks)
+    high = sure + free[:, None] * blocks.max(axis=1)
+    low = sure + free[:, None] * blocks.min(axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = [np.log(high[s]) - np.log(low[t]) for s, t in permutations(range(len(high)), 2)]
+    return np.nan_to_num(np.array(ratios), nan=-math.inf, posinf=math.inf).max(axis=0) * (1 + 1e-12)
+
+
+def _named(level: Level, uses: list[_Use], chosen: NDArray[np.int64]) -> RepeatedLevel:
+    """The level, its outputs by the mechanisms' own numbers."""
+    outputs = [use.outputs for use in uses for _ in range(use.times)]
+    names = tuple(int(own[i]) for own, i in zip(outputs, chosen, strict=True))
+    return RepeatedLevel(level.level, names, level.s, level.other, level.witness)

@@ -1,0 +1,102 @@
+"""Several reports about one person: brute force on the product, witnesses, composition, sizes."""
+
+import math
+from functools import reduce
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ldpopt import Mechanism, solve
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.mechanisms import secret_randomized_response
+from ldpopt.problems import GRRConditional, PolyOpt
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.repeated import composed_level, least_composed_level, repeated_level
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single
+
+TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+
+
+def random_case(seed, outputs=4):
+    rng = np.random.default_rng(seed)
+    a1, a2 = (int(x) for x in rng.integers(2, 4, size=2))
+    F = Chi2Set(rng.dirichlet(np.ones(a1 * a2)).reshape(a1, a2), float(10 ** rng.uniform(1, 4)))
+    return Mechanism(rng.dirichlet(np.ones(outputs), size=a1 * a2)), F, rng
+
+
+def test_two_reports_of_polyopt_have_no_level_and_those_of_conditional_reporting_more_than_twice():
+    problem = PolyOpt(1.0, TABLE, 1000)
+    F, mechanism = problem.uncertainty, solve(problem, "column-generation").mechanism
+    assert rldp_level(mechanism, F).level < 1
+    found = repeated_level(mechanism, F, 2)
+    assert found.level == math.inf
+    column = np.prod([mechanism.matrix[:, y] for y in found.outputs], axis=0).reshape(F.shape)
+    assert (column[found.other] == 0).all()
+    assert (column[found.s] * found.witness[found.s]).sum() > 0
+    grr = solve(GRRConditional(1.0, TABLE, 1000)).mechanism
+    assert repeated_level(grr, F, 2).level == pytest.approx(2.3114849, abs=1e-6)
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6), st.integers(1, 3))
+def test_the_level_is_that_of_the_product(seed, reports):
+    mechanism, F, _ = random_case(seed)
+    product = reduce(Mechanism.product, [mechanism] * reports)
+    for uncertainty in (F, Single(F.p_hat), AllDistributions(*F.shape)):
+        expected = rldp_level(product, uncertainty).level
+        found = repeated_level(mechanism, uncertainty, reports)
+        assert found.level == pytest.approx(expected, abs=1e-8)
+        assert uncertainty.contains(found.witness)
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_mixed_use_is_the_product_and_the_witness_attains_it(seed):
+    first, F, rng = random_case(seed)
+    second = Mechanism(rng.dirichlet(np.ones(3), size=first.shape[0]))
+    found = composed_level([first, second, first], F)
+    expected = rldp_level(first.product(first).product(second), F).level
+    assert found.level == pytest.approx(expected, abs=1e-8)
+    y1, y2, z = found.outputs
+    column = first.matrix[:, y1] * first.matrix[:, y2] * second.matrix[:, z]
+    likely = (found.witness * column.reshape(F.shape)).sum(axis=1) / found.witness.sum(axis=1)
+    assert math.log(likely[found.s] / likely[found.other]) == pytest.approx(found.level, abs=1e-8)
+    assert F.contains(found.witness)
+    assert least_composed_level([first, second, first], F).level <= found.level
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10**6))
+def test_against_all_distributions_levels_add_up(seed):
+    first, F, rng = random_case(seed)
+    second = Mechanism(rng.dirichlet(np.ones(3), size=first.shape[0]))
+    everything = AllDistributions(*F.shape)
+    one, two = (rldp_level(m, everything).level for m in (first, second))
+    assert repeated_level(first, everything, 5).level == pytest.approx(5 * one)
+    assert composed_level([first, second], everything).level <= one + two + 1e-9
+
+
+def test_thirty_reports_of_thirty_inputs_three_times():
+    rng = np.random.default_rng(0)
+    mechanism = Mechanism(rng.dirichlet(np.full(30, 2.0), size=30))
+    F = Chi2Set(rng.dirichlet(np.ones(30)).reshape(3, 10), 10_000)
+    found = repeated_level(mechanism, F, 3)  # 4,960 collections instead of 27,000 columns
+    product = mechanism.matrix[:, list(found.outputs)].prod(axis=1, keepdims=True)
+    assert rldp_level(product, F).level == pytest.approx(found.level, abs=1e-9)
+    samples = rng.integers(30, size=(3, 300))
+    columns = mechanism.matrix[:, samples].prod(axis=1)
+    assert rldp_level(columns, F).level <= found.level + 1e-9
+
+
+def test_what_cannot_be_listed_or_counted_is_refused():
+    flip = secret_randomized_response(2, 2, 1.0)
+    F = Chi2Set(np.full((2, 2), 0.25), 100)
+    with pytest.raises(InvalidInputError, match="reports must be a whole number >= 1, not 0"):
+        repeated_level(flip, F, 0)
+    with pytest.raises(InvalidInputError, match="at least one report"):
+        composed_level([], F)
+    wide = Mechanism(np.random.default_rng(0).dirichlet(np.ones(300), size=4))
+    with pytest.raises(InvalidInputError, match="4,545,100 different collections"):
+        repeated_level(wide, F, 3)
