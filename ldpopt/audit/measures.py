@@ -22,6 +22,7 @@ from ldpopt.theory.bayes import metrics
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.leakage import measures as leakage
 from ldpopt.theory.robust.level import Level, rldp_level
+from ldpopt.theory.robust.repeated import together
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROUNDING = 1e-9
@@ -145,6 +146,7 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
         level = rldp_level(of.mechanism, everything)
         name = "robust LDP level, all distributions"
         yield _level(of, "robust-all", name, level, meaning + in_words(everything))
+        yield _two_reports(of, of.uncertainty, level.level)
     if of.p is not None and of.public_names:
         yield Measured(
             "observed",
@@ -169,6 +171,25 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
         of.mechanism.epsilon(),
         "nats",
         "no report changes the odds of any two inputs (public parts too) by more than e^this",
+    )
+
+
+def _two_reports(of: Subject, uncertainty: Uncertainty, level_of_all: float) -> Measured:
+    """The level of two reports about one person: at most twice that against all distributions."""
+    two = together(of.mechanism, uncertainty, 2)
+    s, other = of.secret_names[two.found.s], of.secret_names[two.found.other]
+    return Measured(
+        "two-reports",
+        "level of two reports",
+        two.found.level,
+        "nats",
+        "two reports about one person change the odds of two secrets by e^this at most; robust LDP does "
+        f"not add up, for {in_words(uncertainty)}"
+        if not isinstance(uncertainty, AllDistributions)
+        else "two reports about one person change the odds of two secrets by e^this at most: levels "
+        "against all distributions add up",
+        upper=None if two.exact else 2 * level_of_all,
+        detail=f"reports {two.found.outputs[0]} and {two.found.outputs[1]}, {s} against {other}",
     )
 
 

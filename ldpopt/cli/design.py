@@ -104,6 +104,7 @@ def _robustness(robust: str | None, known: bool) -> str:
 
 def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
     from ldpopt.release.methods import METHODS
+    from ldpopt.release.repetition import repetition
     from ldpopt.release.words import against, caveat, promise
 
     result, question, domain = made.result, made.question, made.domain
@@ -115,6 +116,7 @@ def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
         else f"{domain.public.name} ({len(domain.public)} values)",
         "promise": promise(made),
         "it holds": against(made),
+        "repeated": repetition(made),
         "method": f"{made.method}: {METHODS[made.method].summary}",
         "utility": _utility(made),
         "status": f"{result.status.value}, by {result.solver} in {result.seconds:.1f} s",

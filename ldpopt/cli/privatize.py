@@ -20,8 +20,12 @@ def privatize(
         typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
     ] = None,
 ) -> None:
-    """Send every row of a table through a mechanism; only the reports are written."""
-    from ldpopt.release import releasing
+    """Send every row of a table through a mechanism; only the reports are written.
+
+    A record beside the mechanism's file counts its releases: each one about the same people weakens the
+    promise, and from the second on a warning says by how much.
+    """
+    from ldpopt.release import releasing, repetition
     from ldpopt.release.designing import load_design
 
     check_writable(out, table, mechanism)
@@ -32,10 +36,13 @@ def privatize(
             "Never release this file.",
             soft_wrap=True,
         )
+    if beware := repetition.warning(made, repetition.releases(mechanism, made)):
+        err_console.print(f"warning: {beware}", soft_wrap=True)
     with counting("rows") as count:
         rows = releasing.privatize(
             table, made, out, seed=seed, progress=None if count is None else lambda n: count(n, None)
         )
+    repetition.record(mechanism, made)
     print(
         f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to "
         f"{made.mechanism.shape[1] - 1}\nnext: ldpopt estimate {out} --mechanism {mechanism}"

@@ -7,6 +7,7 @@ import math
 from ldpopt.core.problem import Problem
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
+from ldpopt.release.repetition import repetition
 from ldpopt.release.words import against, caveat
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
@@ -45,7 +46,8 @@ def explanation(loaded: Loaded) -> list[str]:
         f"else about the person, can shift the odds between two values of {secret} by that factor at "
         f"most. This holds {against(made)}."
     )
-    return [first, second, *([f"Beware: {caveat(made)}."] if caveat(made) else [])]
+    third = f"If the mechanism is used again on the same people: {repetition(made)}."
+    return [first, second, third, *([f"Beware: {caveat(made)}."] if caveat(made) else [])]
 
 
 def _level_in_words(epsilon: float) -> str:

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from ldpopt.release import designing
+from ldpopt.theory.robust.level import rldp_level
 
 TABLE = pd.DataFrame(
     {
@@ -105,13 +106,31 @@ def test_release_and_estimate(work, ldpopt):
     assert math.fsum(row["ml"] for row in secret) == pytest.approx(1)
 
 
+def test_a_second_release_is_warned_about_with_the_exact_level(work, ldpopt):
+    designed = ldpopt("design", "table.csv", *DESIGN, "-o", "twice.json", cwd=work)
+    first = ldpopt("privatize", "table.csv", "-m", "twice.json", "-o", "t1.csv", cwd=work)
+    assert first.err == ""
+    second = ldpopt("privatize", "table.csv", "-m", "twice.json", "-o", "t2.csv", cwd=work)
+    assert second.code == 0
+    made = designing.load_design(work / "twice.json")
+    product = made.mechanism.product(made.mechanism)
+    level = rldp_level(product, made.question.uncertainty).level
+    words = "∞" if level == math.inf else f"{level:.4g}"
+    assert "this mechanism was used once before" in second.err
+    assert f"the 2 reports about a person have together the exact level {words}" in second.err
+    assert f"two have the exact level {words}" in designed.out
+    page = ldpopt("report", "twice.json", "--curve-seconds", "0", "-o", "twice.html", cwd=work)
+    assert page.code == 0, page.err
+    assert f"two have the exact level {words}" in (work / "twice.html").read_text()
+
+
 def test_a_seed_is_warned_about(work, ldpopt):
     first = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s1.csv", "--seed", "1", cwd=work)
     assert "Never release this file" in first.err
     ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s2.csv", "--seed", "1", cwd=work)
     assert (work / "s1.csv").read_text() == (work / "s2.csv").read_text()
     third = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "s3.csv", cwd=work)
-    assert third.err == ""
+    assert "Never release this file" not in third.err
     assert (work / "s3.csv").read_text() != (work / "s1.csv").read_text()
 
 

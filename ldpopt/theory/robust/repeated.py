@@ -1,14 +1,14 @@
 """How private several reports about one person are.
 
-Robust LDP does not compose. One report limits P(y|s)/P(y|s') for the distributions P of a set F; after it
-the public value has another distribution, P(u|s,y), which need not lie in F, so that the next report may
-tell more. Two reports of level ε can have any level above 2ε, and an infinite one.
+Robust LDP does not compose. One report limits P(y|s)/P(y|s') for the distributions P of a set F; after
+it the public value has another distribution, P(u|s,y), which need not lie in F, so that the next report
+may tell more. Two reports of level ε can have a level above 2ε, even an infinite one.
 
-Against *all* distributions it composes. By Proposition 4 of Lopuhaä-Zwakenberg and Goseling 2021 the level
-is then the largest log W[(s,u),y]/W[(s',u'),y] over s ≠ s', a statement about entries; an entry of the
-product mechanism is a product of entries, so that reports of levels ε₁, …, ε_r have together at most the
-level ε₁ + … + ε_r. For r reports of one mechanism it is r times the level exactly: repeat the worst output.
-Plain LDP is the case in which every input is its own secret.
+Against *all* distributions it composes. By Proposition 4 of Lopuhaä-Zwakenberg and Goseling 2021 the
+level is then the largest log W[(s,u),y]/W[(s',u'),y] over s ≠ s', a statement about entries; an entry of
+the product mechanism is a product of entries, so that reports of levels ε₁, …, ε_r have together at most
+the level ε₁ + … + ε_r. For r reports of one mechanism it is r times the level exactly: repeat the worst
+output. Plain LDP is the case in which every input is its own secret.
 
 >>> from ldpopt.mechanisms import secret_randomized_response
 >>> from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -23,6 +23,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, islice, permutations, product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
     uses = _uses(mechanisms)
     if len(uses) == 1 and isinstance(uncertainty, AllDistributions):
         return least_composed_level(mechanisms, uncertainty)  # r times the level, see above
-    if (total := _count(uses)) > MOST_COLUMNS:
+    if (total := collections(mechanisms)) > MOST_COLUMNS:
         raise InvalidInputError(
             f"{len(mechanisms)} reports have {total:,} different collections of outputs, more than "
             f"{MOST_COLUMNS:,}"
@@ -96,13 +97,28 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
         if found.level == math.inf:
             break
         columns = _columns(uses, chosen)
-        if isinstance(uncertainty, Chi2Set):
-            above = _simplex_levels(columns, uncertainty) > found.level
-            chosen, columns = chosen[above], columns[:, above]
-        if columns.shape[1]:
-            best = rldp_level(columns, uncertainty)
-            found = _named(best, uses, chosen[best.y]) if best.level > found.level else found
+        worth = np.flatnonzero(_above(columns, uncertainty, found.level))
+        if len(worth):
+            best = rldp_level(columns[:, worth], uncertainty)
+            if best.level > found.level:
+                found = _named(best, uses, chosen[worth[best.y]])
     return found
+
+
+class Together(NamedTuple):
+    """The level of several reports about one person, or a lower bound of it."""
+
+    found: RepeatedLevel
+    exact: bool
+
+
+def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Together:
+    """The exact level of several reports; a lower bound where they are too many to list."""
+    uses = [mechanism] * whole_number("reports", reports, 1)
+    if collections(uses) <= MOST_COLUMNS or isinstance(uncertainty, AllDistributions):
+        return Together(composed_level(uses, uncertainty), exact=True)
+    found = least_composed_level(uses, uncertainty)
+    return Together(found, exact=found.level == math.inf)
 
 
 def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
@@ -110,7 +126,8 @@ def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertain
     uses = _uses(mechanisms)
     powers = product(*(range(use.columns.shape[1]) for use in uses))
     repeats = [use.times for use in uses]
-    chosen = np.array([np.repeat(which, repeats) for which in islice(powers, CHUNK)])
+    most = None if len(uses) == 1 else CHUNK
+    chosen = np.array([np.repeat(which, repeats) for which in islice(powers, most)])
     best = rldp_level(_columns(uses, chosen), uncertainty)
     return _named(best, uses, chosen[best.y])
 
@@ -139,8 +156,10 @@ def _uses(mechanisms: Sequence[Mechanism]) -> list[_Use]:
     return found
 
 
-def _count(uses: list[_Use]) -> int:
-    return math.prod(math.comb(use.columns.shape[1] + use.times - 1, use.times) for use in uses)
+def collections(mechanisms: Sequence[Mechanism]) -> int:
+    """The number of collections of outputs that :func:`composed_level` looks at."""
+    sizes = ((use.columns.shape[1], use.times) for use in _uses(mechanisms))
+    return math.prod(math.comb(outputs + times - 1, times) for outputs, times in sizes)
 
 
 def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
@@ -158,6 +177,13 @@ def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
     for factor, which in zip(factors[1:], chosen.T[1:], strict=True):
         found = found * factor[:, which]
     return found
+
+
+def _above(columns: Array, uncertainty: Uncertainty, level: float) -> NDArray[np.bool_]:
+    """Which columns may have a level above the given one."""
+    if not isinstance(uncertainty, Chi2Set):
+        return np.ones(columns.shape[1], dtype=bool)
+    return _simplex_levels(columns, uncertainty) > level
 
 
 def _simplex_levels(columns: Array, F: Chi2Set) -> Array:

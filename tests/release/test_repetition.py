@@ -1,0 +1,48 @@
+"""A second release of one mechanism: what is said before, what is recorded after."""
+
+import json
+
+import pytest
+
+from ldpopt.core.errors import LdpoptError
+from ldpopt.release.designing import design
+from ldpopt.release.repetition import record, record_of, releases, repetition, warning
+from ldpopt.theory.robust.level import rldp_level
+
+SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
+
+
+@pytest.fixture(scope="module")
+def made():
+    return design(SMALL, "s", "u", epsilon=1.0, method="cr")
+
+
+def test_words_state_the_exact_level_of_two_reports(made):
+    two = rldp_level(made.mechanism.product(made.mechanism), made.question.uncertainty).level
+    assert f"two have the exact level {two:.4g} (reports" in repetition(made)
+    assert warning(made, []) == ""
+    said = warning(made, ["2026-01-02"])
+    assert "used once before (last on 2026-01-02)" in said
+    assert f"2 reports about a person have together the exact level {two:.4g}, where 1 is" in said
+
+
+def test_levels_against_all_distributions_add_up():
+    srr = design(SMALL, "s", "u", epsilon=1.0, method="srr", robust="all")
+    assert "two reports about one person have the exact level 2;" in repetition(srr)
+    alone = design(SMALL, "s", epsilon=0.5)
+    assert "have the exact level 1; r reports at most r·ε" in repetition(alone)
+
+
+def test_the_record_holds_dates_and_no_data(made, tmp_path):
+    path = tmp_path / "mech.json"
+    assert releases(path, made) == []
+    record(path, made)
+    record(path, made)
+    assert len(releases(path, made)) == 2
+    content = json.loads(record_of(path).read_text())
+    assert list(content) == [made.fingerprint]
+    other = design(SMALL, "s", "u", epsilon=1.0, method="ir")
+    assert releases(path, other) == []
+    record_of(path).write_text(json.dumps({made.fingerprint: 3}))
+    with pytest.raises(LdpoptError, match="is no record of releases"):
+        releases(path, made)
