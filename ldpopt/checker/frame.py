@@ -248,7 +248,7 @@ def _agreement(case: Case, asked: float) -> Claim:
     assert case.bound is not None
     tolerance = min(asked, OPTIMAL_GAP)
     close = relative_gap(case.value, case.bound) <= Fraction(tolerance)
-    words = f"that quotient is at most {tolerance!r}, so the result is optimal"
+    words = f'that quotient is at most {tolerance!r}: what "optimal" says'
     return decided("agreement", words, lambda: close, value=tolerance)
 
 

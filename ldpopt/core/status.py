@@ -9,7 +9,10 @@ class Status(Enum):
     """The end of a solve. Only a crash raises; everything else is one of these."""
 
     OPTIMAL = "optimal"
-    """Feasible, and the proven gap is within the one asked for, and within 1e-6."""
+    """Feasible, and :func:`relative_gap` of value and bound is within the one asked for, and within 1e-6.
+
+    The quotient is relative to at least 1e-4: values below 1e-10 are called optimal at a bound of 1e-10.
+    """
     GAP = "gap"
     """Feasible with a proven bound, but the gap is larger than asked for."""
     FEASIBLE = "feasible"
