@@ -93,7 +93,7 @@ def check_contract(case: Case) -> None:
 
 
 def check_options(solver: type[Solver[Any]]) -> None:
-    """An option that the constructor does not have is an error that names it."""
+    """Check that an option that the constructor does not have is an error that names it."""
     refusal = f"{solver.name} accepts an option that it does not have"
     try:
         solver.configured(no_such_option=1)
@@ -121,7 +121,7 @@ def check_interruption(solver: Solver[Any], form: Form, look: int) -> None:
 
 
 def check_stopped(case: Case, **limits: Any) -> None:
-    """A result that was stopped is legal, and what it claims is true."""
+    """Check that a result that was stopped is legal, and that what it claims is true."""
     try:
         result = solve(case.example.problem, case.solver, **limits)
     except KeyboardInterrupt:  # before anything was found
@@ -135,7 +135,7 @@ def check_stopped(case: Case, **limits: Any) -> None:
 
 
 def check_legal(solution: FormSolution) -> None:
-    """A solution has a point, or the status says why not."""
+    """Check that a solution has a point, or that its status says why not."""
     with_point = (Status.OPTIMAL, Status.GAP, Status.FEASIBLE)
     assert (solution.status in with_point) == (solution.point is not None), solution.status
     assert solution.point is None or solution.value is not None
@@ -169,7 +169,7 @@ def _interrupt(value: float, bound: float) -> None:
 
 
 def check_parameters(problem: Problem) -> None:
-    """The parameters are plain JSON and build the same problem again."""
+    """Check that the parameters are plain JSON and build the same problem again."""
     params = problem.to_params()
     again = type(problem).from_params(**json.loads(json.dumps(params)))
     assert again.to_params() == params
@@ -188,7 +188,7 @@ def check_against_optimum(result: Result, optimum: float, tolerance: float) -> N
 
 
 def check_file(result: Result) -> None:
-    """The result survives its file, and the checker confirms the file."""
+    """Check that the result survives its file, and that the checker confirms the file."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "result.json"
         result.save(path)

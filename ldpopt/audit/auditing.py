@@ -78,7 +78,7 @@ class Empirical:
         return self.private and self.fits
 
     def in_words(self) -> str:
-        """What the attack found, and what the test of the fit, a sentence each."""
+        """Say what the attack found and what the test of the fit found, a sentence each."""
         bound, outcome = self.bound, "could not be told from" if self.fits else "do NOT fit"
         secret, other = self.told_apart
         chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
@@ -214,7 +214,7 @@ class _Box(NamedTuple):
 def _sampler(
     made: Design | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
 ) -> _Box | None:
-    """What draws the reports; nothing draws from a design whose certificate is refuted."""
+    """Choose what draws the reports; None for a design whose certificate is refuted."""
     if given is not None:
         return _Box("the given sampler", given)
     if isinstance(made, Design):
@@ -234,7 +234,7 @@ def _attacked(
     confidence: float,
     rng: np.random.Generator,
 ) -> Empirical:
-    """A sampler on inputs from the worst distribution and from the observed one."""
+    """Attack a sampler on inputs from the worst distribution and from the observed one."""
     if samples is None:
         samples = max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
     outputs = of.mechanism.shape[1]
@@ -317,7 +317,7 @@ def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measured]
 
 
 def paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
-    """The inputs and reports of a table and of what was released of it, a batch at a time."""
+    """Pair the inputs of a table with the reports released of it, a batch at a time."""
     inputs, reports = made.domain.rows(open_table(table)), released_reports(released, made)
     rows, x, y = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
     while True:

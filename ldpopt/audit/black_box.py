@@ -122,7 +122,7 @@ def lower_bound(
     confidence: float = 0.99,
     rng: np.random.Generator,
 ) -> LowerBound:
-    """A lower bound on the level at which a sampler hides the secret, sound for any sampler.
+    """Bound from below the level at which a sampler hides the secret; sound for any sampler.
 
     The level is sup over the given distributions P, s ≠ s' and y of log P(Y=y|S=s)/P(Y=y|S=s')
     (Lopuhaä-Zwakenberg and Goseling 2021, Definition 1); the draws of a report must be independent of
@@ -149,7 +149,7 @@ def draw(
     samples: int,
     rng: np.random.Generator,
 ) -> Tally:
-    """Reports on inputs from P, with every secret of P equally likely."""
+    """Draw reports on inputs from P, with every secret of P equally likely."""
     groups = np.asarray(secrets)
     prior = validate.distribution("p", p)
     mass = np.bincount(groups, weights=prior)
@@ -191,7 +191,7 @@ def tally(
 def strongest_attack(
     tallies: Sequence[Tally], secrets: Sequence[int] | Indices, confidence: float
 ) -> LowerBound:
-    """The best of the attacks that looked best on the first half, bounded on the second.
+    """Select the attacks that look best on the first half, and bound the best on the second half.
 
     Which attacks are tested depends on the first half alone, so a union bound over them is sound.
     """

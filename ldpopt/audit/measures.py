@@ -87,7 +87,7 @@ class Measured:
 
 
 def subject(made: Design | Result) -> Subject:
-    """What is to be audited, of a design or of a plain result."""
+    """Say what is to be audited, of a design or of a plain result."""
     if isinstance(made, Result):
         if made.mechanism is None:
             raise InvalidInputError("the file holds no mechanism: there is nothing to audit")
@@ -103,14 +103,17 @@ def subject(made: Design | Result) -> Subject:
 
 
 def _asked(question: Question) -> str:
-    """The measure that the level of a design limits; its problem may promise more."""
+    """Name the measure that the level of a design limits; its problem may promise more."""
     if not question.joint:
         return "ldp"
     return "robust-all" if question.robust == "all" else "robust"
 
 
 def worst_level(of: Subject) -> Level | None:
-    """The exact level over the uncertainty set, with its witness; None if the inputs are not pairs."""
+    """Compute the exact level over the uncertainty set, with its witness.
+
+    None if the inputs are not pairs (s, u).
+    """
     return None if of.uncertainty is None else rldp_level(of.mechanism, of.uncertainty)
 
 
@@ -175,7 +178,7 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
 
 
 def _two_reports(of: Subject, uncertainty: Uncertainty, level_of_all: float) -> Measured:
-    """The level of two reports about one person: at most twice that against all distributions."""
+    """Bound the level of two reports about one person: at most twice that against all distributions."""
     two = together(of.mechanism, uncertainty, 2)
     s, other = of.secret_names[two.found.s], of.secret_names[two.found.other]
     return Measured(
@@ -198,7 +201,7 @@ def _level(of: Subject, key: str, name: str, level: Level, meaning: str) -> Meas
 
 
 def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) -> Iterator[Measured]:
-    """The levels for a table, and whether it differs from the one of the design by chance.
+    """Measure the levels for a table, and whether it differs from the design's table by chance.
 
     The promise is about the distribution that the design's table is a sample of. The frequencies of
     another sample of it can exceed the level by chance; so the promise is held against them only if
@@ -233,7 +236,7 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
 
 
 def homogeneity(first: Any, second: Any) -> float:
-    """The p-value of Pearson's test that two tables of counts are of one distribution.
+    """Compute the p-value of Pearson's test that two tables of counts are of one distribution.
 
     >>> homogeneity([[3, 4]], [[3, 4]])
     1.0
@@ -343,7 +346,7 @@ def _observed(of: Subject, p: Array) -> Iterator[Measured]:
 
 
 def in_words(uncertainty: Uncertainty) -> str:
-    """The distributions of a set, as the end of a sentence."""
+    """Name the distributions of a set, as the end of a sentence."""
     if isinstance(uncertainty, Chi2Set):
         return (
             f"every distribution that a χ² test at {uncertainty.alpha:g} does not reject after "

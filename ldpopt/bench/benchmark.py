@@ -112,7 +112,7 @@ def _might_solve(solver: type[Solver[Any]], form: Form) -> bool:
 
 
 def targets(name: str, forms: Mapping[str, Entry] | None = None) -> list[type[Problem]]:
-    """The problems that a form's or a problem's name, or "all", stands for."""
+    """List the problems that a form's or a problem's name, or "all", stands for."""
     if name == EVERYTHING:
         return [PROBLEMS[kind] for kind in PROBLEMS]
     if name in PROBLEMS:
@@ -191,7 +191,7 @@ def run(
 def _groups(
     tasks: Iterable[Task], entrants: Mapping[str, type[Solver[Any]]], gap: float, limit: float
 ) -> Iterator[list[Row]]:
-    """The rows of every instance, judged; an interruption passes on after those that are done."""
+    """Yield the rows of every instance, judged; an interruption passes on after those that are done."""
     warm: set[str] = set()
     for task in tasks:
         group: list[Row] = []
@@ -266,7 +266,7 @@ _MEASURED = (
 
 
 def _admit(cls: type[Solver[Any]], problem: Problem) -> tuple[Form | None, str]:
-    """The form that the solver takes, or the reason why it takes none."""
+    """Find the form that the solver takes, or the reason why it takes none."""
     reasons = []
     for form in problem.forms():
         if (reason := cls().takes(form)) is True:
@@ -299,7 +299,7 @@ def _measurements(result: Result) -> Row:
 
 
 def _verified(result: Result) -> tuple[bool | None, str]:
-    """What the checker says, and why not; None where nothing is claimed or the checker cannot know."""
+    """Ask the checker, and say why it refuses; None where it has nothing to check or cannot know."""
     if result.value is None or result.problem.statement() is None:
         return None, ""
     try:
@@ -363,12 +363,12 @@ def _rate(rows: list[Row]) -> None:
 
 
 def instance_key(row: Row) -> tuple[Any, ...]:
-    """What the rows of one instance share."""
+    """Return what the rows of one instance share."""
     return row["form"], row["instance"], row["size"], row["seed"]
 
 
 def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:
-    """The a of values ≈ c · sizes^a by least squares of the logarithms; None below three sizes.
+    """Fit the a of values ≈ c · sizes^a by least squares of the logarithms; None below three sizes.
 
     >>> round(exponent([2, 4, 8], [3, 12, 48]), 9)
     2.0

@@ -124,7 +124,7 @@ def facts(
 
 
 def machine() -> dict[str, str]:
-    """The processor, cores, memory, system and load that the times belong to."""
+    """Describe the machine that the times belong to: processor, cores, memory, system and load."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": _processor(),
@@ -237,7 +237,7 @@ def _growth(rows: list[Row], time_limit: float) -> Table:
 
 
 def _fit(name: str, rows: list[Row]) -> str:
-    """The exponent of the medians of a column; for memory, of those that are not noise."""
+    """Fit the exponent of the medians of a column; for memory, of those that are not noise."""
     medians = {size: _median(name, of_size) or 0.0 for size, of_size in _by("size", rows)}
     large = {s: m for s, m in medians.items() if name != "megabytes" or m >= LEAST_MEGABYTES}
     found = exponent(list(large), list(large.values()))

@@ -12,7 +12,7 @@ from ldpopt.bench.benchmark import Benchmark, instance_key
 
 
 def draw_profile(benchmark: Benchmark, path: Path) -> None:
-    """The performance profile: how many instances each solver answers within a factor of the best."""
+    """Draw the performance profile: how many instances a solver answers within a factor of the best."""
     best: dict[tuple[Any, ...], float] = {}
     solved = [row for row in benchmark.rows if row["status"] == "optimal"]
     for row in solved:

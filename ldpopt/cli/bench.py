@@ -74,7 +74,7 @@ def bench(
 
 
 def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
-    """The command line of this run: its arguments and the options that differ from their defaults."""
+    """Rebuild the command line of this run: its arguments and the options that differ from defaults."""
     words = ["ldpopt", str(context.info_name)]
     for option in context.command.params:
         value = context.params.get(str(option.name))
@@ -89,7 +89,7 @@ def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
 def _write_benchmark(
     found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver[Any]]]
 ) -> list[Path]:
-    """The page for everything; for one target the rows and the performance profile."""
+    """Write the page for all targets, or for one target its rows and performance profile."""
     from ldpopt.bench import benchmark
     from ldpopt.bench import page as benchpage
     from ldpopt.bench.profile import draw_profile

@@ -208,7 +208,7 @@ def _design_summary(made: Design, found: dict[str, Design | str], verified: bool
 
 
 def _finite(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with infinity as JSON can hold it."""
+    """Replace infinity in a row by the word that JSON can hold."""
     return {
         key: plain_number(value) if isinstance(value, float) else value for key, value in row.items()
     }

@@ -64,7 +64,7 @@ def _read_spec(path: Path) -> Problem:
 
 
 def _summary(result: Result) -> dict[str, Any]:
-    """The result without its mechanism and proof."""
+    """Return the result without its mechanism and proof."""
     whole = result.to_json()
     return {
         key: whole[key] for key in whole if key not in ("mechanism", "answer", "certificate", "params")

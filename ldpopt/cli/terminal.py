@@ -33,7 +33,7 @@ def print_table(
     left: Sequence[str] = (),
     title: str | None = None,
 ) -> None:
-    """A table with a title per column, those in ``left`` aligned left; in a pipe it does not wrap.
+    """Print a table with a title per column, those in ``left`` aligned left; a pipe gets whole lines.
 
     On a terminal too narrow for its longest words, every row is a line of text instead.
     """
@@ -56,14 +56,14 @@ def print_table(
 
 
 def print_facts(facts: dict[str, str]) -> None:
-    """A line per fact, the names in a column of their own."""
+    """Print a line per fact, the names in a column of their own."""
     width = max(map(len, facts))
     for name, text in facts.items():
         print(f"{name:<{width}}  {text}")
 
 
 def cell(value: Any, digits: int = 4) -> str:
-    """A value as a table shows it."""
+    """Format a value as a table shows it."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -98,7 +98,7 @@ def make_directory(path: Path) -> None:
 
 @contextlib.contextmanager
 def watching() -> Iterator[Callable[[float, float], None] | None]:
-    """A spinner with value and bound, on a terminal only."""
+    """Show a spinner with value and bound, on a terminal only."""
     if not err_console.is_terminal:
         yield None
         return
@@ -114,7 +114,7 @@ def watching() -> Iterator[Callable[[float, float], None] | None]:
 
 @contextlib.contextmanager
 def counting(what: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """A bar with how much is done, of how much, on a terminal only."""
+    """Show a bar with how much is done, of how much, on a terminal only."""
     if not err_console.is_terminal:
         yield None
         return

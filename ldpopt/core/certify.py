@@ -21,7 +21,7 @@ GRID = 2.0**-52
 
 
 def repair(matrix: Array, privacy: Privacy) -> Array:
-    """The nearest mechanism that is stochastic and private in exact arithmetic.
+    """Make a mechanism stochastic and private in exact arithmetic, changing it as little as needed.
 
     A touch of the uniform mechanism gives every privacy inequality some slack, then the entries are
     rounded to a dyadic grid such that every row sums to exactly 1. The touch is the smallest power of
@@ -40,7 +40,7 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
 
 
 def repair_circulant(row: Array, epsilon: float) -> Array:
-    """The same for a circulant mechanism, given by its first row: it stays exactly circulant."""
+    """Repair a circulant mechanism, given by its first row, so that it stays exactly circulant."""
     k = len(row)
     touch = GRID * k / math.expm1(epsilon)
     while touch < 1e-3:
@@ -65,13 +65,13 @@ def _round_rows(rows: Array) -> Array:
 
 
 def value_below(exact: Decimal | Fraction) -> float:
-    """An exact number, rounded down to a float."""
+    """Round an exact number down to a float."""
     nearest = float(exact)
     return nearest if Fraction(nearest) <= Fraction(exact) else math.nextafter(nearest, -math.inf)
 
 
 def value_above(exact: Decimal | Fraction) -> float:
-    """An exact number, rounded up to a float."""
+    """Round an exact number up to a float."""
     nearest = float(exact)
     return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
 
@@ -84,7 +84,7 @@ def dual_bound(dual: Array) -> float:
 def repair_leakage(
     matrix: Array, prices: Array, groups: NDArray[np.int64], budget: float
 ) -> tuple[Array, Array]:
-    """The nearest mechanism that is stochastic, and within its leakage budget by exact prices.
+    """Make a mechanism stochastic and keep it within its leakage budget, by exact prices.
 
     Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
     prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
@@ -109,5 +109,5 @@ def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget:
 
 
 def cost_below(question: LeakageStatement, proof: dict[str, Any]) -> float:
-    """The lower bound that a prior and weighted cuts prove, rounded down."""
+    """Compute the lower bound that a prior and weighted cuts prove, rounded down."""
     return value_below(cost_bound(question, proof))

@@ -23,7 +23,7 @@ class Estimate(float):
     method: str
 
     def __new__(cls, value: float, error: float = ROUNDING, method: str = "closed-form") -> Self:
-        """The value with its error and method."""
+        """Create the value together with its error and method."""
         made = super().__new__(cls, value)
         made.error = float(error)
         made.method = method

@@ -19,7 +19,10 @@ def write_whole(path: str | os.PathLike[str], text: str) -> None:
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A draft beside the file, which replaces it in the end, or is removed if anything goes wrong."""
+    """Yield a draft beside the file, which replaces the file in the end.
+
+    If anything goes wrong, the draft is removed and the file stays as it was.
+    """
     target = Path(path)
     if target.exists() and not target.is_file():  # a device such as /dev/null would be lost
         raise InvalidInputError(f"cannot write {target}: it is no regular file")

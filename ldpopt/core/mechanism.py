@@ -82,7 +82,9 @@ class Mechanism:
         return self.matrix.shape[0], self.matrix.shape[1]
 
     def epsilon(self) -> float:
-        """The LDP level max_y max_{x,x'} log W[x,y] / W[x',y]; inf if an output excludes an input.
+        """Compute the LDP level max_y max_{x,x'} log W[x,y] / W[x',y].
+
+        Inf if an output excludes an input.
 
         >>> Mechanism([[1, 0], [0, 1]]).epsilon()
         inf
@@ -141,7 +143,7 @@ class Mechanism:
         return cls(_normalised(np.hstack(parts)), mechanisms[0].inputs, outputs)
 
     def push(self, p: ArrayLike) -> Array:
-        """The distribution of the output when the input has distribution p."""
+        """Return the distribution of the output when the input has distribution p."""
         prior = validate.distribution("distribution", p)
         if len(prior) != len(self.inputs):
             raise InvalidInputError(
@@ -185,7 +187,7 @@ class Mechanism:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a mechanism from the plain data that :meth:`to_json` writes."""
         try:
             inputs = [_hashable(label) for label in data["inputs"]]
             outputs = [_hashable(label) for label in data["outputs"]]

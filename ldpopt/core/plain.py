@@ -6,7 +6,7 @@ import math
 
 
 def plain_number(number: float | None) -> float | str | None:
-    """A number for the JSON that a command prints: JSON has no infinity, the word "inf" stands for it.
+    """Write a number for the JSON that a command prints: JSON has no infinity, so "inf" stands for it.
 
     Null keeps its meaning: there is no such number.
 

@@ -73,11 +73,11 @@ class Problem(Cleaned, ABC):
         return getattr(self, "epsilon", None)
 
     def at_level(self, epsilon: float) -> Self:
-        """The same question at another level."""
+        """Ask the same question at another level."""
         return dataclasses.replace(self, epsilon=epsilon)  # type: ignore[type-var]
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """What an audit of an answer is about: what is secret, for whom, and what is promised.
+        """Say what an audit of an answer is about: what is secret, for whom, and what is promised.
 
         By default every input is a secret, and ε-LDP is promised if the question has a level. A
         question that promises something else overrides this.
@@ -86,7 +86,7 @@ class Problem(Cleaned, ABC):
 
     @abstractmethod
     def forms(self) -> Iterable[Form]:
-        """The question as solvers understand it, best form first."""
+        """List the question's forms as solvers understand them, best form first."""
 
     def stages(self, form: Form) -> Stages:
         """Declare what is solved, in which order; here the form itself, in one stage.
@@ -98,18 +98,18 @@ class Problem(Cleaned, ABC):
 
     @abstractmethod
     def lift(self, form: Form, solution: FormSolution) -> Any:
-        """The answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
+        """Express the answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
 
     @abstractmethod
     def value(self, answer: Any) -> float:
-        """The objective of an answer, computed from the definition, never from the form."""
+        """Evaluate the objective of an answer from its definition, never from the form."""
 
     def claim(self, answer: Any) -> float:
-        """The objective as the result file states it: rounded so that the answer is truly that good."""
+        """Evaluate the objective for the result file, rounded so that the answer is truly that good."""
         return self.value(answer)
 
     def audit(self, answer: Any) -> dict[str, Any]:
-        """What an independent look at the answer's privacy found, as plain data for the certificate."""
+        """Measure the answer's privacy independently, as plain data for the certificate."""
         return {}
 
     @classmethod
@@ -123,7 +123,7 @@ class Problem(Cleaned, ABC):
         raise InvalidInputError(f"{cls.kind} has no random instances to benchmark")
 
     def statement(self) -> dict[str, Any] | None:
-        """What is to be proven, in the checker's vocabulary; None if the checker cannot know it.
+        """State what is to be proven, in the checker's vocabulary; None if the checker cannot know it.
 
         The checker reads the statement of a built-in kind off the parameters by itself. A kind of
         another package says it here, as ``ldpopt/checker/frame.py`` spells it.
@@ -132,7 +132,7 @@ class Problem(Cleaned, ABC):
         return frame.statement(self.kind, self.to_params()) if known else None
 
     def to_params(self) -> dict[str, Any]:
-        """The parameters as plain JSON data: arrays as lists, unset ones left out."""
+        """Return the parameters as plain JSON data: arrays as lists, unset ones left out."""
         fields = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}  # type: ignore[arg-type]
         return {name: _plain(name, v) for name, v in fields.items() if v is not None}
 

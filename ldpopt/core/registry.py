@@ -64,18 +64,18 @@ class Registry(Generic[T]):
         return sources
 
     def source(self, name: str) -> Source:
-        """What the source of an entry says of it; the entry is not imported."""
+        """Read what the source code of an entry says of it, without importing the entry."""
         if name not in self._sources:
             raise UnknownNameError(self.what, name, self._sources)
         entry = self._sources[name]
         return read_source(entry.module, entry.attr)
 
     def added(self) -> list[str]:
-        """The names that other packages added through entry points."""
+        """List the names that other packages added through entry points."""
         return [name for name in self._sources if name not in self._table]
 
     def attribute(self, module: str, name: str) -> T:
-        """The shipped entry whose attribute is called ``name``: the module's ``__getattr__``."""
+        """Return the shipped entry whose attribute is called ``name``: the module's ``__getattr__``."""
         for path in self._table.values():
             source, _, attribute = path.partition(":")
             if attribute == name:
@@ -83,5 +83,5 @@ class Registry(Generic[T]):
         raise AttributeError(f"module {module!r} has no attribute {name!r}")
 
     def classes(self) -> list[str]:
-        """The attribute names of the shipped entries: what the module's ``__dir__`` shows."""
+        """List the attribute names of the shipped entries, for the module's ``__dir__``."""
         return [path.partition(":")[2] for path in self._table.values()]

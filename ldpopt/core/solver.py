@@ -78,7 +78,7 @@ class Solver(ABC, Generic[F]):
 
     @classmethod
     def missing(cls) -> list[str]:
-        """The required modules that are not installed."""
+        """List the required modules that are not installed."""
         return [name for name in cls.requires if importlib.util.find_spec(name) is None]
 
     @classmethod

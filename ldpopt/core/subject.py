@@ -28,7 +28,7 @@ class Uncertainty(Protocol):
         """Whether the joint distribution p is a member."""
 
     def sample(self, rng: np.random.Generator) -> Array:
-        """Some member."""
+        """Draw a distribution of the set."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Subject:
         p: Array | None,
         promises: Mapping[str, float],
     ) -> Self:
-        """The secret of an input is its label."""
+        """Describe a mechanism whose inputs have labels, where the label is the secret."""
         numbers: dict[Hashable, int] = {}
         secrets = np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)
         names = tuple(f"secret {label}" for label in numbers)
@@ -89,7 +89,7 @@ class Subject:
         promises: Mapping[str, float],
         names: tuple[Sequence[str], Sequence[str]] | None = None,
     ) -> Self:
-        """The inputs are the pairs (s, u) of a distribution p[s][u], and s is the secret.
+        """Describe a mechanism whose inputs are the pairs (s, u) of a distribution p[s][u]; s is secret.
 
         Args:
             mechanism: the mechanism, its inputs in the order of ``p.ravel()``.

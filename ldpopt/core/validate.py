@@ -21,7 +21,7 @@ ROUNDING = 2.0**-50
 
 
 def positive_number(name: str, value: Any) -> float:
-    """A finite number > 0.
+    """Check that the value is a finite number > 0.
 
     >>> positive_number("epsilon", -1)
     Traceback (most recent call last):
@@ -35,7 +35,7 @@ def positive_number(name: str, value: Any) -> float:
 
 
 def whole_number(name: str, value: Any, least: int) -> int:
-    """A whole number, at least ``least``.
+    """Check that the value is a whole number, at least ``least``.
 
     >>> whole_number("k", 1, 2)
     Traceback (most recent call last):
@@ -54,7 +54,7 @@ cannot be told from releasing the data."""
 
 
 def epsilon(value: Any) -> float:
-    """A privacy level, in nats.
+    """Check that the value is a privacy level, in nats.
 
     >>> epsilon(1)
     1.0
@@ -67,7 +67,7 @@ def epsilon(value: Any) -> float:
 
 
 def array(name: str, value: Any, ndim: int) -> Array:
-    """A read-only float array of finite numbers with the given number of axes.
+    """Read the value as a read-only float array of finite numbers with the given number of axes.
 
     >>> array("prior", [[1, 2], [3]], 2)
     Traceback (most recent call last):
@@ -92,7 +92,7 @@ def array(name: str, value: Any, ndim: int) -> Array:
 
 
 def distribution(name: str, value: Any, ndim: int = 1) -> Array:
-    """A probability distribution: finite, non-negative, summing to 1 (within 1e-9).
+    """Read a probability distribution: finite, non-negative, summing to 1 (within 1e-9).
 
     It is divided by its sum where that is not 1 up to rounding. The checker divides by the exact sum, so
     what is solved and what is verified are the same distribution up to the rounding of floats.

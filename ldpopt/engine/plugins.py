@@ -17,7 +17,7 @@ from ldpopt.solvers import SOLVERS
 
 
 def load_solvers(references: Iterable[str]) -> list[type[Solver[Any]]]:
-    """The solver classes that the references name, each under a name of its own."""
+    """Import the solver classes that the references name, each under a name of its own."""
     loaded: dict[str, type[Solver[Any]]] = {}
     for reference in references:
         cls = load_solver(reference)

@@ -87,7 +87,7 @@ class Result:
         return summary + (self.mechanism._repr_html_() if self.mechanism else "")
 
     def to_json(self) -> dict[str, Any]:
-        """The result file's content: plain data, floats exact."""
+        """Return the result file's content: plain data, floats exact."""
         mechanism = self.mechanism
         return {
             "format": FORMAT,
@@ -109,7 +109,7 @@ class Result:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Result:
-        """The inverse of :meth:`to_json`."""
+        """Read a result from the plain data that :meth:`to_json` writes."""
         from ldpopt.problems import PROBLEMS
 
         try:

@@ -96,7 +96,7 @@ def solve(
 
 
 def check_limits(gap: float, time_limit: float | None) -> None:
-    """A gap is between 0 and 1, a time limit is positive."""
+    """Check that the gap is between 0 and 1 and that the time limit is positive."""
     if not (isinstance(gap, (int, float)) and 0 < gap < 1):
         raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
     if time_limit is not None:
@@ -187,7 +187,7 @@ def _named(
 
 
 def _not_better(value: float, bound: float | None, sense: str) -> float | None:
-    """The bound, or the value where rounding has put the bound on its wrong side.
+    """Return the bound, or the value where rounding has put the bound on its wrong side.
 
     That is a weaker bound, so it is proven too.
     """
@@ -197,7 +197,7 @@ def _not_better(value: float, bound: float | None, sense: str) -> float | None:
 
 
 def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float) -> dict[str, Any]:
-    """The fields of the result that make claims: each holds in exact arithmetic."""
+    """Compute the fields of the result that make claims: each holds in exact arithmetic."""
     if solution.point is None:
         nothing = Certificate(proof=None, gap=gap, repair_loss=0.0)
         return {

@@ -72,7 +72,7 @@ class Contributions:
         return self.answer is not None and self.answer.point is not None
 
     def merged(self) -> FormSolution:
-        """The best point with the least (if a minimum is sought, the largest) of the proven bounds."""
+        """Combine the best point with the best of the proven bounds (the least one for a maximum)."""
         answer = self.answer or FormSolution(Status.LIMIT)
         if not self.proven:
             return answer
@@ -86,14 +86,14 @@ class Contributions:
         return -self.sign * solution.bound
 
     def interrupted(self) -> FormSolution:
-        """The same after Ctrl-C; without a point there is nothing to return."""
+        """Combine what the stages found before Ctrl-C; without a point there is nothing to return."""
         solution = self.merged()
         if solution.point is None:
             raise KeyboardInterrupt
         return replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
 
     def told(self, limits: Limits) -> Any:
-        """The user's progress callback, told of the best bound of all stages so far."""
+        """Wrap the user's progress callback so that it hears the best bound of all stages so far."""
         if limits.progress is None or not self.proven:
             return limits.progress
         tell, bound = limits.progress, self.merged().bound

@@ -89,7 +89,7 @@ class Experiment:
 
 
 def point_key(point: Point) -> str:
-    """A digest of a point and of what computes it: the name under which its row is remembered."""
+    """Compute a digest of a point and of what computes it, under which its row is remembered."""
     text = json.dumps({"point": point, "by": environment()}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -104,7 +104,7 @@ def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> R
 
 
 def read_journal(path: Path) -> dict[str, Row]:
-    """The finished points of an earlier run; a last line cut off by an interruption is dropped."""
+    """Read the finished points of an earlier run; a last line cut off by an interruption is dropped."""
     rows: dict[str, Row] = {}
     if path.exists():
         for line in path.read_text(encoding="utf-8").splitlines():
@@ -140,7 +140,7 @@ def _measured(
     journal: Path | None,
     progress: Callable[[int, int], None] | None,
 ) -> list[Row]:
-    """The rows in the order of the points; new ones are journalled as soon as they are there."""
+    """Measure the rows, in the order of the points; each new row is journalled at once."""
     keys = [point_key(point) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]

@@ -87,14 +87,14 @@ def verify_document(document: dict[str, Any], *, budget: float = SECONDS) -> Ver
 
 
 def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """The statement of a kind that another package registered; None if nobody did."""
+    """Look up the statement of a kind that another package registered; None if no package did."""
     from ldpopt.problems import PROBLEMS
 
     return PROBLEMS[kind].from_params(**params).statement() if kind in PROBLEMS else None
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """The JSON object in a file."""
+    """Read the JSON object in a file."""
     try:
         document = read(os.fspath(path))
     except UnreadableError as error:

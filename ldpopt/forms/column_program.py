@@ -21,20 +21,20 @@ class Cone(Privacy, Protocol):
         """How many generators :meth:`rays` lists, or an upper bound of it."""
 
     def rays(self) -> Array:
-        """Generators of the cone, as the columns of a matrix."""
+        """Return generators of the cone, as the columns of a matrix."""
 
     def inequalities(self) -> Array:
-        """A matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
+        """Return a matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
 
     def level(self, matrix: Array) -> float:
-        """The smallest level at which the mechanism is private in the sense of this cone."""
+        """Compute the smallest level at which the mechanism is private in the sense of this cone."""
 
 
 class Sublinear(Protocol):
     """g, evaluated on every column of a k × m matrix at once."""
 
     def __call__(self, columns: Array, /) -> Array:
-        """The m values g(columns[:, j])."""
+        """Evaluate the m values g(columns[:, j])."""
 
 
 class Columns(NamedTuple):

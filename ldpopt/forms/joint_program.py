@@ -66,7 +66,7 @@ class JointProgram(Form):
         return np.minimum(self.capacity, self.threshold)
 
     def size(self) -> int:
-        """The number of cells, without listing them."""
+        """Count the cells, without listing them."""
         size = 1
         for p in self.marginals:
             size *= len(p)
@@ -85,7 +85,7 @@ class JointProgram(Form):
         return useful, np.minimum(1.0, w * room / np.where(useful, rho, 1.0)[:, None])
 
     def lagrangian(self, dual: Array, prize: Array, cuts: float, state: NDArray[np.int8]) -> float:
-        """The upper bound for all joints whose cells are as ``state`` says.
+        """Compute the upper bound for all joint distributions whose cells are as ``state`` says.
 
         Args:
             dual: λ.

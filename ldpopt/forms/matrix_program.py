@@ -21,7 +21,7 @@ class Objective(Protocol):
         """The name of what is to be small."""
 
     def __call__(self, W: Array, /) -> float:
-        """The objective; infinite where W cannot be inverted."""
+        """Evaluate the objective; it is infinite where W cannot be inverted."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,12 +44,15 @@ class DifferenceSet:
         return k, m, m * (m - 1) // (k - 1)
 
     def complement(self) -> DifferenceSet:
-        """The elements not in the set: a (K, K − m, K − 2m + λ) difference set."""
+        """Return the elements not in the set: a (K, K − m, K − 2m + λ) difference set."""
         rest = tuple(g for g in _group(self.moduli) if g not in set(self.elements))
         return DifferenceSet(f"complement of {self.name}", self.moduli, rest)
 
     def blocks(self) -> Array:
-        """The K × K matrix [x][y] that is 1 where x − y lies in the set; circulant if G is cyclic."""
+        """Build the K × K matrix [x][y] that is 1 where x − y lies in the set.
+
+        It is circulant if G is cyclic.
+        """
         group = list(_group(self.moduli))
         place = {g: i for i, g in enumerate(group)}
         result = np.zeros((len(group), len(group)))
@@ -81,7 +84,9 @@ def _add(a: Element, b: Element, moduli: tuple[int, ...]) -> Element:
 
 
 def singer(k: int) -> Iterator[DifferenceSet]:
-    """The hyperplanes of projective spaces: K = (q^d − 1)/(q − 1), m = (q^{d−1} − 1)/(q − 1), cyclic.
+    """Build hyperplanes of projective spaces, cyclic difference sets (Singer 1938).
+
+    K = (q^d − 1)/(q − 1) and m = (q^{d−1} − 1)/(q − 1).
 
     The exponents i mod K with Tr(g^i) = 0, where g generates the field of q^d elements and Tr is the
     trace to the field of q elements (Singer 1938).
@@ -96,7 +101,7 @@ def singer(k: int) -> Iterator[DifferenceSet]:
 
 
 def paley(k: int) -> Iterator[DifferenceSet]:
-    """The squares of the field of K ≡ 3 mod 4 elements: m = (K − 1)/2 (Paley 1933)."""
+    """Build the set of squares of the field of K ≡ 3 mod 4 elements: m = (K − 1)/2 (Paley 1933)."""
     if k % 4 == 3 and prime_power(k) is not None:
         yield _powers(k, 2, zero=False, name=f"Paley GF({k})")
 
@@ -171,7 +176,7 @@ def single(k: int) -> DifferenceSet:
 
 
 def difference_sets(k: int, cyclic: bool = False) -> list[DifferenceSet]:
-    """The single element, every set that a construction gives for K, and all their complements.
+    """List the single element, every set that a construction gives for K, and all their complements.
 
     >>> [design.parameters for design in difference_sets(13)]
     [(13, 1, 0), (13, 4, 1), (13, 4, 1), (13, 12, 11), (13, 9, 6), (13, 9, 6)]
@@ -192,13 +197,16 @@ def _powers(q: int, exponent: int, zero: bool, name: str) -> DifferenceSet:
 
 
 def two_level(blocks: Array, epsilon: float) -> Array:
-    """The matrix with entries ∝ E where ``blocks`` is 1, ∝ 1 elsewhere; its row sums must be equal."""
+    """Build the matrix with entries ∝ E where ``blocks`` is 1 and ∝ 1 elsewhere.
+
+    The row sums of ``blocks`` must be equal.
+    """
     levels = 1 + math.expm1(validate.epsilon(epsilon)) * blocks
     return levels / levels.sum(axis=1, keepdims=True)
 
 
 def step_mechanism(k: int, epsilon: float) -> Mechanism:
-    """The step mechanism: generalised randomised response (Pastore and Gastpar 2021, (23)).
+    """Build the step mechanism: generalised randomised response (Pastore and Gastpar 2021, (23)).
 
     >>> step_mechanism(3, 1.0).matrix[0].round(4)
     array([0.5761, 0.2119, 0.2119])

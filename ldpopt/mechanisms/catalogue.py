@@ -143,7 +143,7 @@ class UEConditional:
         return reports
 
     def mechanism(self) -> Mechanism:
-        """The dense matrix, for few secrets."""
+        """Build the dense matrix, for few secrets."""
         given = _conditionals(self.p_hat)
         a1, a2 = given.shape
         if self.outputs * a1 * a2 > MOST_CELLS:

@@ -48,7 +48,7 @@ class Support(ABC):
         return (share - self.other) / (self.own - self.other)
 
     def variance(self, p: ArrayLike, n: int) -> Array:
-        """The variance of each estimated frequency from n users drawn from p."""
+        """Compute the variance of each estimated frequency from n users drawn from p."""
         if self.own == self.other:
             raise InvalidInputError("reports that do not depend on the data allow no estimate")
         share = self.other + (self.own - self.other) * _distribution(p, self.k)
@@ -80,12 +80,12 @@ class SetMechanism(Support):
         return tuple(range(self.k))
 
     def epsilon(self) -> float:
-        """The LDP level log(high / low)."""
+        """Compute the LDP level log(high / low)."""
         ratio = math.inf if self.low == 0 else self.high / self.low
         return abs(math.log(ratio))
 
     def dense(self) -> Mechanism:
-        """The matrix over all 2^k sets (reports of equal sets merged), for small k only."""
+        """Build the matrix over all 2^k sets (reports of equal sets merged), for small k only."""
         if self.k > LARGEST_DENSE:
             raise InvalidInputError(
                 f"a matrix with 2^{self.k} columns is too large; the limit is k = {LARGEST_DENSE}"
@@ -132,7 +132,7 @@ class UnaryEncoding(SetMechanism):
 
     @classmethod
     def rappor(cls, k: int, epsilon: float) -> Self:
-        """Basic RAPPOR: κ = 1 − λ (Lopuhaä-Zwakenberg et al. 2019, Table 10.1)."""
+        """Create basic RAPPOR: κ = 1 − λ (Lopuhaä-Zwakenberg et al. 2019, Table 10.1)."""
         root = math.exp(validate.epsilon(epsilon) / 2)
         return cls(k, root / (root + 1), 1 / (root + 1))
 
@@ -153,14 +153,14 @@ class UnaryEncoding(SetMechanism):
         return np.asarray(binom.pmf(np.arange(self.k + 1), self.k, self.lam))
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
-        """A row of k booleans per user."""
+        """Draw a row of k booleans per user."""
         own = _indices(x, self.k)
         chance = np.full((len(own), self.k), self.lam)
         chance[np.arange(len(own)), own] = self.kappa
         return rng.random(chance.shape) < chance
 
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """The reports themselves."""
+        """Return the reports themselves."""
         return np.asarray(reports, dtype=bool)
 
 
@@ -186,7 +186,7 @@ class LocalHashing(SetMechanism):
         return np.asarray(binom.pmf(np.arange(self.k + 1), self.k, 1 / self.g))
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
-        """An array of (seed, bucket) rows."""
+        """Draw an array of (seed, bucket) rows."""
         own = _indices(x, self.k)
         seed = rng.integers(2**63, size=len(own), dtype=np.uint64)
         bucket = self._hash(seed, own.astype(np.uint64))
@@ -196,13 +196,13 @@ class LocalHashing(SetMechanism):
         return np.column_stack([seed, told])
 
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """The values whose hash is the reported bucket."""
+        """Mark the values whose hash is the reported bucket."""
         pairs = np.asarray(reports, dtype=np.uint64)
         values = np.arange(self.k, dtype=np.uint64)
         return self._hash(pairs[:, :1], values) == pairs[:, 1:]
 
     def _hash(self, seed: Reports, x: Reports) -> Reports:
-        """A pseudo-random function of seed and value: SplitMix64's finaliser (Steele et al. 2014)."""
+        """Hash seed and value pseudo-randomly: SplitMix64's finaliser (Steele et al. 2014)."""
         z = seed + (x + np.uint64(1)) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -230,7 +230,7 @@ class SubsetSelection(SetMechanism):
 
     @classmethod
     def best(cls, k: int, epsilon: float) -> Self:
-        """The size with the smallest variance of the estimate, near k/(e^ε + 1)."""
+        """Choose the size with the smallest variance of the estimate, near k/(e^ε + 1)."""
         uniform = np.full(k, 1 / k)
         choices = [cls(k, m, epsilon) for m in range(1, k)]
         return min(choices, key=lambda choice: float(choice.variance(uniform, 1).sum()))
@@ -243,7 +243,7 @@ class SubsetSelection(SetMechanism):
         return result
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
-        """A row of m sorted values per user."""
+        """Draw a row of m sorted values per user."""
         own = _indices(x, self.k)
         key = rng.random((len(own), self.k))
         inside = rng.random(len(own)) < self.own
@@ -252,7 +252,7 @@ class SubsetSelection(SetMechanism):
         return np.sort(chosen, axis=1)
 
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """The reported values."""
+        """Mark the reported values."""
         rows = np.asarray(reports)
         result = np.zeros((len(rows), self.k), dtype=bool)
         np.put_along_axis(result, rows, True, axis=1)
@@ -284,7 +284,7 @@ class HadamardResponse(Mechanism, Support):
         return (HadamardResponse, (self.k, self._level))
 
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """The values x with H[x + 1, y] = 1."""
+        """Mark the values x with H[x + 1, y] = 1."""
         return self._supported[:, np.asarray(reports)].T
 
 

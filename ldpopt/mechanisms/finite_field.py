@@ -42,7 +42,7 @@ class Field:
     @classmethod
     @cache
     def of(cls, q: int) -> Field:
-        """The field of q elements, by trying polynomials until one is primitive."""
+        """Build the field of q elements, by trying polynomials until one is primitive."""
         found = prime_power(q)
         assert found is not None, q
         p, e = found
@@ -62,13 +62,13 @@ class Field:
         return product(*(range(n) for n in self.moduli))
 
     def powers(self, exponent: int) -> set[Element]:
-        """The non-zero elements that are an ``exponent``-th power."""
+        """Return the non-zero elements that are an ``exponent``-th power."""
         n = len(self.cycle)
         return {self.cycle[i * exponent % n] for i in range(n)}
 
 
 def _cycle(p: int, tail: Element) -> list[Element]:
-    """The powers of x modulo x^e + tail, until they return to 1; for e = 1 the powers of −tail."""
+    """List the powers of x modulo x^e + tail, until they return to 1; for e = 1 the powers of −tail."""
     e = len(tail)
     one: Element = (1,) + (0,) * (e - 1)
     powers, current = [one], _times_x(one, tail, p)
@@ -86,7 +86,7 @@ def _times_x(a: Element, tail: Element, p: int) -> Element:
 
 
 def trace_zeros(q: int, d: int) -> list[int]:
-    """The i below (q^d − 1)/(q − 1) for which g^i has trace zero over the field of q elements."""
+    """List the i below (q^d − 1)/(q − 1) for which g^i has trace zero over the field of q elements."""
     field = Field.of(q**d)
     n, p = len(field.cycle), field.moduli[0]
     cycle: NDArray[np.int64] = np.array(field.cycle)

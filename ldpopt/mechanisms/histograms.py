@@ -48,14 +48,14 @@ def histograms(tau: int, d: int) -> Histogram:
 
 
 def distances(first: ArrayLike, second: ArrayLike) -> Array:
-    """The total variation distances between the rows of two lists of histograms."""
+    """Compute the total variation distances between the rows of two lists of histograms."""
     a, b = np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64)
     gaps = np.abs(a[:, None, :] - b[None, :, :]).sum(axis=2)
     return gaps / 2 / a[0].sum()
 
 
 def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
-    """A uniformly drawn histogram: d − 1 bars among τ + d − 1 places, in O(τ + d).
+    """Draw a histogram uniformly: d − 1 bars among τ + d − 1 places, in O(τ + d).
 
     >>> int(random_histogram(48842, 22381, np.random.default_rng(0)).sum())
     48842
@@ -84,7 +84,7 @@ class HistogramMechanism(Cleaned, ABC):
 
     @abstractmethod
     def distortion(self) -> float:
-        """The largest expected total variation distance between data and release (Lemma 1)."""
+        """Compute the largest expected total variation distance between data and release (Lemma 1)."""
 
     @abstractmethod
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
@@ -92,10 +92,10 @@ class HistogramMechanism(Cleaned, ABC):
 
     @abstractmethod
     def _row(self, histogram: Histogram, space: Histogram) -> Array:
-        """The distribution of the release over a listed space."""
+        """Compute the distribution of the release over a listed space."""
 
     def mechanism(self) -> Mechanism:
-        """The matrix over all histograms, for small spaces."""
+        """Build the matrix over all histograms, for small spaces."""
         space = histograms(self.tau, self.d)
         labels = [tuple(row) for row in space.tolist()]
         return Mechanism([self._row(row, space) for row in space], labels, labels)
@@ -154,7 +154,7 @@ class HistogramRandomizedResponse(HistogramMechanism):
         return (self.d - 1) / self.d * math.exp(-np.logaddexp(0.0, self.log_r))
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
-        """The data with probability r/(1+r), else a uniform histogram."""
+        """Release the data with probability r/(1+r), else a uniform histogram."""
         data = self._checked(histogram)
         keep = math.exp(self.log_r - np.logaddexp(0.0, self.log_r))
         return data if rng.random() < keep else random_histogram(self.tau, self.d, rng)
@@ -166,7 +166,7 @@ class HistogramRandomizedResponse(HistogramMechanism):
 
     @classmethod
     def for_leakage(cls, tau: int, d: int, sml: float) -> HistogramRandomizedResponse:
-        """The response whose SML is the given one, below log(τ + 1).
+        """Create the response whose SML is the given one, below log(τ + 1).
 
         >>> round(HistogramRandomizedResponse.for_leakage(48842, 22381, 3.0).sml(), 9)
         3.0
@@ -212,7 +212,7 @@ class HistogramQuantization(HistogramMechanism):
         return -(-(self.tau + 1) // self.interval)
 
     def released_value(self, value: int) -> int:
-        """The secret of the release for a secret of the data."""
+        """Return the secret of the release for a secret of the data."""
         return min(value // self.interval * self.interval + self.interval // 2, self.tau)
 
     def sml(self) -> float:
@@ -227,7 +227,7 @@ class HistogramQuantization(HistogramMechanism):
         return 1 - (self.tau - self.interval // 2) / (self.tau * (self.d - 1))
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
-        """The released secret in category 0, a uniform histogram of the rest elsewhere."""
+        """Release the secret in category 0, and a uniform histogram of the rest elsewhere."""
         value = self.released_value(int(self._checked(histogram)[0]))
         rest = random_histogram(self.tau - value, self.d - 1, rng)
         return np.concatenate([[value], rest])
@@ -270,7 +270,7 @@ class HistogramMaxL(HistogramMechanism):
         return math.log(len(self.members))
 
     def distortion(self) -> float:
-        """The largest distance to the nearest member, over all listed histograms."""
+        """Compute the largest distance to the nearest member, over all listed histograms."""
         return float(distances(histograms(self.tau, self.d), self.members).min(axis=1).max())
 
     def distortion_bounds(self) -> tuple[float, float]:
@@ -283,7 +283,7 @@ class HistogramMaxL(HistogramMechanism):
         return 1 - float(shares.max(axis=0).min()), 1 - float(shares.min(axis=1).max())
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
-        """The nearest member, the first of equals."""
+        """Release the nearest member, the first of equals."""
         data = self._checked(histogram)
         nearest = np.abs(self.members - data).sum(axis=1).argmin()
         return self.members[nearest]
@@ -294,7 +294,7 @@ class HistogramMaxL(HistogramMechanism):
 
 
 def _random_value(low: int, high: int, tau: int, d: int, rng: np.random.Generator) -> int:
-    """The secret of a uniform histogram among those with low ≤ secret < high."""
+    """Draw the secret of a uniform histogram among those with low ≤ secret < high."""
     values = np.arange(low, high)
     if d == 2:
         return int(rng.choice(values))

@@ -134,7 +134,7 @@ class Design:
         return digest[:12]
 
     def to_json(self) -> dict[str, Any]:
-        """The result file's content with the section ``design``."""
+        """Return the result file's content with the section ``design``."""
         question = self.question
         section: dict[str, Any] = {
             "method": self.method,
@@ -155,7 +155,7 @@ class Design:
 
 
 def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
-    """The LDP level of the secret for an observer who knows the public value.
+    """Compute the LDP level of the secret for an observer who knows the public value.
 
     >>> level_given_public(np.array([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]]), (2, 2))
     inf
@@ -260,7 +260,7 @@ def compare(
     time_limit: float = SECONDS,
     progress: Callable[[int, int], None] | None = None,
 ) -> dict[str, Design | str]:
-    """A design by every method for the same question, or the reason why there is none.
+    """Make a design by every method for the same question, or give the reason why there is none.
 
     Ctrl-C keeps what is found; the reason of the other methods is then :data:`INTERRUPTED`.
     """
@@ -292,7 +292,7 @@ def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design |
 
 
 def best(found: Mapping[str, Design | str]) -> Design:
-    """The most useful of the designs."""
+    """Return the most useful of the designs."""
     return max(
         (made for made in found.values() if isinstance(made, Design)),
         key=lambda made: made.information,

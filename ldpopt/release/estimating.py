@@ -77,7 +77,7 @@ class Frequencies:
     posterior: str
 
     def group(self, name: str) -> tuple[Frequency, ...]:
-        """The rows of one group."""
+        """Return the rows of one group."""
         return tuple(row for row in self.rows if row.group == name)
 
     def to_json(self) -> dict[str, Any]:
@@ -270,7 +270,7 @@ def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:
 
 
 def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float, float]:
-    """The least and the largest c·P over the distributions P whose output law lies in the box."""
+    """Compute the least and the largest c·P over the distributions P whose output law is in the box."""
     laws, limits = np.vstack([W.T, -W.T]), np.concatenate([box[1], -box[0]])
     ends = []
     for sign in (1.0, -1.0):

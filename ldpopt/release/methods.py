@@ -84,7 +84,7 @@ class Question(Cleaned):
         return Chi2Set(self.p_hat, n, self.alpha)
 
     def confidence(self) -> dict[str, Any]:
-        """The parameters of a problem over the confidence set."""
+        """Return the parameters of a problem over the confidence set."""
         if self.robust == "known":
             return {"p_hat": self.p_hat.tolist(), "n": KNOWN_SAMPLES, "alpha": self.alpha}
         return {"counts": self.counts.tolist(), "alpha": self.alpha}
@@ -203,7 +203,7 @@ def applicable(question: Question) -> dict[str, str | None]:
 
 
 def chosen(question: Question, name: str) -> str:
-    """The name of the method that is meant; "auto" is the first that applies.
+    """Return the name of the method that is meant; "auto" means the first that applies.
 
     >>> chosen(Question([[3], [4]], 1.0), "auto")
     'staircase'

@@ -86,7 +86,7 @@ class ExactSampler:
 
 
 def reports(table: Any, made: Design, *, seed: int | None = None) -> Iterator[NDArray[np.int64]]:
-    """The reports of a table's rows, a batch at a time.
+    """Draw the reports of a table's rows, a batch at a time.
 
     >>> from ldpopt.release.designing import design
     >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="srr")
@@ -146,7 +146,7 @@ def _writer(path: Path, suffix: str, schema: Any) -> Iterator[Callable[[Any], No
 
 
 def released_reports(released: Any, made: Design) -> Iterator[NDArray[np.int64]]:
-    """The reports in a released file, a batch at a time; a file of another mechanism is refused."""
+    """Read the reports of a released file, a batch at a time; a file of another mechanism is refused."""
     reader = open_table(released)
     column = _report_column(reader, made)
     outputs = made.mechanism.shape[1]

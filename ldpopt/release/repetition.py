@@ -26,12 +26,12 @@ ROUNDING = 1e-9
 
 
 def reports_together(made: Design, reports: int) -> Together:
-    """The level of so many reports about one person."""
+    """Compute the level of several reports about one person."""
     return together(made.mechanism, made.question.uncertainty, reports)
 
 
 def _level(reports: Together) -> str:
-    """The level, and how well it is known."""
+    """Say the level, and how well it is known."""
     level = "∞" if reports.found.level == math.inf else f"{reports.found.level:.4g}"
     return f"the exact level {level}" if reports.exact else f"a level of at least {level}"
 
@@ -44,7 +44,7 @@ def adds_up(made: Design) -> bool:
 
 
 def repetition(made: Design) -> str:
-    """What a second report about the same person does to the promise, in words."""
+    """Say what a second report about the same person does to the promise, in words."""
     epsilon, two = made.question.epsilon, reports_together(made, 2)
     if adds_up(made):
         return (
@@ -58,7 +58,7 @@ def repetition(made: Design) -> str:
 
 
 def warning(made: Design, dates: Sequence[str]) -> str:
-    """What another release does, after those of the given dates; empty before the first."""
+    """Warn of what another release does, after those of the given dates; empty before the first."""
     if not dates:
         return ""
     count = len(dates) + 1
@@ -84,7 +84,7 @@ def record_of(mechanism: str | os.PathLike[str]) -> Path:
 
 
 def releases(mechanism: str | os.PathLike[str], made: Design) -> list[str]:
-    """The dates of the releases of a mechanism; those of another one in the same file do not count."""
+    """List the dates of a mechanism's releases; those of another mechanism in the file do not count."""
     path = record_of(mechanism)
     if not path.exists():
         return []

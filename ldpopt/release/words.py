@@ -8,7 +8,7 @@ from ldpopt.release.designing import Design
 
 
 def promise(made: Design) -> str:
-    """What ε means for this table, in words."""
+    """Say what ε means for this table."""
     epsilon = made.question.epsilon
     return (
         f"ε = {epsilon:g}: no report is more than {math.exp(epsilon):.3g} times as likely for one value "
@@ -17,7 +17,7 @@ def promise(made: Design) -> str:
 
 
 def against(made: Design) -> str:
-    """The distributions for which the promise holds, in words."""
+    """Say for which distributions the promise holds."""
     question = made.question
     if question.joint and question.robust == "known":
         return "if the data have the distribution of the table"
@@ -27,7 +27,7 @@ def against(made: Design) -> str:
 
 
 def caveat(made: Design) -> str:
-    """What the promise does not cover: observers who know the public value of a person."""
+    """Say what the promise does not cover: observers who know the public value of a person."""
     level, epsilon = made.level_given_public, made.question.epsilon
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):
         return ""

@@ -27,7 +27,7 @@ STATUS_WORDS = {
 
 
 def known_distribution(result: Result) -> Array | None:
-    """The distribution under which the value is I(X; Y); None if the value is something else."""
+    """Return the distribution under which the value is I(X; Y); None if the value is something else."""
     if result.mechanism is None or result.problem.measure != INFORMATION:
         return None
     return result.problem.subject(result.mechanism).p
@@ -94,7 +94,7 @@ def answer(loaded: Loaded) -> list[Fact]:
 
 
 def _use(made: Design) -> Iterator[Fact]:
-    """What the reports are good for."""
+    """State what the reports are good for."""
     if not made.informs:
         share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
         yield Fact("Information", f"{number(made.information)} nats", share)
@@ -108,7 +108,7 @@ def _use(made: Design) -> Iterator[Fact]:
 
 
 def proven_ceiling(result: Result) -> float | None:
-    """The bound on every private mechanism, where the bound is one on the method's own."""
+    """Return the bound on every private mechanism, where the method's bound is on its own mechanisms."""
     found = (result.certificate.proof or {}).get("ceiling")
     return found if isinstance(found, float) and found != result.bound else None
 

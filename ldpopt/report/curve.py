@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 def trade_off_curve(
     loaded: Loaded, name: str, seconds: float, progress: Progress | None
 ) -> tuple[Curve | None, str]:
-    """The curve, or the sentence that says why there is none."""
+    """Compute the curve, or give the sentence that says why there is none."""
     content, result = loaded.content, loaded.result
     if not tradeoff.has_level(result):
         what = "has no level ε to vary" if loaded.epsilon is None else "has no value to compare"
@@ -37,7 +37,7 @@ def trade_off_curve(
 
 
 def _curve_measure(loaded: Loaded) -> str:
-    """What the curve is about; designs are compared by their information, whatever they optimise."""
+    """Name what the curve shows; designs are compared by their information, whatever they optimise."""
     if isinstance(loaded.content, Design):
         return str(INFORMATION)
     return str(loaded.result.problem.measure)

@@ -59,7 +59,7 @@ def curve_svg(
     title: str,
     description: str,
 ) -> str:
-    """The curves, each with its own marker, dashes and name, as an SVG element.
+    """Draw the curves, each with its own marker, dashes and name, as an SVG element.
 
     Args:
         curve: what to draw.
@@ -112,7 +112,7 @@ def _draw_own(axes: Axes, curve: TradeOff, bounds: Mapping[str, float | None]) -
 
 
 def _draw_entropy(axes: Axes, entropy: float) -> None:
-    """A line at H(X), or, where it would flatten the curves, what it is."""
+    """Draw a line at H(X), or state its value where the line would flatten the curves."""
     above = entropy > 3 * axes.get_ylim()[1]
     if not above:
         axes.axhline(entropy, color=INK, linewidth=1, linestyle=(0, (1, 3)), gid="entropy")
@@ -141,7 +141,7 @@ def _set_axes(axes: Axes, curve: TradeOff, measure: str) -> None:
 
 
 def _embedded(svg: str, prefix: str, title: str, description: str) -> str:
-    """An SVG file as an element: unique ids, the page's ink, a name and a description."""
+    """Turn an SVG file into an element: unique ids, the page's ink, a name and a description."""
     from markupsafe import escape
 
     view = re.search(r'viewBox="([^"]+)"', svg)
@@ -160,7 +160,7 @@ def _embedded(svg: str, prefix: str, title: str, description: str) -> str:
 
 
 def mechanism_png(mechanism: Mechanism, groups: Sequence[int]) -> str:
-    """A large mechanism as a picture, a row per input; white lines part the secrets. A data URI."""
+    """Draw a large mechanism, a row per input, as a data URI; white lines part the secrets."""
     rows, columns = mechanism.shape
     figure = Figure(figsize=(7.5, float(np.clip(7.5 * rows / columns, 2.5, 9))), layout="constrained")
     axes = figure.subplots()

@@ -46,7 +46,7 @@ def heatmap(loaded: Loaded) -> Heatmap | None:
 
 
 def _named_inputs(content: Design | Result, mechanism: Mechanism) -> tuple[str, list[tuple[str, str]]]:
-    """The word for an input, and for every row its secret ("" without groups) and its own name."""
+    """Return the word for an input, and each row's secret ("" without groups) and own name."""
     if isinstance(content, Design):
         secret, public = content.domain.secret, content.domain.public
         if public is None:

@@ -31,7 +31,7 @@ from ldpopt.tables import datasets
 
 
 def described(loaded: Loaded, name: str, seconds: float, progress: Progress | None = None) -> Part:
-    """What the page says about a result.
+    """Describe a result as one part of the page.
 
     Args:
         loaded: the result.
@@ -66,7 +66,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
 
 
 def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None = None) -> list[Part]:
-    """A part for every result; all their curves together take about ``seconds``."""
+    """Describe every result as a part; all their curves together take about ``seconds``."""
     return [
         described(loaded, f"r{i + 1}", seconds / len(results), progress)
         for i, loaded in enumerate(results)
@@ -74,7 +74,7 @@ def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None =
 
 
 def page(parts: Sequence[Part]) -> str:
-    """The whole page as HTML that loads nothing from anywhere."""
+    """Write the whole page as HTML that loads nothing from anywhere."""
     environment = Environment(
         loader=PackageLoader("ldpopt.report", "templates"),
         autoescape=True,

@@ -34,7 +34,7 @@ def worst_case(made: Design) -> list[Fact]:
 
 
 def witness(made: Design) -> Grid | None:
-    """The distribution of the set that attains the level, as P(u | s), for the two secrets."""
+    """Show the distribution of the set that attains the level, as P(u | s), for the two secrets."""
     if made.domain.public is None:
         return None
     level, secrets = made.level, made.domain.secret.labels

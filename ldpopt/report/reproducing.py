@@ -72,7 +72,7 @@ def _command(purpose: str, *words: str) -> Command:
 
 
 def embedded_table(made: Design) -> str | None:
-    """The name of the embedded table that the design was made from; None if it was another.
+    """Name the embedded table that the design was made from; None if it was another.
 
     >>> from ldpopt.release.designing import design
     >>> embedded_table(design("adult:sex-race", "sex", "race", epsilon=1, method="srr"))

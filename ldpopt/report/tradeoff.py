@@ -85,7 +85,7 @@ Progress = Callable[[int, int], None]
 
 
 def of_design(made: Design, seconds: float, progress: Progress | None = None) -> TradeOff:
-    """The value of every applicable method at levels around a design's own."""
+    """Compute the value of every applicable method at levels around a design's own."""
     reasons = applicable(made.question)
     tasks = {
         name: _Task(
@@ -106,7 +106,7 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
 
 
 def of_result(result: Result, seconds: float, progress: Progress | None = None) -> TradeOff:
-    """The same problem, solved again at levels around its own; see :func:`has_level`."""
+    """Solve the same problem again at levels around its own; see :func:`has_level`."""
     problem = result.problem
     assert problem.level is not None
     task = _Task(f"solved by {result.solver}", problem.at_level, result.solver, _own_worth)
@@ -125,7 +125,7 @@ def has_level(result: Result) -> bool:
 
 
 def _information(made: Design, name: str) -> Callable[[Result], Worth]:
-    """What a method's answer tells about the data of a design, in nats."""
+    """Measure what a method's answer tells about the data of a design, in nats."""
 
     def worth(result: Result) -> Worth:
         if result.mechanism is None:
@@ -183,7 +183,7 @@ class _Work:
         return TradeOff(tuple(series), self.own, self.own_name, (*refused, *self.omitted), spent)
 
     def _missing(self, name: str) -> Iterator[float]:
-        """The levels that a method lacks, those near the result's own first."""
+        """List the levels that a method lacks, those near the result's own first."""
         there = {point.epsilon for point in self.points[name]}
         near = sorted(self.levels, key=lambda level: abs(math.log(level / self.own.epsilon)))
         return (level for level in near if level not in there)
@@ -218,7 +218,7 @@ class _Work:
             self.points[name].append(Point(epsilon, value, bound))
 
     def _expected(self, name: str) -> float:
-        """The seconds of the next solve: those of the last ones, or of what the method repeats."""
+        """Predict the seconds of the next solve from the last ones, or from what the method repeats."""
         repeats = self.tasks[name].repeats
         if repeats is not None and not self.took[name]:
             return repeats.times * (self._expected(repeats.method) or SECONDS)

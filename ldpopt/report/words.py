@@ -11,7 +11,7 @@ from ldpopt.core.problem import Problem
 
 
 def number(value: Any, digits: int = 6) -> str:
-    """A number as the page shows it; a dash for none.
+    """Format a number as the page shows it; a dash for none.
 
     >>> number(0.6293585414035195), number(None), number(32561), number(math.inf)
     ('0.629359', '–', '32561', '∞')
@@ -39,12 +39,12 @@ def abbreviated(value: Any, most: int = 8) -> str:
 
 
 def label_text(label: Any) -> str:
-    """An input or output of a mechanism as text."""
+    """Write an input or output of a mechanism as text."""
     return ", ".join(map(str, label)) if isinstance(label, tuple) else str(label)
 
 
 def documented(cls: type[Problem]) -> tuple[list[str], dict[str, str]]:
-    """The paragraphs of a problem's docstring, and what it says about each parameter."""
+    """Split a problem's docstring into its paragraphs and what it says about each parameter."""
     meanings: dict[str, str] = {}
     for ancestor in reversed(cls.__mro__):
         _, _, arguments = _plain_words(ancestor.__doc__ or "").partition("Args:\n")
@@ -56,7 +56,7 @@ def documented(cls: type[Problem]) -> tuple[list[str], dict[str, str]]:
 
 
 def _plain_words(docstring: str) -> str:
-    """A docstring without the marks of reStructuredText."""
+    """Remove the marks of reStructuredText from a docstring."""
     text = inspect.cleandoc(docstring)
     text = re.sub(r":\w+:`([^`]*)`", r"\1", text).replace("``", "")
     return re.sub(r"^\* ", "– ", text, flags=re.MULTILINE)

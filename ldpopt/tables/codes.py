@@ -18,7 +18,7 @@ Codes = NDArray[np.int64]
 
 
 def column_names(table: Any) -> list[Any]:
-    """The names of the columns; numbers for a matrix.
+    """List the names of the columns; numbers for a matrix.
 
     >>> column_names({"sex": ["m", "f"], "age": [1, 2]})
     ['sex', 'age']
@@ -56,7 +56,7 @@ def group_sizes(table: Any, columns: Any = None) -> Codes:
 
 
 def value_codes(column: Any) -> Codes:
-    """A number for every value of a column, equal for equal values.
+    """Give every value of a column a number, equal numbers for equal values.
 
     >>> value_codes(["b", None, "b", 1.5]).tolist()
     [0, 1, 0, 2]
@@ -75,7 +75,7 @@ def value_codes(column: Any) -> Codes:
 
 
 def chosen_columns(table: Any, columns: Any = None) -> list[Any]:
-    """The columns of these names or numbers; all of them without."""
+    """Return the columns of these names or numbers; all columns if none are given."""
     known = column_names(table)
     single = isinstance(columns, (str, int))
     wanted: list[Any] = known if columns is None else [columns] if single else list(columns)

@@ -44,7 +44,7 @@ class Column:
     text: bool = False
 
     def codes(self, cells: Any, first_row: int) -> Codes:
-        """The number of the value of every cell; one that is not among them is named with its row."""
+        """Return the number of every cell's value; the error names an unknown value and its row."""
         if self.edges:
             return np.searchsorted(self.edges, numbers(self.name, cells, first_row), side="right")
         words = text_cells(self.name, cells, first_row, self.text)
@@ -88,7 +88,7 @@ class Attribute:
         return table
 
     def codes(self, batch: Batch, first_row: int) -> Codes:
-        """The number of the combination that every row holds."""
+        """Return the number of the combination that every row holds."""
         parts = [column.codes(batch.column(column.name), first_row) for column in self.columns]
         found: Codes = self._numbers[tuple(parts)]
         if (found < 0).any():
@@ -128,12 +128,12 @@ class Domain:
         return tuple(f"{s}, {u}" for s, u in product(self.secret.labels, self.public.labels))
 
     def codes(self, batch: Batch, first_row: int) -> Codes:
-        """The input index s·a2 + u of every row; ``first_row`` is the number of its first, from 1."""
+        """Compute the input index s·a2 + u of every row; ``first_row`` numbers the first, from 1."""
         s = self.secret.codes(batch, first_row)
         return s if self.public is None else s * len(self.public) + self.public.codes(batch, first_row)
 
     def rows(self, table: TableReader) -> Iterator[Codes]:
-        """The input indices of a table's rows, a batch at a time; columns it lacks are named."""
+        """Yield the input indices of a table's rows, a batch at a time; missing columns are an error."""
         for name in self.columns:
             if name not in table.columns:
                 raise InvalidInputError(
@@ -158,7 +158,7 @@ class Domain:
 
     @classmethod
     def from_json(cls, data: Any) -> Self:
-        """The inverse of :meth:`to_json`."""
+        """Read a domain from the plain data that :meth:`to_json` writes."""
         try:
             public = data["public"]
             return cls(_attribute(data["secret"]), None if public is None else _attribute(public))
@@ -201,7 +201,7 @@ def _attribute(data: Any) -> Attribute:
 
 
 def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
-    """The batches with the number of their first row, counted from 1 (a header does not count)."""
+    """Pair every batch with the number of its first row, counted from 1 (a header does not count)."""
     first = 1
     for batch in batches:
         yield first, batch
@@ -209,7 +209,7 @@ def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
 
 
 def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
-    """The cells as text without the spaces around it; an empty one is named."""
+    """Strip the spaces around the text of the cells; an empty cell is an error that names it."""
     try:
         words = pc.utf8_trim_whitespace(cells.cast(pa.string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -230,7 +230,7 @@ def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
 
 
 def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
-    """The cells as finite numbers; one that is none is named."""
+    """Read the cells as finite numbers; the error names a cell that does not hold one."""
     words = text_cells(name, cells, first_row, text=False)
     try:
         result: NDArray[np.float64] = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -258,7 +258,7 @@ def is_number(word: str) -> bool:
 
 
 def quoted(word: str) -> str:
-    """A cell as a message shows it: its beginning if it is long."""
+    """Quote a cell as a message shows it: its beginning if it is long."""
     return repr(word) if len(word) <= 60 else f"{word[:60]!r} …"
 
 

@@ -39,7 +39,7 @@ class TableReader(ABC):
     columns: list[str]
 
     def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """The chosen columns, a batch of rows at a time; no rows at all is an error."""
+        """Yield the chosen columns, a batch of rows at a time; a table without rows is an error."""
         for name in columns:
             if name not in self.columns:
                 raise UnknownNameError(f"column of {self.name}", name, self.columns)
@@ -51,7 +51,7 @@ class TableReader(ABC):
             raise InvalidInputError(f"{self.name} has no rows")
 
     def read(self) -> Any:
-        """The whole table, as a pyarrow.Table."""
+        """Read the whole table, as a pyarrow.Table."""
         return pa.Table.from_batches(self.batches(self.columns))
 
     @abstractmethod
@@ -59,7 +59,7 @@ class TableReader(ABC):
 
 
 def open_table(table: Any) -> TableReader:
-    """A reader of a file, a pandas or polars frame, a dictionary of columns, or an embedded table.
+    """Open a file, a pandas or polars frame, a dictionary of columns, or an embedded table.
 
     The embedded census tables are called "adult" (sex, income, race, workclass) and "adult:PAIR" for
     the pairs of :func:`ldpopt.tables.datasets.tables`, a row per person in a fixed random order.
@@ -169,7 +169,7 @@ class _Csv(TableReader):
         return _unreadable(self.name, ValueError(said))
 
     def _starts_like_no_text(self) -> bool:
-        """The first bytes of UTF-16, of gzip, and of zip, which is Excel's."""
+        """Return whether the first bytes are those of UTF-16, gzip or zip (Excel's format)."""
         with self.path.open("rb") as file:
             return file.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"PK")
 
@@ -195,7 +195,7 @@ def _unreadable(name: str, error: Exception) -> UnreadableFileError:
 
 
 def _sentence(error: Exception) -> str:
-    """The first line of an error of pyarrow's, without its lists of values."""
+    """Return the first line of a pyarrow error, without its lists of values."""
     text = "; ".join(map(str, error.args)).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
     return text if len(text) <= 160 else text[:160] + " …"
 

@@ -41,7 +41,7 @@ def survey(
     bins: Mapping[str, int | Sequence[float]] | None = None,
     text: Iterable[str] = (),
 ) -> tuple[Domain, Codes]:
-    """The domain of a table, and how often each (s, u) occurs in it.
+    """Find the domain of a table, and count how often each (s, u) occurs in it.
 
     Args:
         table: the data.
