@@ -41,7 +41,10 @@ class Support(ABC):
         """One row per report: which values it supports."""
 
     def estimate(self, reports: Reports) -> Array:
-        """The unbiased frequencies (share of reports supporting x − other) / (own − other)."""
+        """Estimate the frequencies without bias.
+
+        The estimate of x is (share of reports supporting x − other) / (own − other).
+        """
         if self.own == self.other:
             raise InvalidInputError("reports that do not depend on the data allow no estimate")
         share = self.supports(reports).mean(axis=0)
