@@ -9,7 +9,7 @@ class Status(Enum):
     """The end of a solve. Only a crash raises; everything else is one of these."""
 
     OPTIMAL = "optimal"
-    """Feasible; the :func:`relative_gap` of value and bound is at most the one asked for and at most 1e-6.
+    """Feasible; the :func:`relative_gap` of value and bound is at most the one asked for and 1e-6.
 
     The quotient is relative to at least 1e-4: values below 1e-10 are called optimal at a bound of 1e-10.
     """

@@ -73,7 +73,7 @@ RESPONSE_2_1 = -1.459590385461081
 
 
 def design_alpha(alpha: Any) -> Array:
-    """A Dirichlet parameter for which the program can be listed."""
+    """Check that the program can be listed for a Dirichlet parameter."""
     checked = Dirichlet(alpha)
     if not checked.exchangeable and checked.size > MOST_UNEQUAL:
         raise InvalidInputError(
@@ -90,7 +90,7 @@ def design_alpha(alpha: Any) -> Array:
 
 
 def privacy_floor(value: Any) -> float:
-    """A floor on the average privacy."""
+    """Check a floor on the average privacy."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
         raise InvalidInputError(f"min_average_privacy must lie in [0, 1), not {value!r}")
     return float(value)

@@ -30,7 +30,7 @@ class BroadFidelity(PhiProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """A design, and subset selections as a matrix and as plain data."""
+        """Give a design, and subset selections as a matrix and as plain data."""
         yield Example(cls(7, 0.5), 571.530243354543)
         yield Example(cls(5, 0.3), 708.766150666434)
         yield Example(cls(17, 0.3), 11302.8977841403)

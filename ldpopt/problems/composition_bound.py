@@ -72,7 +72,7 @@ class CompositionBound(Problem):
         return "maximise" if self.method == "worst-joint" else "minimise"
 
     def forms(self) -> Iterable[Form]:
-        """The form of the method."""
+        """Return the form of the method."""
         # float marginals miss 1 by different rounding errors; a joint needs them to agree
         marginals = tuple(p / math.fsum(p) for p in self.marginals)
         if self.method == "worst-joint":
@@ -99,7 +99,7 @@ class CompositionBound(Problem):
         return {"cells": cells[carrying].tolist(), "masses": x[carrying].tolist()}
 
     def value(self, answer: dict[str, Any]) -> float:
-        """The exposure of the joint, or what the thresholds or the proof tree prove."""
+        """Compute the exposure of the joint, or what the thresholds or the proof tree prove."""
         if self.method == "worst-joint":
             return math.fsum(x for x in answer["masses"] if x <= self.threshold)
         if self.method == "best" and answer["rule"] == "dual":

@@ -34,7 +34,7 @@ class Released(NamedTuple):
 
 
 def rarest(p: Array, at: float) -> list[int]:
-    """The values to redact: all below ``at``, and the next rarest until they reach it together.
+    """List the values to redact: all below ``at``, and the next rarest until they reach it together.
 
     A redacted value is itself a value, and may be a rare one (Bravo-Hermsdorff et al. 2022, Section
     8.1).
@@ -58,7 +58,7 @@ def rarest(p: Array, at: float) -> list[int]:
 
 
 def anonymity(threshold: float, users: int) -> int:
-    """The fewest users whose fraction is not below the threshold: the k of statistical exposure.
+    """Compute the fewest users whose fraction reaches the threshold: the k of statistical exposure.
 
     >>> anonymity(0.1, 30), anonymity(0.1, 31)
     (3, 4)
@@ -166,7 +166,7 @@ class FeatureRelease(Problem):
         return {"marginals": tuple(p[p > 0] for p in rows)}
 
     def _codes(self) -> dict[str, Any]:
-        """The table as small numbers: values of any type become JSON, and nothing else matters."""
+        """Write the table as small numbers: values of any type become JSON, and nothing else matters."""
         columns = [value_codes(column).tolist() for column in chosen_columns(self.table)]
         return {"table": [list(row) for row in zip(*columns, strict=True)]}
 
@@ -200,7 +200,9 @@ class FeatureRelease(Problem):
         return [SubsetProgram(self.released.weights, self.exposure, self.budget)]
 
     def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
-        """The risk of the features: what is compared with the budget, for answers and for conflicts.
+        """Compute the risk of the features, which is compared with the budget.
+
+        Answers and conflicts are judged by it.
 
         Raises:
             OutOfTime: the limits are over before the risk is known.
@@ -223,7 +225,7 @@ class FeatureRelease(Problem):
         return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
 
     def _future_exposure(self, subset: Subset, users: int) -> float:
-        """The statistical exposure at most, if no frequency of any set of features is off by more."""
+        """Bound the statistical exposure, if no frequency of any set of features is off by more."""
         sizes = [len(p) for p in self.released.marginals]
         gamma = min(1.0, deviation(len(self.table), math.prod(n + 1 for n in sizes) - 1, self.delta))
         frequencies = group_sizes(self.released.table, list(subset)) / len(self.table)
@@ -235,7 +237,7 @@ class FeatureRelease(Problem):
         return [self.released.marginals[j] for j in subset]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
-        """The features; with marginals also the thresholds that prove them safe."""
+        """Return the features; with marginals also the thresholds that prove them safe."""
         features: Subset = solution.point
         answer: dict[str, Any] = {"features": list(features)}
         if features:
@@ -246,7 +248,7 @@ class FeatureRelease(Problem):
         return answer
 
     def value(self, answer: dict[str, Any]) -> float:
-        """The weight that is released."""
+        """Add up the weight that is released."""
         return float(sum(self.released.weights[j] for j in answer["features"]))
 
     @classmethod

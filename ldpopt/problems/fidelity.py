@@ -72,7 +72,7 @@ class Fidelity(Problem):
         return [MatrixProgram(objective, self.epsilon, family, bound) for family in families]
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The mechanism in exact arithmetic."""
+        """Repair the mechanism in exact arithmetic."""
         assert isinstance(form, MatrixProgram)
         return Mechanism(repaired(solution.point, self.epsilon, form.family))
 
@@ -85,12 +85,12 @@ class Fidelity(Problem):
         return stated(loss_above(answer.matrix.tolist(), self._source(), self.loss))
 
     def _source(self) -> list[Fraction]:
-        """The distribution as fractions that sum to 1: what the result is about."""
+        """Return the distribution as fractions that sum to 1: what the result is about."""
         return normalised([self.p.tolist()], "p")[0]
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(2) distribution on ``size`` inputs, all losses, two levels."""
+        """Draw a Dirichlet(2) distribution on ``size`` inputs, for all losses and two levels."""
         p = rng.dirichlet(np.full(size, 2.0))
         for loss, level in product(fidelity.LOSSES, (0.5, 2.0)):
             yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)

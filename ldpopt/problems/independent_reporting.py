@@ -64,7 +64,7 @@ class IndependentReporting(Reporting):
         return entr(out).sum(axis=(1, 2)) - noise
 
     def _best(self, first: float, second: float) -> tuple[float, Mechanism]:
-        """The best R² for a given R¹: a staircase program again, as I(U; R²(U) | R¹(S)) is a sum."""
+        """Find the best R² for a given R¹: a staircase program, as I(U; R²(U) | R¹(S)) is a sum."""
         P = self.uncertainty.p_hat
         c, d = response(len(P), np.array([first]))
         reported = c * P + d * P.sum(axis=0)
@@ -94,5 +94,5 @@ class Conditional:
         self.parts = [(row.sum(), MutualInformation(row / row.sum())) for row in joint]
 
     def __call__(self, columns: Array) -> Array:
-        """The value of every column."""
+        """Evaluate every column."""
         return sum((weight * part(columns) for weight, part in self.parts), np.zeros(columns.shape[1]))

@@ -79,12 +79,12 @@ class LeakageDesign(Problem):
         return [self.form]
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """The secret of a histogram; its maximal leakage is promised."""
+        """Describe the secret of a histogram; its maximal leakage is promised."""
         secrets = self.form.groups.tolist()
         return Subject.of_groups(mechanism, secrets, None, {"statistic-maximal-leakage": self.budget})
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The mechanism between histograms."""
+        """Build the mechanism between histograms."""
         labels = [tuple(row) for row in self.space.tolist()]
         return Mechanism(solution.point, labels, labels)
 
@@ -93,7 +93,7 @@ class LeakageDesign(Problem):
         return float((answer.matrix * histograms.distances(self.space, self.space)).sum(axis=1).max())
 
     def claim(self, answer: Mechanism) -> float:
-        """The distortion in exact arithmetic, rounded up."""
+        """Evaluate the distortion in exact arithmetic, rounded up."""
         question = frame.question(frame.statement(self.kind, self.to_params()))
         return certify.value_above(worst_cost(answer.matrix.tolist(), question))
 

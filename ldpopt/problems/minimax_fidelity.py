@@ -69,7 +69,7 @@ class MinimaxFidelity(Problem):
         return [MatrixProgram(objective, self.epsilon, "square", *self._bound())]
 
     def _bound(self) -> tuple[float, dict[str, Any] | None]:
-        """The best lower bound known, and its proof where it needs one."""
+        """Find the best lower bound known, and its proof where it needs one."""
         E, least = exp_above(self.epsilon), least_probability(self.k, self.p0)
         plain = certify.value_below(fidelity_bounds.minimax_bound(self.k, E, self.loss, least))
         if self.loss != "tv":
@@ -86,15 +86,15 @@ class MinimaxFidelity(Problem):
         return proven, {"rest": found.rest, "rows": list(found.rows)}
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The mechanism in exact arithmetic."""
+        """Repair the mechanism in exact arithmetic."""
         return Mechanism(repaired(solution.point, self.epsilon, "square"))
 
     def value(self, answer: Mechanism) -> float:
-        """The supremum of α; for "tv" the upper end of its enclosure, which is nearly always a point."""
+        """Compute the supremum of α; for "tv" the upper end of its enclosure, nearly always a point."""
         return worst_alpha(answer, self.p0, self.loss).bound
 
     def claim(self, answer: Mechanism) -> float:
-        """The supremum by the checker's exact arithmetic, rounded up."""
+        """Evaluate the supremum by the checker's exact arithmetic, rounded up."""
         least = least_probability(self.k, self.p0)
         return stated(worst_alpha_above(answer.matrix.tolist(), least, self.loss))
 
@@ -107,7 +107,7 @@ class MinimaxFidelity(Problem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """The seven-point plane attains two of the bounds, the step mechanism that of "tv"."""
+        """Show the seven-point plane at two of the bounds, and the step mechanism at that of "tv"."""
         optimum = 1 + (571.530243354543 / 7 - 1) / (0.05 * 6 * (2 - 7 * 0.05))
         yield Example(cls(7, 0.5, 0.05, "mse"), optimum)
         yield Example(cls(7, 0.5, 0.05, "f-divergence"), 233.696708261370)

@@ -136,7 +136,7 @@ class PolyOpt(ColumnProblem):
         return product(range(a1), range(a2))
 
     def stages(self, form: Form) -> Stages:
-        """The ceiling of all private mechanisms; Γ at the level ε; to calibrate, Γ at other levels.
+        """Solve for the ceiling of all private mechanisms; in Γ at the level ε; to calibrate, at others.
 
         The calibration is a bisection: a level is too high once the exact level over F exceeds ε.
         """
@@ -154,13 +154,13 @@ class PolyOpt(ColumnProblem):
             low, high = (low, middle) if found.point is None else (middle, high)
 
     def _within_cone(self, solution: FormSolution) -> FormSolution:
-        """A private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
+        """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
         if self.calibrate or self.facets or self.objective == "robust":
             return replace(solution, bound=None, proof=None)
         return solution
 
     def _calibrated(self, solution: FormSolution) -> FormSolution:
-        """A point of a wider cone, if it is private against F at the level ε."""
+        """Keep a point of a wider cone, if it is private against F at the level ε."""
         found = replace(solution, bound=None, proof=None)
         if found.point is None or rldp_level(found.point.matrix, self.merged[0]).level > self.epsilon:
             return replace(found, status=Status.LIMIT, point=None, value=None)
@@ -188,7 +188,7 @@ class PolyOpt(ColumnProblem):
         return FormSolution(Status.LIMIT, bound=certify.dual_bound(dual), proof=proof)
 
     def _ceiling_dual(self, secret_dual: Array) -> Array:
-        """The dual vector over Γ whose sum is the ceiling (of the merged table).
+        """Build the dual vector over Γ whose sum is the ceiling (of the merged table).
 
         With t_s = Σ_u P̂_{u|s} T_su, a column T is worth μ(T) = μ(t) + Σ_su P̂_su T_su log(T_su / t_s).
         The first term is at most Σ_s d_s t_s for the dual vector d of the secret, as t lies in the cone
@@ -201,7 +201,7 @@ class PolyOpt(ColumnProblem):
         return dual.ravel() + CEILING_SLACK / dual.size
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The mechanism with columns θ_v v, repaired to be robustly private in exact arithmetic."""
+        """Build the mechanism with columns θ_v v, robustly private in exact arithmetic."""
         F, groups = self.merged
         rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
         spread = rows.reshape(*F.shape, -1)[:, groups]
@@ -212,11 +212,11 @@ class PolyOpt(ColumnProblem):
         return robust_subject(mechanism, self.uncertainty, self.epsilon)
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """The exact level over F, with a member of F that attains it."""
+        """Measure the exact level over F, with a member of F that attains it."""
         return audited(answer, self.uncertainty)
 
     def claim(self, answer: Mechanism) -> float:
-        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         plain = self.statement()
         assert plain is not None
         question = frame.question(plain).robust
@@ -227,7 +227,10 @@ class PolyOpt(ColumnProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, both pair rules."""
+        """Draw a Dirichlet(½) table of ``size`` secrets with two values each, for both pair rules.
+
+        The number of samples is n = 1000.
+        """
         p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for pairs in PAIRS:
             yield f"{size}x2 epsilon=1 pairs={pairs}", cls(1.0, p_hat, 1000, pairs=pairs)

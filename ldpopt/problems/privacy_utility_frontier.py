@@ -58,5 +58,5 @@ class PrivacyUtilityFrontier(DesignProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """A floor that does not bind leaves the optimum of ``asymptotic-utility``."""
+        """Show that a floor that does not bind leaves the optimum of ``asymptotic-utility``."""
         yield Example(cls([1.0, 1.0], 0.0, 1.0), RESPONSE_2_1, 1e-8)

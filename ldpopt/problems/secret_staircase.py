@@ -72,7 +72,7 @@ class SecretStaircase(ColumnProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) prior on ``size`` secrets with two values each, at four levels."""
+        """Draw a Dirichlet(½) prior on ``size`` secrets with two values each, at four levels."""
         prior = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (0.5, 1.0, 2.0, 4.0):
             yield f"{size}x2 epsilon={level:g}", cls(prior, level)

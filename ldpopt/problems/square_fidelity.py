@@ -33,6 +33,6 @@ class SquareFidelity(PhiProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """The Fano plane, and the step mechanism where it is optimal."""
+        """Show the Fano plane, and the step mechanism where it is optimal."""
         yield Example(cls(7, 0.5), 571.530243354543)
         yield Example(cls(3, 1.0), 16.080264454524)

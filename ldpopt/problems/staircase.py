@@ -100,7 +100,7 @@ class Staircase(ColumnProblem):
         return Divergence(self.hypotheses[0], self.hypotheses[1], self.utility)
 
     def check_params(self) -> None:
-        """A utility of one's own is Python code, of which the checker knows nothing."""
+        """Check the parameters as the checker does, unless the utility is Python code of one's own."""
         if not callable(self.utility):
             super().check_params()
 
@@ -109,14 +109,14 @@ class Staircase(ColumnProblem):
         return None if callable(self.utility) else super().statement()
 
     def to_params(self) -> dict[str, Any]:
-        """The parameters; ``size`` follows from the others."""
+        """Return the parameters; ``size`` follows from the others."""
         params = super().to_params()
         del params["size"]
         return params
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) prior on ``size`` inputs at four levels."""
+        """Draw a Dirichlet(½) prior on ``size`` inputs at four levels."""
         prior = rng.dirichlet(np.full(size, 0.5))
         for level in (0.5, 1.0, 2.0, 4.0):
             yield f"k={size} epsilon={level:g}", cls(level, prior=prior)

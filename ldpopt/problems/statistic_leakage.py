@@ -69,7 +69,7 @@ class StatisticLeakage(Problem):
         return [self.form]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, list[int]]:
-        """The selected parameters."""
+        """Return the selected parameters."""
         return {"selection": [int(row) for row in solution.point]}
 
     def value(self, answer: Any) -> float:
@@ -77,7 +77,7 @@ class StatisticLeakage(Problem):
         return math.log(csr_array(self.matrix)[answer["selection"]].max(axis=0).sum())
 
     def claim(self, answer: Any) -> float:
-        """The leakage in exact arithmetic, rounded down."""
+        """Evaluate the leakage in exact arithmetic, rounded down."""
         return selection.exact_value(csr_array(self.matrix), answer["selection"])
 
     def to_params(self) -> dict[str, Any]:

@@ -63,7 +63,7 @@ class UEConditional(GRRConditional):
 
     @staticmethod
     def smallest(kappa: Array, first: Array) -> Array:
-        """The smallest λ: odds of κ = e^ε₁ · odds of λ."""
+        """Compute the smallest λ: odds of κ = e^ε₁ · odds of λ."""
         return kappa / (kappa + (1 - kappa) * np.exp(first))
 
     @cached_property
@@ -84,7 +84,7 @@ class UEConditional(GRRConditional):
         return entr(np.maximum(out, 0.0)).sum(axis=1) - noise
 
     def protocol(self, point: Array) -> mechanisms.UEConditional:
-        """The protocol as a sampler."""
+        """Build the protocol as a sampler."""
         kappa = np.array([point[1]])
         lam = float(self.smallest(kappa, np.array([self.epsilon - point[0]]))[0])
         blocks = self.block_mechanisms(point[0])

@@ -34,7 +34,7 @@ class Choice(NamedTuple):
 
 
 def rule_bound(form: ThresholdSearch, thresholds: Sequence[float], pivot: int | None = None) -> float:
-    """What the rule proves with these thresholds; never more than the trivial 1.
+    """Compute what the rule proves with these thresholds; never more than the trivial 1.
 
     >>> marginals = np.array([0.6, 0.3, 0.1]), np.array([0.9, 0.1])
     >>> round(rule_bound(ThresholdSearch(marginals, 0.01, "theorem-3"), [0.1, 0.9]), 12)
@@ -76,7 +76,7 @@ def break_points(p: Array) -> list[float]:
 
 
 def best_choice(form: ThresholdSearch, limits: Limits = UNLIMITED) -> Choice:
-    """The thresholds that prove the least: exact, but for theorem-2-tight (there a local search).
+    """Find the thresholds that prove the least: exact, but for theorem-2-tight (there a local search).
 
     Raises:
         OutOfTime: the limits are over before the search is.
@@ -118,7 +118,7 @@ def _pareto_merge(form: ThresholdSearch, limits: Limits) -> Choice:
 
 
 def water_fill(supports: Sequence[int], caps: Sequence[float], product: float) -> list[float] | None:
-    """The t_j ≤ cap_j with Π t_j = product that minimise Σ t_j |V_j|: t_j = min(λ/|V_j|, cap_j).
+    """Find the t_j ≤ cap_j with Π t_j = product that minimise Σ t_j |V_j|: t_j = min(λ/|V_j|, cap_j).
 
     >>> water_fill([2, 3], [1, 1], 0.06)
     [0.3, 0.2]

@@ -41,7 +41,7 @@ class ExposureCurve(NamedTuple):
         return self._steps(t, "left")
 
     def at_most(self, t: ArrayLike) -> Array:
-        """The probability of the values with p ≤ t."""
+        """Compute the probability of the values with p ≤ t."""
         return self._steps(t, "right")
 
     def _steps(self, t: ArrayLike, side: Any) -> Array:
@@ -50,7 +50,7 @@ class ExposureCurve(NamedTuple):
 
 
 def exposure_curve(p: ArrayLike) -> ExposureCurve:
-    """The exposure at every threshold at once.
+    """Compute the exposure at every threshold at once.
 
     >>> exposure_curve([0.5, 0.25, 0.25]).thresholds.tolist()
     [0.25, 0.5]
@@ -111,12 +111,12 @@ def exposure_of_table(table: Any, columns: Any, t: Any) -> Any:
 
 
 def exposure_curve_of_table(table: Any, columns: Any = None) -> ExposureCurve:
-    """The exposure curve of the empirical joint distribution of some columns."""
+    """Compute the exposure curve of the empirical joint distribution of some columns."""
     return _table_curve(table, columns)
 
 
 def anonymity_level(table: Any, columns: Any = None) -> int:
-    """The largest k for which the columns are k-anonymous: the size of the smallest group.
+    """Compute the largest k for which the columns are k-anonymous: the size of the smallest group.
 
     >>> anonymity_level([(1, 0)] * 4 + [(0, 0)] + [(0, 1)] * 4)
     1
@@ -176,7 +176,7 @@ def deviation(samples: int, support: int, delta: float) -> float:
 
 
 def samples_needed(gamma: float, support: int, delta: float) -> int:
-    """The fewest samples for which :func:`deviation` is at most gamma.
+    """Compute the fewest samples for which :func:`deviation` is at most gamma.
 
     >>> samples_needed(0.01, 4, 0.05)
     25376
@@ -214,7 +214,7 @@ def entropy_bound(entropy: float, t: float) -> float:
 
 
 def entropy_bound_example(t: float, copies: int) -> Array:
-    """A distribution that shows the bound of Proposition 9 to be tight up to 1/e in the entropy.
+    """Build a distribution that shows Proposition 9 to be tight up to 1/e in the entropy.
 
     ``copies`` values of probability t and one with the rest: for B = −copies·t·log t its *non-strict*
     exposure at t is B/(−log t) and H ≤ B + 1/e (Bravo-Hermsdorff et al. 2022, Proposition 13; with the
@@ -233,7 +233,7 @@ def entropy_bound_example(t: float, copies: int) -> Array:
 
 
 def slack_example(c: float, values: int) -> Array:
-    """A joint distribution of two features that needs (almost) the whole slack c of Theorem 3.
+    """Build a joint distribution of two features that needs (almost) the whole slack c of Theorem 3.
 
     Both marginals are uniform on m values, so Q_j(1/m) = 0, and every cell off the diagonal has just
     less than c/m²: Q(c/m²) = c (1 − 1/m), where Theorem 3 proves c. So no smaller slack holds for all

@@ -75,7 +75,7 @@ def ask_hierarchically(
 
 
 def proven_exposure(known: dict[Subset, Array], subset: Subset, threshold: float) -> float:
-    """The exposure of a known set, else the least bound over all partitions into known blocks."""
+    """Return the exposure of a known set, else the least bound over partitions into known blocks."""
     if subset in known:
         return exposure(known[subset], threshold)
     return min(

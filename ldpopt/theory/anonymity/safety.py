@@ -95,7 +95,7 @@ def _decimal(x: float) -> Fraction:
 
 
 def _normalised(p: Array) -> list[Fraction]:
-    """The probabilities, largest first."""
+    """Divide the probabilities by their sum, and sort them, largest first."""
     numbers = sorted((_decimal(x) for x in p.tolist() if x > 0), reverse=True)
     total = sum(numbers)
     return [x / total for x in numbers]

@@ -18,7 +18,7 @@ from ldpopt.theory.anonymity.exposure import deviation, read_counts, read_suppor
 
 
 def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
-    """The probability that a random user of n i.i.d. ones is less than k-anonymous.
+    """Compute the probability that a random user among n i.i.d. users is less than k-anonymous.
 
     Q_p(n, k) = Σ_i p_i F(k−2; n−1, p_i), F the binomial distribution function: at most k−2 of the n−1
     others share the value (Bravo-Hermsdorff et al. 2022, Definition 7; App. G, corrected, prints F(k; n,
@@ -36,7 +36,7 @@ def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
 
 
 def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -> float:
-    """A bound on |Q_p(n, k) − Q_p̂(n, k)|: Σ_i L_i |p_i − p̂_i|.
+    """Bound |Q_p(n, k) − Q_p̂(n, k)| by Σ_i L_i |p_i − p̂_i|.
 
     Bravo-Hermsdorff et al. 2022, Theorem 8, corrected (as printed, C√n ‖p−p̂‖∞, it is false). The
     derivative of x F(k−2; n−1, x) is F − (k−1) b(k−1; n−1, x), hence L_i = max(1, (k−1) max_x b(k−1;
@@ -56,7 +56,7 @@ def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -
 def statistical_exposure_ceiling(
     p_hat: ArrayLike, n: int, k: int, gamma: float, *, support: int | None = None
 ) -> float:
-    """The most that Q_p(n, k) can be if no p_i is further than γ from p̂_i.
+    """Bound Q_p(n, k) from above if no p_i is further than γ from p̂_i.
 
     Σ_i max { x F(k−2; n−1, x) : |x − p̂_i| ≤ γ }: the corrected Theorem 8 of Bravo-Hermsdorff et al.
     2022 before it is linearised, so never above Q_p̂(n, k) + γ Σ L_i. Each term rises to one peak and
@@ -97,7 +97,7 @@ def _peak(n: int, k: int) -> float:
 
 
 def threshold_for_users(n: int, k: int, miss: float) -> float:
-    """The t from which on a value hides its owner among n i.i.d. users: F(k−2; n−1, t) = miss.
+    """Find the t from which on a value hides its owner among n i.i.d. users: F(k−2; n−1, t) = miss.
 
     A user whose value has p ≥ t is less than k-anonymous with probability at most ``miss``, so
     Q_p(n, k) ≤ Q(t) + miss. What proves Q(t) ≤ budget − miss from the marginals of p (problem

@@ -132,7 +132,7 @@ class Path:
         return simple + power * self.log_ratio(log_g)
 
     def _force(self, log_g: Array, power: float) -> Array:
-        """The gradient of the logarithm of the density in log g."""
+        """Compute the gradient of the logarithm of the density in log g."""
         g = np.exp(log_g)
         weighted = self.rate * g
         pull = self.shape - weighted

@@ -49,7 +49,7 @@ def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed
 
 
 def utility_bound(epsilon: float, a: int) -> float:
-    """The largest U^as of any ε-LDP mechanism on a values, whatever the prior.
+    """Bound U^as of every ε-LDP mechanism on a values from above, whatever the prior.
 
     Theorem 8.1: −½ log 2πe + log(e^ε − 1); for a = 2 sharper: −½ log 2πe + log(2 sinh(ε/2)).
     """
@@ -61,7 +61,7 @@ def utility_bound(epsilon: float, a: int) -> float:
 
 
 def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> float:
-    """The largest F_μ of any ε-LDP mechanism, never above 1.
+    """Bound F_μ of every ε-LDP mechanism from above, by at most 1.
 
     With a prior (8.2) (and the sharper bound for a = 2); without, a^{−a/(a−1)} (e^ε − 1)² for every μ,
     as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (the paper says there is none).

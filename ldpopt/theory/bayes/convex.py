@@ -26,12 +26,12 @@ class Step(NamedTuple):
 
 
 def moments(form: ConvexProgram, theta: Array) -> Array:
-    """The matrices Σ_j θ_j F_ij, one for every point i."""
+    """Compute the matrices Σ_j θ_j F_ij, one for every point i."""
     return np.tensordot(form.blocks, theta, axes=(1, 0))
 
 
 def value(form: ConvexProgram, theta: Array) -> float:
-    """The objective; −inf where a matrix is singular."""
+    """Evaluate the objective; it is −inf where a matrix is singular."""
     sign, log_det = np.linalg.slogdet(moments(form, theta))
     if (sign <= 0).any():
         return -math.inf
@@ -76,14 +76,14 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
 
 
 def bound(form: ConvexProgram, theta: Array, step: Step) -> float:
-    """The upper bound that the duals prove with θ as reference."""
+    """Compute the upper bound that the duals prove with θ as reference."""
     size = form.blocks.shape[-1]
     budget = step.price * form.budget if step.price else 0.0
     return float(value(form, theta) - form.scale * size + step.dual.sum() + budget)
 
 
 def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str, float]) -> FormSolution:
-    """The point with its certificate: value, bound and the numbers that prove it.
+    """Return the point with its certificate: value, bound and the numbers that prove it.
 
     Without time for the linear step there is no bound.
     """
@@ -113,6 +113,6 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
 
 
 def cleaned(form: ConvexProgram, theta: Array) -> Array:
-    """The point without negligible atoms, its constraints met again by scaling."""
+    """Drop negligible atoms of the point, and scale it to meet its constraints again."""
     kept = np.where(theta > 1e-9, theta, 0.0)
     return kept / (form.constraints @ kept).mean()

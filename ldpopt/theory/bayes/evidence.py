@@ -41,7 +41,10 @@ def log_evidence(
 
 
 def _next_power(power: float, spread: float, prior_spread: float) -> float:
-    """The power below: log weights spread by about 1 under both; spreads are of the log likelihood."""
+    """Choose the next lower power, such that the log weights spread by about 1 under both.
+
+    The spreads are those of the log likelihood.
+    """
     if power * prior_spread <= 1:
         return 0.0
     return power * max(0.4, 1 - 1 / (power * spread))
@@ -60,7 +63,7 @@ def log_ratio(below: Array, above: Array) -> float:
 def _log_likelihoods(
     columns: Array, prior: Dirichlet, counts: Array, power: float, rng: np.random.Generator
 ) -> Array:
-    """The log likelihood at draws of prior · likelihood^power, one chain a row."""
+    """Draw from prior · likelihood^power and return the log likelihoods, one chain a row."""
     if power == 0:
         p = prior.sample(CHAINS * STEPS, rng).reshape(CHAINS, STEPS, prior.size)
     else:

@@ -26,7 +26,7 @@ def information(points: Array, columns: Array) -> Array:
 
 
 def orbit_information(points: Array, low: float, high: float) -> Array:
-    """The average of v vᵀ/(v·p) over all sets of each size m, v being high on the set and low elsewhere.
+    """Average v vᵀ/(v·p) over all sets of each size m, v being high on the set and low elsewhere.
 
     Returns:
         An array [point, m, x, x'] with m = 0 … k.
@@ -59,7 +59,7 @@ def laplace_rule() -> tuple[Array, Array]:
 
 
 def _generated(points: Array, low: float, high: float) -> Array:
-    """Sums over sets through e_m(z), z_x = e^{−t c p_x}: 1/(1 + c p(S)) = ∫ e^{−t} Π_{x∈S} z_x dt."""
+    """Sum over sets through e_m(z), z_x = e^{−t c p_x}: 1/(1 + c p(S)) = ∫ e^{−t} Π_{x∈S} z_x dt."""
     N, k = points.shape
     c = (high - low) / low
     pairs = np.array([(x, z) for x in range(k) for z in range(x, k)])
@@ -86,7 +86,7 @@ def _generated(points: Array, low: float, high: float) -> Array:
 
 
 def _symmetric(z: Array) -> Array:
-    """The elementary symmetric polynomials e_0 … e_k along axis 1."""
+    """Compute the elementary symmetric polynomials e_0 … e_k along axis 1."""
     e = np.zeros((z.shape[0], z.shape[1] + 1, z.shape[2]))
     e[:, 0] = 1
     for x in range(z.shape[1]):

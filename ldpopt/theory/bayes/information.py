@@ -101,7 +101,7 @@ def _unobfuscated(prior: Dirichlet, n: int) -> Estimate:
 
 
 def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
-    """The average of log P(y | P)/P(y), less control variates whose expectations are known.
+    """Average log P(y | P)/P(y), less control variates whose expectations are known.
 
     The error is the standard error, a little widened, and half the distance of the bounds where P(y) is
     bracketed.
@@ -167,7 +167,7 @@ def _controls(W: Array, prior: Prior, points: Array, counts: Tallies, given: Arr
 
 
 def _regressed(values: Array, controls: list[Array]) -> tuple[float, float]:
-    """The mean of the values once what the controls explain is taken off, and its standard error.
+    """Compute the mean of the values less what the controls explain, and its standard error.
 
     The error is the jackknife's, up to a term of the order 1/draws (MacKinnon and White 1985, HC3): it
     holds where the rest varies more at some draws than at others, and for few draws.

@@ -28,7 +28,7 @@ class Marginal(ABC):
 
     @abstractmethod
     def pdf(self, z: ArrayLike) -> Array:
-        """The density at z."""
+        """Evaluate the density at z."""
 
     @abstractmethod
     def cdf(self, z: ArrayLike) -> Array:
@@ -36,14 +36,14 @@ class Marginal(ABC):
 
     @abstractmethod
     def mean(self) -> float:
-        """The expected number."""
+        """Compute the expected number."""
 
     @abstractmethod
     def quantile(self, chance: float) -> float:
-        """The z with P(number ≤ z) = chance."""
+        """Find the z with P(number ≤ z) = chance."""
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
-        """The equal-tailed interval that contains the number with probability ``level``."""
+        """Return the equal-tailed interval that contains the number with probability ``level``."""
         if not 0 < level < 1:
             raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
         tail = (1 - level) / 2
@@ -59,7 +59,7 @@ class BetaMixture(Marginal):
     weights: Array
 
     def pdf(self, z: ArrayLike) -> Array:
-        """The density at z."""
+        """Evaluate the density at z."""
         constant = betaln(self.a, self.b)
 
         def density(at: Array) -> Array:
@@ -73,11 +73,11 @@ class BetaMixture(Marginal):
         return self._by_parts(lambda at: betainc(self.a, self.b, at) @ self.weights, z)
 
     def mean(self) -> float:
-        """The expected frequency."""
+        """Compute the expected frequency."""
         return float(self.weights @ (self.a / (self.a + self.b)))
 
     def quantile(self, chance: float) -> float:
-        """The z with P(frequency ≤ z) = chance."""
+        """Find the z with P(frequency ≤ z) = chance."""
         return float(brentq(lambda z: float(self.cdf(z)) - chance, 0.0, 1.0, xtol=1e-12))
 
     def _by_parts(self, f: Callable[[Array], Array], z: ArrayLike) -> Array:
@@ -100,7 +100,10 @@ class Empirical(Marginal):
     high: float
 
     def pdf(self, z: ArrayLike) -> Array:
-        """The density of the draws blurred by a normal kernel, reflected at both ends (Silverman)."""
+        """Evaluate the density of the draws, blurred by a normal kernel.
+
+        The kernel is reflected at both ends (Silverman).
+        """
         spread, (lower, upper) = float(self.draws.std()), self.interval(0.5)
         width = 0.9 * min(spread, (upper - lower) / 1.34) * len(self.draws) ** -0.2
         at = np.asarray(z, dtype=np.float64)[..., None]
@@ -110,16 +113,16 @@ class Empirical(Marginal):
         return inside * heights / (len(self.draws) * width * math.sqrt(2 * math.pi))
 
     def cdf(self, z: ArrayLike) -> Array:
-        """The share of draws ≤ z."""
+        """Compute the share of draws ≤ z."""
         rank = np.searchsorted(np.sort(self.draws), np.asarray(z, dtype=np.float64), side="right")
         return rank / len(self.draws)
 
     def mean(self) -> float:
-        """The mean of the draws."""
+        """Compute the mean of the draws."""
         return float(self.draws.mean())
 
     def quantile(self, chance: float) -> float:
-        """The quantile of the draws."""
+        """Compute the quantile of the draws."""
         return float(np.quantile(self.draws, chance))
 
 

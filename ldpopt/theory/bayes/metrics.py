@@ -177,12 +177,12 @@ def participation_factor(
 
 
 def asymptotic_utility_bound(m: AnyMechanism) -> Estimate:
-    """The bound (8.1) on U^as from the LDP level alone; for two inputs the sharper log(2 sinh(ε/2))."""
+    """Bound U^as from the LDP level alone (8.1); for two inputs by the sharper log(2 sinh(ε/2))."""
     return Estimate(asymptotics.utility_bound(m.epsilon(), len(m.inputs)))
 
 
 def participation_factor_bound(m: AnyMechanism, prior: Prior | None = None) -> Estimate:
-    """The bound (8.2) on F_μ; without a prior, the one that holds for every prior."""
+    """Bound F_μ by (8.2); without a prior, by what holds for every prior."""
     return Estimate(asymptotics.participation_bound(m.epsilon(), len(m.inputs), prior))
 
 
@@ -199,7 +199,7 @@ class RankAndClasses(NamedTuple):
 
 
 def rank_and_classes(m: AnyMechanism) -> RankAndClasses:
-    """The rank d of the matrix and the number b' of classes of outputs that share inputs.
+    """Compute the rank d of the matrix and the number b' of classes of outputs that share inputs.
 
     >>> rank_and_classes(Mechanism([[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]))
     RankAndClasses(rank=2, classes=2)
@@ -252,7 +252,7 @@ def min_entropy_leakage(m: AnyMechanism, p: ArrayLike) -> Estimate:
 
 
 def attacker_success(m: AnyMechanism, p: ArrayLike) -> Estimate:
-    """The chance that the best guess of X ~ p from one report is right, Σ_y max_x p_x W[x, y]."""
+    """Compute the chance Σ_y max_x p_x W[x, y] that the best guess of X ~ p from one report is right."""
     weighted = _known(m, p)[:, None] * _dense(m).matrix
     return Estimate(float(weighted.max(axis=0).sum()))
 
@@ -288,7 +288,7 @@ def _dense(m: AnyMechanism) -> Mechanism:
 
 
 def _ratio(part: Estimate, whole: Estimate) -> Estimate:
-    """The share of the whole, never more than all of it."""
+    """Compute the share of the whole, at most 1."""
     value = min(1.0, float(part) / float(whole))
     error = (part.error + abs(value) * whole.error) / abs(float(whole))
     return Estimate(value, error, part.method)

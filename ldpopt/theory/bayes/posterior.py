@@ -68,14 +68,14 @@ class Posterior(ABC):
         return Estimate(value, value * self.log_evidence.error, self.method)
 
     def density(self, p: ArrayLike) -> Array:
-        """The posterior density at each row of p, (9.1)."""
+        """Evaluate the posterior density at each row of p, (9.1)."""
         points = np.asarray(p, dtype=np.float64)
         likelihood = xlogy(self.counts, points @ self.columns).sum(axis=-1)
         return np.exp(self.prior.log_density(points) + likelihood - self.log_evidence)
 
     @abstractmethod
     def marginal(self, x: int) -> Marginal:
-        """The posterior of the frequency P_x alone."""
+        """Return the posterior of the frequency P_x alone."""
 
     @abstractmethod
     def draws(self, count: int, rng: np.random.Generator) -> Array:
@@ -86,11 +86,11 @@ class Posterior(ABC):
         return np.array([self.marginal(x).mean() for x in range(self.prior.size)])
 
     def credible_interval(self, x: int, level: float = 0.95) -> tuple[float, float]:
-        """The equal-tailed interval that contains P_x with probability ``level``."""
+        """Return the equal-tailed interval that contains P_x with probability ``level``."""
         return self.marginal(x).interval(level)
 
     def functional(self, weights: ArrayLike) -> Empirical:
-        """The posterior of Σ_x weights[x] P_x, as draws.
+        """Return the posterior of Σ_x weights[x] P_x, as draws.
 
         With weights 0 and 1 it is the probability of a set of values: a cell of a marginal table.
         """
@@ -265,11 +265,11 @@ class SampledPosterior(Posterior):
         return log_evidence(self.columns, self.prior, self.counts.astype(np.float64), rng, self.method)
 
     def marginal(self, x: int) -> Empirical:
-        """The draws of P_x."""
+        """Return the draws of P_x."""
         return Empirical(self._sample[:, _value(x, self.prior.size)], 0.0, 1.0)
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
-        """A choice of the draws that were made, with repetition."""
+        """Choose among the draws that were made, with repetition."""
         return self._sample[rng.integers(len(self._sample), size=count)]
 
     @cached_property
@@ -278,7 +278,7 @@ class SampledPosterior(Posterior):
 
 
 def _distinct_rows(columns: Array) -> tuple[Array, NDArray[np.intp]]:
-    """The different rows in the order in which they come, and which of them each input has."""
+    """List the different rows in the order in which they come, and which of them each input has."""
     _, first, sorted_group = np.unique(columns, axis=0, return_index=True, return_inverse=True)
     order = np.argsort(first)
     return columns[first[order]], np.argsort(order)[sorted_group]
@@ -300,7 +300,7 @@ def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.ra
 def posterior(
     m: Mechanism | SetMechanism, prior: Prior, counts: ArrayLike, *, seed: int = 0
 ) -> Posterior:
-    """The posterior of P when output y was reported ``counts[y]`` times.
+    """Compute the posterior of P when output y was reported ``counts[y]`` times.
 
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
     >>> posterior(flip, Dirichlet.uniform(2), [8, 2]).mean().round(4)
@@ -341,7 +341,7 @@ def _value(x: int, size: int) -> int:
 
 
 def _expanded(columns: Array, counts: Tallies) -> tuple[Array, float]:
-    """The coefficients of Π_y (W[:, y]·p)^{s_y} over the first k − 1 exponents, and a log factor."""
+    """Expand Π_y (W[:, y]·p)^{s_y} in the first k − 1 exponents: its coefficients, and a log factor."""
     k, n = len(columns), int(counts.sum())
     result = np.zeros((n + 1,) * (k - 1))
     result[(0,) * (k - 1)] = 1.0

@@ -139,7 +139,7 @@ class Target:
         return self.q + (theta - self.origin) @ self.output_map
 
     def log_density(self, theta: Array, scales: Array) -> Array:
-        """The logarithm of the density of θ given λ; −∞ outside of g > 0."""
+        """Evaluate the logarithm of the density of θ given λ; −∞ outside of g > 0."""
         r, q = self.relative(theta), self.outputs(theta) / self.q
         inside = (r > 0).all(axis=1) & (q > 0).all(axis=1)
         r, q = np.where(inside[:, None], r, 1.0), np.where(inside[:, None], q, 1.0)
@@ -148,7 +148,7 @@ class Target:
         return np.where(inside, value, -np.inf)
 
     def force(self, theta: Array, scales: Array) -> Array:
-        """The gradient of the logarithm of the density."""
+        """Compute the gradient of the logarithm of the density."""
         pull = self.power / self.relative(theta) - self.centre
         pull[:, : self.loose] -= scales
         ratio = self.counts / self.outputs(theta)
@@ -162,13 +162,13 @@ class Target:
 
 
 def _precision(V: Array, counts: Array) -> Array:
-    """The information Σ_y s_y V_y V_yᵀ / q_y² about log g, q = 1·V."""
+    """Compute the information Σ_y s_y V_y V_yᵀ / q_y² about log g, q = 1·V."""
     q = V.sum(axis=0)
     return (V * (counts / q**2)) @ V.T
 
 
 def _centre(columns: Array, alpha: Array, counts: Array) -> Array:
-    """The mode of log g: maximise Σ α log g + Σ s log gW − Σ g by Newton's method."""
+    """Find the mode of log g: maximise Σ α log g + Σ s log gW − Σ g by Newton's method."""
     g = np.full(len(alpha), (alpha.sum() + counts.sum()) / len(alpha))
     for _ in range(100):
         V = g[:, None] * columns
@@ -204,7 +204,7 @@ class Walk:
         self._scales = rng.standard_gamma(target.extra, r.shape) / r
 
     def warm_up(self, steps: int) -> None:
-        """Steps that choose the leap for the wanted acceptance: dual averaging (Nesterov 2009)."""
+        """Make steps that choose the leap for the wanted acceptance: dual averaging (Nesterov 2009)."""
         start = chosen = math.log(self._leap)
         excess = 0.0
         for i in range(1, steps + 1):
@@ -242,7 +242,7 @@ class Walk:
         self._scales = gammaincinv(self.target.extra, ndtr(score)) / r
 
     def _step(self) -> float:
-        """New λ, then a trajectory of θ, accepted or not; returns the mean chance of acceptance."""
+        """Draw new λ, then a trajectory of θ, accepted or not; return the mean chance of acceptance."""
         self._refresh_scales()
         target, theta, b = self.target, self._theta, self.target.loose
         mass = np.repeat(target.schur[None], len(theta), axis=0)
@@ -285,7 +285,7 @@ class Walk:
 
 
 def _inverses(roots: Array) -> Array:
-    """The inverses of the matrices whose Cholesky factors are given."""
+    """Invert the matrices whose Cholesky factors are given."""
     if not roots.size:
         return roots
     lower = np.stack([dpotri(root, lower=1)[0] for root in roots])

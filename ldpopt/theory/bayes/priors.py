@@ -43,7 +43,7 @@ class Prior(ABC):
 
     @abstractmethod
     def covariance(self) -> Array:
-        """The covariance matrix of P."""
+        """Compute the covariance matrix of P."""
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> Array:
@@ -74,7 +74,7 @@ class Prior(ABC):
         return -float(self.expected_xlogx(np.eye(self.size)).sum())
 
     def push(self, mechanism: Mechanism) -> Prior:
-        """The distribution of the output distribution: the push-forward of Definition 7.2."""
+        """Return the distribution of the output distribution: the push-forward of Definition 7.2."""
         return Pushed(self, mechanism)
 
 
@@ -101,12 +101,12 @@ class Dirichlet(Prior):
 
     @classmethod
     def jeffreys(cls, k: int) -> Self:
-        """The uninformative prior: every α_x = 1/2."""
+        """Create the uninformative prior: every α_x = 1/2."""
         return cls(np.full(validate.whole_number("the number of values", k, 2), 0.5))
 
     @classmethod
     def uniform(cls, k: int) -> Self:
-        """The uniform density: every α_x = 1."""
+        """Create the prior with uniform density: every α_x = 1."""
         return cls(np.ones(validate.whole_number("the number of values", k, 2)))
 
     def __repr__(self) -> str:
@@ -156,7 +156,7 @@ class Dirichlet(Prior):
         return math.exp(float(gammaln(self.alpha + t).sum() - gammaln(total)) - self.log_beta)
 
     def log_density(self, p: ArrayLike) -> Array:
-        """The logarithm of the density at each row of p."""
+        """Evaluate the logarithm of the density at each row of p."""
         points = np.asarray(p, dtype=np.float64)
         return xlogy(self.alpha - 1, points).sum(axis=-1) - self.log_beta
 
@@ -206,7 +206,7 @@ class Dirichlet(Prior):
         return break_sticks([tanh_sinh_beta(a, b, level) for a, b in self.sticks()])
 
     def sticks(self) -> list[tuple[float, float]]:
-        """The beta parameters of P_1, P_2/(1 − P_1), …: independent of each other."""
+        """List the beta parameters of P_1, P_2/(1 − P_1), …, which are independent of each other."""
         rest = np.cumsum(self.alpha[::-1])[::-1]
         return [(float(a), float(b)) for a, b in zip(self.alpha[:-1], rest[1:], strict=True)]
 
@@ -241,7 +241,7 @@ class PointMixture(Cleaned, Prior):
         return int(self.points.shape[1])
 
     def mean(self) -> Array:
-        """The weighted average of the points."""
+        """Average the points by their weights."""
         return self.weights @ self.points
 
     def covariance(self) -> Array:
@@ -254,20 +254,20 @@ class PointMixture(Cleaned, Prior):
         return self.points[rng.choice(len(self.weights), size, p=self.weights)]
 
     def expected_log(self, columns: Array) -> Array:
-        """The weighted sum over the points."""
+        """Sum over the points by their weights."""
         return self.weights @ np.log(self.points @ columns)
 
     def expected_xlogx(self, columns: Array) -> Array:
-        """The weighted sum over the points."""
+        """Sum over the points by their weights."""
         q = self.points @ columns
         return self.weights @ xlogy(q, q)
 
     def node_count(self, degree: int) -> int:
-        """The number of points."""
+        """Count the points."""
         return len(self.weights)
 
     def nodes(self, degree: int) -> tuple[Array, Array]:
-        """The points themselves."""
+        """Return the points themselves."""
         return self.points, self.weights
 
 
@@ -297,7 +297,7 @@ class Pushed(Prior):
         return len(self.mechanism.outputs)
 
     def mean(self) -> Array:
-        """The image of the mean."""
+        """Return the image of the mean."""
         return self.base.mean() @ self.mechanism.matrix
 
     def covariance(self) -> Array:
@@ -306,15 +306,15 @@ class Pushed(Prior):
         return W.T @ self.base.covariance() @ W
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """The images of draws from the base."""
+        """Map draws from the base."""
         return self.base.sample(size, rng) @ self.mechanism.matrix
 
     def expected_log(self, columns: Array) -> Array:
-        """A linear form of the image is a linear form of P."""
+        """Evaluate with the base: a linear form of the image is a linear form of P."""
         return self.base.expected_log(self.mechanism.matrix @ columns)
 
     def expected_xlogx(self, columns: Array) -> Array:
-        """A linear form of the image is a linear form of P."""
+        """Evaluate with the base: a linear form of the image is a linear form of P."""
         return self.base.expected_xlogx(self.mechanism.matrix @ columns)
 
     def node_count(self, degree: int) -> int:
@@ -322,7 +322,7 @@ class Pushed(Prior):
         return self.base.node_count(degree)
 
     def nodes(self, degree: int) -> tuple[Array, Array]:
-        """The images of the base's points."""
+        """Map the base's points."""
         points, weights = self.base.nodes(degree)
         return points @ self.mechanism.matrix, weights
 

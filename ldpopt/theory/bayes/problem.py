@@ -102,7 +102,7 @@ class DesignProblem(Problem):
         )
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The mechanism with columns θ_v v, repaired to exact arithmetic."""
+        """Build the mechanism with columns θ_v v, repaired to exact arithmetic."""
         assert isinstance(form, ConvexProgram)
         used = [(form.labels[j], float(solution.point[j])) for j in np.flatnonzero(solution.point)]
         parts = [self._columns(label, weight) for label, weight in used]
@@ -116,7 +116,7 @@ class DesignProblem(Problem):
         return Mechanism(certify.repair(matrix, staircase_cone(self.prior.size, self.question.epsilon)))
 
     def _columns(self, label: tuple[int, int], weight: float) -> Array:
-        """The columns that an atom stands for, with its weight spread over them."""
+        """Return the columns that an atom stands for, with its weight spread over them."""
         level, which = label
         k, E = self.prior.size, math.exp(self.question.levels[level])
         if not self.prior.exchangeable:
@@ -128,7 +128,7 @@ class DesignProblem(Problem):
         return weight / len(sets) * (1 + (E - 1) * sets.T)
 
     def value(self, answer: Mechanism) -> float:
-        """The asymptotic utility with its discretised expectation."""
+        """Compute the asymptotic utility with its discretised expectation."""
         points, weights = map(np.array, self._points)
         sign, log_det = np.linalg.slogdet(information(points, answer.matrix))
         if (sign <= 0).any():
@@ -149,7 +149,7 @@ class _Atoms:
         return outer[None] / shares[:, :, None, None]
 
     def response(self) -> Array:
-        """The weights of randomised response at the highest level."""
+        """Return the weights of randomised response at the highest level."""
         top = len(self.levels) - 1
         high = (self.columns > 1).sum(axis=0)
         single = np.array([level == top for level, _ in self.labels]) & (high == 1)
@@ -165,7 +165,7 @@ class _Classes(_Atoms):
         return np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
 
     def response(self) -> Array:
-        """The weight of the class of single high entries, at the highest level."""
+        """Return the weight of the class of single high entries, at the highest level."""
         weights = np.zeros(len(self.labels))
         which = self.labels.index((len(self.levels) - 1, 1))
         weights[which] = 1 / self.columns[:, which].mean()

@@ -41,7 +41,7 @@ def tanh_sinh_beta(a: float, b: float, level: int) -> Rule:
 
 
 def break_sticks(rules: list[Rule]) -> tuple[Array, Array]:
-    """The tensor rule on the simplex from a rule for each relative stick length."""
+    """Build the tensor rule on the simplex from a rule for each relative stick length."""
     broken = _tensor([rule.values for rule in rules])
     left = np.cumprod(_tensor([rule.rest for rule in rules]), axis=1)
     points = np.hstack([broken, np.ones((len(broken), 1))])

@@ -117,7 +117,7 @@ class Transforms:
         return float(brentq(lambda c: float(self.times @ self._mode(c)) - 1, least, most))
 
     def _mode(self, c: float) -> Array:
-        """The positive root of cβp² + (c − β(α + s)) p = α."""
+        """Find the positive root of cβp² + (c − β(α + s)) p = α."""
         half = (c - self.beta * (self.alpha + self.s)) / 2
         root = np.sqrt(half**2 + c * self.beta * self.alpha)
         return np.where(half > 0, self.alpha / (root + np.abs(half)), (root - half) / (c * self.beta))
@@ -168,7 +168,7 @@ class Transforms:
         return top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
 
     def _tilted(self, c: float) -> Array:
-        """The weight of every node under the density p^{α−1} (1 + βp)^s e^{−cp}/F(c)."""
+        """Compute the weight of every node under the density p^{α−1} (1 + βp)^s e^{−cp}/F(c)."""
         return np.exp(self._terms - c * self._nodes.p - self._log_real(c)[:, None])
 
     @cached_property

@@ -43,7 +43,7 @@ class Scaled(NamedTuple):
     log: float
 
     def times(self, other: Scaled) -> Scaled:
-        """The product."""
+        """Multiply by another scaled number."""
         values = np.convolve(self.values, other.values)
         top = float(values.max())
         return Scaled(values / top, self.log + other.log + math.log(top))

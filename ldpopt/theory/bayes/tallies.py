@@ -28,7 +28,7 @@ Tallies = NDArray[np.int64]
 
 
 def merged(columns: Array) -> Array:
-    """The columns with proportional ones added up and empty ones dropped: nothing is lost by it.
+    """Add up proportional columns and drop empty ones: nothing is lost by it.
 
     >>> merged(np.array([[0.2, 0.4, 0.4, 0.0], [0.1, 0.2, 0.7, 0.0]]))
     array([[0.6, 0.4],
@@ -155,7 +155,10 @@ def _tally_distribution(prior: Prior, n: int) -> tuple[Tallies, Array]:
 
 
 def _sum_distribution(W: Array, t: Tallies, n: int) -> Array:
-    """The distribution of S when t_x users hold x, on the grid of its first b − 1 counts, by FFT."""
+    """Compute the distribution of S when t_x users hold x, by FFT.
+
+    It lies on the grid of the first b − 1 counts of S.
+    """
     b = W.shape[1]
     corner = np.zeros((n + 1,) * (b - 1))
     spectrum = np.ones_like(corner, dtype=np.complex128)

@@ -84,7 +84,7 @@ class SecretCone:
         return np.hstack([_corners(box) for box in self.boxes])
 
     def inequalities(self) -> Array:
-        """A matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
+        """Return a matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
         return np.array(list(self._rows()))
 
     def _rows(self) -> Iterator[Array]:
@@ -116,7 +116,7 @@ class SecretCone:
 
 
 def staircase_cone(k: int, epsilon: float) -> SecretCone:
-    """The cone of ε-LDP on k inputs: every two inputs have different secrets.
+    """Build the cone of ε-LDP on k inputs: every two inputs have different secrets.
 
     >>> staircase_cone(2, 1.0).rays().round(3)
     array([[1.   , 1.   , 2.718, 2.718],
@@ -126,7 +126,7 @@ def staircase_cone(k: int, epsilon: float) -> SecretCone:
 
 
 def joint_secrets(shape: Sequence[int]) -> tuple[int, ...]:
-    """The secret of every joint input (s, u), flattened in C order.
+    """Return the secret of every joint input (s, u), flattened in C order.
 
     >>> joint_secrets((2, 3))
     (0, 0, 0, 1, 1, 1)

@@ -111,7 +111,7 @@ class Generation(ABC):
         return proof_slack(self.optimum.value, self.limits.gap)
 
     def solution(self) -> FormSolution:
-        """What was found and what is proven about it."""
+        """Return what was found and what is proven about it."""
         dual = None if self.dual is None else self.dual + self.slack() * self.reference
         return FormSolution(
             status=Status.FEASIBLE if dual is None else Status.GAP,

@@ -61,7 +61,10 @@ class ColumnLP:
         )
 
     def solve(self, limits: Limits) -> Optimum | None:
-        """The optimum over the columns so far; if the time is over, the last feasible point or None."""
+        """Find the optimum over the columns so far.
+
+        When the time is over, it is the last feasible point, or None.
+        """
         if not highs.run_within(self._model, limits) and not self._feasible():
             return None
         solution = self._model.getSolution()
@@ -85,7 +88,7 @@ def _polished(rays: Array, weights: Array) -> Array:
 
 
 def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = True) -> FormSolution:
-    """The whole program over an explicit list of rays, with the dual that proves its bound.
+    """Solve the whole program over an explicit list of rays, with the dual that proves its bound.
 
     Raising every dual entry by δ raises β·v by δ Σ_x v_x, which repairs any remaining violation; so
     the duals of a run that was stopped prove a bound too.

@@ -51,7 +51,7 @@ class Pricer(Protocol):
 
 
 def pricer(utility: Sublinear) -> Pricer | None:
-    """The pricing of a utility, where one is known."""
+    """Return the pricing of a utility, where one is known."""
     if isinstance(utility, MutualInformation):
         return InformationPricer(utility)
     return DivergencePricer(utility) if isinstance(utility, Divergence) else None
@@ -161,19 +161,22 @@ def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Arra
 
 
 def _undominated(A: Array, q: Array, grain: float) -> Indices:
-    """The states that no state of smaller q beats in A, by increasing q; A is compared in grains."""
+    """Select the states that no state of smaller q beats in A, by increasing q.
+
+    A is compared in grains.
+    """
     order = np.argsort(q, kind="stable")
     level = np.floor(A[order] / grain)
     return order[np.append(True, level[1:] > np.maximum.accumulate(level)[:-1])]
 
 
 def _later_min(x: Array) -> Array:
-    """The minimum of what follows each entry."""
+    """Compute the minimum of what follows each entry."""
     return np.append(np.minimum.accumulate(x[::-1])[::-1][1:], np.inf)
 
 
 def _traced(chosen: Mask, near: Indices, kept: list[Indices], picks: list[int]) -> Mask:
-    """The set behind the best new state of every step, and the break set itself."""
+    """Trace the set behind the best new state of every step, and the break set itself."""
     sets = [chosen]
     for last, picked in enumerate(picks):
         if picked < 0:
@@ -244,7 +247,7 @@ class DivergencePricer:
         return a * self._utility.p0.reshape(shape) + b * self._utility.p1.reshape(shape) - dual
 
     def _roots(self, dual: Array, span: float) -> Array:
-        """The sorted values of log r in [−span, span] where some c_x changes sign, by bisection."""
+        """Find the sorted values of log r in [−span, span] where some c_x changes sign, by bisection."""
         with np.errstate(divide="ignore", invalid="ignore"):
             likelihood = np.log(self._utility.p0 / self._utility.p1)
         peak = np.clip(np.nan_to_num(likelihood), -span, span)

@@ -43,7 +43,7 @@ class ColumnProblem(Problem):
         return getattr(self.sublinear, "measure", Measure("utility"))
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """The secrets of the cone, and its promise: a ratio of at most e^ε between them."""
+        """Describe the secrets of the cone, and its promise: a ratio of at most e^ε between them."""
         cone, utility = self.cone, self.sublinear
         p = utility.prior if isinstance(utility, MutualInformation) else None
         if not isinstance(cone, SecretCone):
@@ -57,7 +57,7 @@ class ColumnProblem(Problem):
         return [ColumnProgram(self.cone, self.sublinear)]
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The mechanism with columns θ_v v, repaired to exact arithmetic."""
+        """Build the mechanism with columns θ_v v, repaired to exact arithmetic."""
         return Mechanism(certify.repair(solution.point.matrix, self.cone), inputs=self.inputs)
 
     def value(self, answer: Mechanism) -> float:
@@ -65,11 +65,11 @@ class ColumnProblem(Problem):
         return float(self.sublinear(answer.matrix).sum())
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """The exact level at which the mechanism is private in the sense of the problem."""
+        """Measure the exact level at which the mechanism is private in the sense of the problem."""
         return {"level": self.cone.level(answer.matrix)}
 
     def claim(self, answer: Mechanism) -> float:
-        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         plain = self.statement()
         if plain is None:
             return self.value(answer)

@@ -44,7 +44,7 @@ class MutualInformation:
     prior: Array
 
     def __call__(self, columns: Array) -> Array:
-        """The value of every column."""
+        """Evaluate every column."""
         q = self.prior @ columns
         return self.prior @ xlogy(columns, columns) - xlogy(q, q)
 
@@ -87,5 +87,5 @@ class Divergence:
         return DIVERGENCE_MEASURES[self.name]
 
     def __call__(self, columns: Array) -> Array:
-        """The value of every column."""
+        """Evaluate every column."""
         return DIVERGENCES[self.name](self.p0 @ columns, self.p1 @ columns)

@@ -14,7 +14,7 @@ from ldpopt.theory.columns.fisher import fisher_information
 
 
 def matrix_of(W: Any) -> Array:
-    """The matrix [x][y] of a mechanism, or a row-stochastic matrix checked to be one.
+    """Return the matrix [x][y] of a mechanism, or check that a matrix is row-stochastic.
 
     >>> matrix_of([[0.75, 0.25], [0.25, 0.75]]).shape
     (2, 2)
@@ -24,7 +24,7 @@ def matrix_of(W: Any) -> Array:
 
 
 def square_matrix(W: Any) -> Array:
-    """The matrix of a mechanism with as many outputs as inputs."""
+    """Return the matrix of a mechanism with as many outputs as inputs."""
     matrix = matrix_of(W)
     if matrix.shape[0] != matrix.shape[1]:
         raise InvalidInputError(f"a square mechanism is needed here, not one of shape {matrix.shape}")
@@ -32,7 +32,7 @@ def square_matrix(W: Any) -> Array:
 
 
 def full_support(name: str, p: Any, k: int) -> Array:
-    """A distribution over the k inputs with no zeros.
+    """Check that a distribution over the k inputs has no zeros.
 
     Pastore and Gastpar 2021 supposes full support throughout.
 
@@ -53,7 +53,7 @@ def full_support(name: str, p: Any, k: int) -> Array:
 
 
 def inverse_information(W: Array, q: Array) -> Array:
-    """The inverse of the Fisher information; refused where distributions cannot be told apart."""
+    """Invert the Fisher information; an error where distributions cannot be told apart."""
     k, outputs = W.shape
     if outputs < k:
         raise InvalidInputError(f"the mechanism has {outputs} outputs for {k} inputs: it has no inverse")
@@ -64,7 +64,7 @@ def inverse_information(W: Array, q: Array) -> Array:
 
 
 def right_inverse(W: Array, q: Array) -> Array:
-    """The A with W A = I that has the least variance when the reports have distribution q.
+    """Compute the A with W A = I that has the least variance when the reports have distribution q.
 
     For a square W it is W⁻¹ whatever q is, else A = Q⁻¹Wᵀ(W Q⁻¹ Wᵀ)⁻¹ with Q = diag(q).
     """

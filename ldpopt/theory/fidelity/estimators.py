@@ -28,7 +28,7 @@ from ldpopt.theory.fidelity.channel import full_support, inverse_information, ma
 
 
 def invert(W: Any, counts: Any) -> Array:
-    """The unbiased estimate t A, W A = I; entries may lie outside [0, 1].
+    """Compute the unbiased estimate t A, W A = I; entries may lie outside [0, 1].
 
     Pastore and Gastpar 2021, (2). For a square W, A = W⁻¹; for a broad one A has the least variance at
     the uniform distribution.
@@ -41,7 +41,7 @@ def invert(W: Any, counts: Any) -> Array:
 
 
 def project(W: Any, counts: Any) -> Array:
-    """The distribution nearest to the inverted counts.
+    """Find the distribution nearest to the inverted counts.
 
     >>> project([[0.75, 0.25], [0.25, 0.75]], [10, 90])
     array([0., 1.])
@@ -51,7 +51,7 @@ def project(W: Any, counts: Any) -> Array:
 
 
 def maximum_likelihood(W: Any, counts: Any) -> Array:
-    """The distribution that makes the reports most likely: min D(t ‖ pW).
+    """Find the distribution that makes the reports most likely: min D(t ‖ pW).
 
     Pastore and Gastpar 2021, (11). For the step mechanism by water-filling, p = max(0, η t − 1)/(E − 1)
     (Section 5; printed there as the MMSE form), else by Newton's method on the simplex.
@@ -70,7 +70,7 @@ def maximum_likelihood(W: Any, counts: Any) -> Array:
 
 
 def mmse(W: Any, counts: Any) -> Array:
-    """The distribution whose output law is nearest to the counts: min ‖t − pW‖.
+    """Find the distribution whose output law is nearest to the counts: min ‖t − pW‖.
 
     Pastore and Gastpar 2021, (12). For the step mechanism it is the projection of the inverted counts to
     the simplex: p = max(0, (E + K − 1) t + η)/(E − 1) (Section 5; printed there as the ML form).
@@ -89,7 +89,9 @@ def mmse(W: Any, counts: Any) -> Array:
 def iterative_bayesian_update(
     W: Any, counts: Any, iterations: int = 1000, start: Any = None, tolerance: float = 1e-10
 ) -> Array:
-    """Expectation maximisation: p ← p ∘ W(t / pW), from the uniform distribution or from ``start``.
+    """Maximise the likelihood by expectation maximisation: p ← p ∘ W(t / pW).
+
+    The start is ``start``, or the uniform distribution.
 
     Every step raises the likelihood; the limit is :func:`maximum_likelihood`, reached slowly where it
     has zeros. Stopping early regularises.
@@ -131,7 +133,9 @@ def estimate(W: Any, counts: Any, estimator: str = "ml") -> Array:
 
 
 def covariance(W: Any, p: Any, n: float) -> Array:
-    """The covariance (M⁻¹ − pᵀp)/n of an efficient estimate from n reports, M = W diag(pW)⁻¹ Wᵀ.
+    """Compute the covariance (M⁻¹ − pᵀp)/n of an efficient estimate from n reports.
+
+    M = W diag(pW)⁻¹ Wᵀ.
 
     Exact for :func:`invert` of a square mechanism, else the limit as n → ∞ (Pastore and Gastpar 2021,
     (64a)).
@@ -152,7 +156,7 @@ class Intervals(NamedTuple):
 def confidence_intervals(
     W: Any, counts: Any, level: float = 0.95, simultaneous: bool = True
 ) -> Intervals:
-    """Normal intervals around the inverted counts, cut to [0, 1].
+    """Compute normal intervals around the inverted counts, cut to [0, 1].
 
     Args:
         W: the mechanism.
@@ -182,7 +186,7 @@ class Region:
 
 
 def confidence_region(W: Any, counts: Any, level: float = 0.95) -> Region:
-    """The χ² ellipsoid with K − 1 degrees of freedom around the inverted counts."""
+    """Compute the χ² ellipsoid with K − 1 degrees of freedom around the inverted counts."""
     centre, spread = _inverted_with_covariance(W, counts)
     return Region(centre, spread, float(np.sqrt(chi2.ppf(_level(level), len(centre) - 1))))
 
@@ -206,7 +210,7 @@ def _level(level: float) -> float:
 
 
 def _read(W: Any, counts: Any) -> tuple[Array, Array, int]:
-    """The matrix, the frequencies as rows, and the number of axes that the caller used."""
+    """Read the matrix, the frequencies as rows, and the number of axes that the caller used."""
     matrix = matrix_of(W)
     axes = np.ndim(counts)
     c = validate.array("counts", counts, 2 if axes == 2 else 1)
@@ -232,7 +236,7 @@ def _inverse(matrix: Array) -> Array:
 
 
 def _constrained(matrix: Array, t: Array, derivatives: simplex.Derivatives) -> Array:
-    """The optimum on the simplex; where inverting a square matrix gives a distribution it is that."""
+    """Find the optimum on the simplex: the inverted counts, where these are a distribution."""
     k, outputs = matrix.shape
     p = np.full((len(t), k), -1.0)
     if k == outputs and np.linalg.cond(matrix) < 1e12:

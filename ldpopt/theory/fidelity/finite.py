@@ -59,7 +59,7 @@ def exit_exponent(W: Any, p: Any) -> float:
 
 
 def exit_bound(W: Any, p: Any, n: int) -> float:
-    """An upper bound on the probability that the inverted counts of n reports are not a distribution.
+    """Bound the probability that the inverted counts of n reports are not a distribution.
 
     Σ_k e^{−n D_k} ≤ K e^{−nD}. Lemma 1 prints e^{−nD}, which is false: it applies a bound for convex
     sets to a complement. The entries of p̌ sum to 1, so p̌ is a distribution unless some entry is

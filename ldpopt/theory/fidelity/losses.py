@@ -67,7 +67,7 @@ FINITE_LOSSES = (*DIVERGENCES, "mse", "tv")
 
 
 def divergence_of(loss: str | Divergence) -> Divergence | None:
-    """The f-divergence that a loss names or is; None for "mse" and "tv"."""
+    """Return the f-divergence that a loss names or is; None for "mse" and "tv"."""
     if isinstance(loss, str):
         return DIVERGENCES.get(validate.choice("loss", loss, FINITE_LOSSES))
     if not isinstance(loss, Divergence):
@@ -82,7 +82,7 @@ def divergence_of(loss: str | Divergence) -> Divergence | None:
 
 
 def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
-    """The loss of every row; "tv" is ‖p̂ − p‖₁, without the half.
+    """Compute the loss of every row; "tv" is ‖p̂ − p‖₁, without the half.
 
     Pastore and Gastpar 2021, (4a)–(4c).
     """
@@ -100,7 +100,7 @@ class ExpectedLoss(float):
     standard_error: float
 
     def __new__(cls, value: float, standard_error: float = 0.0) -> ExpectedLoss:
-        """A float that remembers how sure it is."""
+        """Create a number that keeps its standard error."""
         self = super().__new__(cls, value)
         self.standard_error = standard_error
         return self
@@ -116,7 +116,7 @@ def expected_loss(
     samples: int = 20_000,
     seed: int = 0,
 ) -> ExpectedLoss:
-    """The expected loss of an estimate from n reports (Pastore and Gastpar 2021, (4a)–(4c)).
+    """Return the expected loss of an estimate from n reports (Pastore and Gastpar 2021, (4a)–(4c)).
 
     Exact, by enumeration of all count vectors, where they are at most 200 000; else a Monte Carlo mean
     with its standard error.
@@ -153,7 +153,7 @@ def expected_loss(
 
 
 def multinomial(counts: Array, q: Array) -> Array:
-    """The probability of every row of counts under the output law q."""
+    """Compute the probability of every row of counts under the output law q."""
     n = counts[0].sum()
     logs = counts @ np.log(q, out=np.full_like(q, -1e9), where=q > 0)
     return np.exp(gammaln(n + 1) - gammaln(counts + 1).sum(axis=1) + logs)

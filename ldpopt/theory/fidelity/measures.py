@@ -113,7 +113,7 @@ def step_moments(epsilon: float, p: Any, order: int) -> Array:
 
 
 def alpha(W: Any, p: Any, loss: str) -> float:
-    """The factor by which privacy asks for more reports, as n → ∞.
+    """Compute the factor by which privacy asks for more reports, as n → ∞.
 
     Pastore and Gastpar 2021, (20a)–(20c).
 
@@ -149,7 +149,7 @@ class Coefficients(NamedTuple):
 
 
 def expansion_coefficients(W: Any, p: Any) -> Coefficients:
-    """A, B, C for square W.
+    """Compute A, B, C for square W.
 
     Pastore and Gastpar 2021, (17a)–(17c); corrected in (17b): ν₂/ν₁ for ν₂/ν₃.
     """
@@ -165,7 +165,7 @@ def expansion_coefficients(W: Any, p: Any) -> Coefficients:
 
 
 def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
-    """The expected loss at n reports by its expansion.
+    """Compute the expected loss at n reports by its expansion.
 
     Pastore and Gastpar 2021, (16), (18), (19), no remainder. The loss is named as in
     :func:`expected_loss`, or a :class:`ldpopt.theory.fidelity.losses.Divergence` of your own.
@@ -186,7 +186,9 @@ def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
 
 
 def block_size(k: int, epsilon: float) -> int:
-    """The m* that attains :func:`phi_bound`; the step mechanism is optimal exactly where it is 1.
+    """Compute the m* that attains :func:`phi_bound`.
+
+    The step mechanism is optimal exactly where it is 1.
 
     >>> block_size(7, 0.5), block_size(7, 1.5)
     (3, 1)
@@ -197,7 +199,7 @@ def block_size(k: int, epsilon: float) -> int:
 
 
 def optimal_range(k: int, m: int) -> tuple[float, float] | None:
-    """The ε at which block size m is the best one, so that its balanced designs attain the bound.
+    """Find the ε at which block size m is the best one, so that its balanced designs attain the bound.
 
     (K−m)(K−m−1)/(m(m+1)) ≤ E² ≤ (K−m+1)(K−m)/((m−1)m); None if there are none.
 
@@ -310,7 +312,7 @@ class BestCase(NamedTuple):
 
 
 def best_case_alpha(k: int, epsilon: float) -> BestCase:
-    """The best case inf_p min_W α(W, p) over the ε-LDP mechanisms, for f-divergences.
+    """Compute the best case inf_p min_W α(W, p) over the ε-LDP mechanisms, for f-divergences.
 
     Pastore and Gastpar 2021, 3.3.3, which states it and leaves it open. The value is (φ* − 1)/(K − 1),
     at the uniform distribution, for all three losses. The bound is max(1, (K − 1)/sinh²(ε/2)), at every

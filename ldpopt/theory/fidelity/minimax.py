@@ -34,7 +34,7 @@ class Supremum(NamedTuple):
 
 
 def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
-    """The supremum of α(W, p) over all p with entries ≥ p0, for a square W.
+    """Compute the supremum of α(W, p) over all p with entries ≥ p0, for a square W.
 
     It is attained at a vertex: for "f-divergence" by Pastore and Gastpar 2021, Lemma 10 and (36), for
     "mse" by (39)–(41). For "tv" the paper has the upper bound (43) only; here √α = N(p)/D(p), N = Σ
@@ -57,7 +57,7 @@ def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
 
 
 def convex_from(Phi: Array, p0: float, least: float) -> float:
-    """A t ≥ ``least`` from which on N − tD is convex on {p ≥ p0}; ``least`` itself where proven.
+    """Find a t ≥ ``least`` from which on N − tD is convex on {p ≥ p0}; ``least`` itself where proven.
 
     Along x with Σ x = 0, with s_k = pΦ_k − p_k² and g_k = Φ_k − c_k 1 − 2 p_k e_k for any c_k,
 
@@ -83,7 +83,10 @@ def convex_from(Phi: Array, p0: float, least: float) -> float:
 
 
 def cut(low: float, high: float) -> float:
-    """A point between, near the end where p − p² is small: ½, or the harmonic mean from 0 or 1."""
+    """Choose a point between the ends, near the end where p − p² is small.
+
+    It is ½, or the harmonic mean from 0 or 1.
+    """
     if low < 0.5 < high:
         return 0.5
     if high <= 0.5:
@@ -107,7 +110,7 @@ class _Reach:
         self.B = p0 * (np.nansum(rest, axis=0) - (k - 1) * lowest) + lowest
 
     def needed(self, low: float, high: float) -> float:
-        """The t that is needed for every j where p_j is in [low, high]."""
+        """Compute the t that is needed for every j where p_j is in [low, high]."""
         widest = min(max(low, 0.5), high)
         across = (widest - widest**2) ** 1.5
         s = np.minimum(self._least(low), self._least(high))
@@ -121,7 +124,7 @@ class _Reach:
         return float((others * across + self._mine(low, high)).max())
 
     def _mine(self, low: float, high: float) -> Array:
-        """The term k = j: (|g_jj| |g_j|₁ + 4 s_j) ((x − x²)/s_j)^{3/2}."""
+        """Compute the term k = j: (|g_jj| |g_j|₁ + 4 s_j) ((x − x²)/s_j)^{3/2}."""
         A, B = self.A, self.B
         with np.errstate(divide="ignore", invalid="ignore"):
             turn = B / (B + np.sqrt(np.maximum(B * B - (1 - A) * B, 0.0)))
@@ -138,7 +141,7 @@ class _Reach:
         return (self.own - 2 * x) ** 2 + 4 * (self.A * x + self.B - x * x)
 
     def _least(self, x: float) -> Array:
-        """The least s_k over p with p_j = x, as [j, k] for k ≠ j."""
+        """Compute the least s_k over p with p_j = x, as [j, k] for k ≠ j."""
         k, p0, Phi = self.k, self.p0, self.Phi
         big = 1 - x - (k - 2) * p0
         base = x * Phi + p0 * (Phi.sum(axis=0) - Phi)
@@ -152,7 +155,7 @@ class _Reach:
 
 
 def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
-    """The closed forms for the step mechanism: Pastore and Gastpar 2021, (38), (42), (43).
+    """Evaluate the closed forms for the step mechanism: Pastore and Gastpar 2021, (38), (42), (43).
 
     (38) corrected: (K−1)(E+K−2) where (K−1)(E+K−1) is printed; then it is the exact supremum. (42) is
     exact as well, (43) an upper bound.
@@ -284,7 +287,7 @@ def _at_rest(k: int, epsilon: float, loss: str, rest: float) -> SymmetricBound:
 
 
 def proven(k: int, epsilon: float, loss: str, rest: float, rows: tuple[float, float, float]) -> float:
-    """The bound that z, u and w prove at such a distribution, as :func:`symmetric_bound` says."""
+    """Compute the bound that z, u and w prove at such a distribution, see :func:`symmetric_bound`."""
     z, u, w = rows
     peak = 1 - (k - 1) * rest
     flat, round_ = gains(k, epsilon, rest)
@@ -312,7 +315,7 @@ def gains(k: int, epsilon: float, rest: float) -> tuple[Array, Array]:
 
 
 def floor(p0: float, k: int) -> float:
-    """A least probability that leaves a distribution on k inputs."""
+    """Check a least probability: it must leave a distribution on k inputs."""
     p0 = validate.positive_number("p0", p0)
     if p0 > 1 / k:
         raise InvalidInputError(f"p0 must be at most 1/{k} for {k} inputs, not {p0:g}")

@@ -36,11 +36,11 @@ class MomentObjective:
     loss: str = "phi"
 
     def __call__(self, W: Array) -> float:
-        """The objective; infinite where W cannot be inverted."""
+        """Evaluate the objective; it is infinite where W cannot be inverted."""
         return self.slope(W).value
 
     def slope(self, W: Array) -> Slope:
-        """The objective and its gradient with respect to the entries of W.
+        """Compute the objective and its gradient with respect to the entries of W.
 
         With weights c_k = ∂F/∂ν₂ₖ and G = M⁻¹ diag(c) M⁻¹: dF/dW = −2 G W Q⁻¹ + pᵀ h, where
         h_y = w_yᵀ G w_y / q_y².
@@ -80,7 +80,7 @@ class WorstObjective:
     p0: float
 
     def __call__(self, W: Array) -> float:
-        """The objective; infinite where W cannot be inverted."""
+        """Evaluate the objective; it is infinite where W cannot be inverted."""
         try:
             return worst_alpha(W, self.p0, self.loss).bound
         except InvalidInputError:

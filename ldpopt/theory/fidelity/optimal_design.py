@@ -52,7 +52,7 @@ class Design(NamedTuple):
     beta: Array
 
     def proof(self) -> dict[str, Any]:
-        """The numbers that the checker reads."""
+        """Return the numbers that the checker reads."""
         return {"Y": self.Y.tolist(), "beta": self.beta.tolist()}
 
 
@@ -75,7 +75,7 @@ def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bo
 
 
 def certified(design: Design, p: Array, loss: str, epsilon: float, known: float) -> tuple[float, Any]:
-    """The bound that the design proves exactly, with its proof, if it exceeds a known one."""
+    """Compute the bound that the design proves exactly, with its proof, if it exceeds a known one."""
     exact = [Fraction(x) for x in p.tolist()]
     total = sum(exact)
     source = [x / total for x in exact]
@@ -111,7 +111,7 @@ class _Program:
         return weights / (weights * (1 + self.excess * self.sets[self.taken].mean(axis=1))).sum()
 
     def solve(self) -> Design:
-        """The optimum over the columns taken, with the bound that its covariance proves over all."""
+        """Find the optimum over the columns taken, and the bound that its covariance proves over all."""
         sets, q = self.sets[self.taken], self.q[self.taken]
         columns = 1 + self.excess * sets
         theta, beta = self._interior_point(sets, q, columns)
@@ -208,7 +208,7 @@ class _Program:
         return self.basis @ np.linalg.solve(J, self.basis.T)
 
     def _slope(self, sets: Array, q: Array, theta: Array) -> tuple[float, Array, Array]:
-        """The cost, its gradient and its Hessian with respect to θ."""
+        """Compute the cost, its gradient and its Hessian with respect to θ."""
         covariance = self._covariance(sets, q, theta)
         variances = np.diag(covariance)
         images = self.excess * sets @ covariance  # [v, k] = (Σ v)_k
@@ -230,7 +230,7 @@ class _Program:
 
 
 def _length(x: Array, dx: Array) -> float:
-    """The longest step, at most 1, that keeps x positive."""
+    """Compute the longest step, at most 1, that keeps x positive."""
     falling = dx < 0
     if not falling.any():
         return 1.0

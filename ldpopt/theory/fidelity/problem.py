@@ -29,21 +29,21 @@ LEARNING_COST = Measure("α: times as many reports as without noise")
 
 
 def inputs(k: Any) -> int:
-    """A number of inputs: a whole number from 2 to 100 000."""
+    """Check that the number of inputs is a whole number from 2 to 100 000."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MAX_INPUTS:
         raise InvalidInputError(f"k must be a whole number from 2 to {MAX_INPUTS}, not {k!r}")
     return int(k)
 
 
 def repaired(matrix: Array, epsilon: float, family: str) -> Array:
-    """The solver's mechanism in exact arithmetic, still of its family."""
+    """Repair the solver's mechanism in exact arithmetic, so that it stays in its family."""
     if family == "circulant":
         return certify.repair_circulant(matrix[0], epsilon)
     return certify.repair(matrix, staircase_cone(len(matrix), epsilon))
 
 
 def stated(found: Fraction | None) -> float:
-    """What the checker's enclosure says, rounded up to a float."""
+    """Round the upper end of the checker's enclosure up to a float."""
     if found is None:
         raise SolverError("the solver's mechanism does not tell all distributions apart")
     return certify.value_above(found)
@@ -82,7 +82,10 @@ class PhiProblem(Problem):
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
 
     def lift(self, form: Form, solution: FormSolution) -> Any:
-        """The mechanism in exact arithmetic; a subset selection too wide for a matrix as plain data."""
+        """Repair the mechanism in exact arithmetic.
+
+        A subset selection that is too wide for a matrix becomes plain data.
+        """
         point = solution.point
         if isinstance(point, SubsetSelection):
             plain = {"inputs": self.k, "size": point.size, "ratio": point.ratio}

@@ -14,7 +14,7 @@ Derivatives = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
 
 
 def project(v: Array) -> Array:
-    """The nearest distribution of every row, by sorting: max(v − τ, 0) with the right τ.
+    """Find the nearest distribution of every row, by sorting: max(v − τ, 0) with the right τ.
 
     >>> project(np.array([[0.9, 0.4, -0.3]]))
     array([[0.75, 0.25, 0.  ]])
@@ -28,7 +28,7 @@ def project(v: Array) -> Array:
 
 
 def minimise(derivatives: Derivatives, count: int, k: int) -> Array:
-    """The minimisers over the simplex of ``count`` convex functions of k variables.
+    """Find the minimisers over the simplex of ``count`` convex functions of k variables.
 
     A primal-dual interior-point method on all of them at once, those that converged left out; then a
     Newton step on the support that it found, which makes the zeros exact.
@@ -71,7 +71,7 @@ def _newton(hessian: Array, barrier: Array, right: Array) -> Array:
 
 
 def _length(x: Array, dx: Array) -> Array:
-    """The longest step, at most 1, that keeps x positive."""
+    """Compute the longest step, at most 1, that keeps x positive."""
     ratio = np.where(dx < 0, -dx / x, 0.0).max(axis=1, keepdims=True)
     return np.minimum(1.0, 0.995 / np.maximum(ratio, 1e-300))
 

@@ -120,7 +120,7 @@ class BlockQuantization(Cleaned):
         return LeakageBounds(math.log(low), math.log(high))
 
     def cell(self, histogram: ArrayLike) -> int:
-        """The secret of a data set."""
+        """Return the secret of a data set."""
         counts = np.asarray(histogram)
         if counts.shape != np.shape(self.blocks) or counts.min() < 0 or counts.sum() != self.tau:
             raise InvalidInputError(
@@ -131,7 +131,7 @@ class BlockQuantization(Cleaned):
         return int(np.searchsorted(self._cells[0], raw))
 
     def released_cell(self, cell: int) -> int:
-        """The middle cell of its bin, the last one where the bin is short."""
+        """Return the middle cell of the bin of a cell, the last one where the bin is short."""
         return min(cell // self.interval * self.interval + self.interval // 2, self.cells - 1)
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
@@ -149,11 +149,14 @@ class BlockQuantization(Cleaned):
 
 
 def _log_fillings(records: Any, categories: Any) -> Array:
-    """log of the number of histograms of so many records over so many categories ≥ 1."""
+    """Compute the log of the number of histograms of so many records over so many categories ≥ 1."""
     return gammaln(records + categories) - gammaln(categories) - gammaln(records + 1)
 
 
 def _log_reaching(records: NDArray[np.int64], known: int, reached: int) -> Array:
-    """The same over known + reached categories, no reached one empty: −inf for too few records."""
+    """Compute the log of the number of histograms in which no reached category is empty.
+
+    The histograms are over known + reached categories; −inf for too few records.
+    """
     rest = records - reached
     return np.where(rest >= 0, _log_fillings(np.maximum(rest, 0), known + reached), -np.inf)

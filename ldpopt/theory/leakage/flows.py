@@ -21,7 +21,7 @@ SOURCE, SINK = "source", "sink"
 
 
 def edge_cost_network(form: SelectionProgram) -> nx.DiGraph:
-    """The edge-cost flow: an edge costs its weight as soon as anything flows through it.
+    """Build the edge-cost flow: an edge costs its weight as soon as anything flows through it.
 
     Source → secrets → parameters (cost 1) → outputs (cost −P) → sink, and parameters → sink. In a
     maximum flow |G||Θ'| every secret uses a parameter and a second one costs 1 and gains at most 1,
@@ -34,7 +34,7 @@ def edge_cost_network(form: SelectionProgram) -> nx.DiGraph:
 
 
 def conflict_network(form: SelectionProgram) -> nx.DiGraph:
-    """The flow with conflicts: each secret may send flow to one parameter only (attribute conflict).
+    """Build the flow with conflicts: each secret may send flow to one parameter (attribute conflict).
 
     A maximum flow is |Θ'|; its least cost is −e^SML.
     """
@@ -60,7 +60,7 @@ def _network(form: SelectionProgram, secret_cost: float) -> nx.DiGraph:
 
 
 def least_edge_cost(network: nx.DiGraph) -> float:
-    """The least cost of an integral maximum flow: its size is the maximum, its conflicts are kept.
+    """Find the least cost of an integral maximum flow that keeps its conflicts.
 
     A mixed-integer program with a flow and a 0/1 use of every edge; small networks only.
     """
@@ -84,7 +84,7 @@ def least_edge_cost(network: nx.DiGraph) -> float:
 
 
 def _conservation(network: nx.DiGraph, edges: list[Any]) -> Iterator[LinearConstraint]:
-    """What flows in flows out, the source sends the maximum, and one edge of each conflict is used."""
+    """State that what flows in flows out, the source sends the maximum, and conflicts use one edge."""
     count = len(edges)
     places = {node: i for i, node in enumerate(network.nodes)}
     ends = [(places[a], e, 1.0) for e, (a, _, _) in enumerate(edges)]

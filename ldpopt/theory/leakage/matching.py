@@ -34,7 +34,7 @@ def adjacency(form: SelectionProgram) -> csr_array:
 def matched_solution(
     form: SelectionProgram, matching: Matching, stats: dict[str, float]
 ) -> FormSolution:
-    """The selection of a largest matching, with its König cover as prices."""
+    """Return the selection of a largest matching, with its König cover as prices."""
     prices = cover_prices(adjacency(form), matching)
     proof = selection.leaf(prices)
     return FormSolution(
@@ -48,7 +48,7 @@ def matched_solution(
 
 
 def cover_size(form: SelectionProgram, prices: Array) -> int:
-    """What prices 0 and 1 bound: the priced outputs, and the groups with a row outside of them."""
+    """Count what prices 0 and 1 bound: the priced outputs, and the groups with a row outside of them."""
     outside = form.groups[prices[form.matrix.indices] == 0]
     return int(np.count_nonzero(prices)) + len(np.unique(outside))
 

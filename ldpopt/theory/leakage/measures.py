@@ -127,7 +127,7 @@ def infimum_leakage(
 
 
 def _lacking(matrix: Any, secrets: Any) -> tuple[SelectionProgram, float]:
-    """The program of (c − min(P, c))/scale, and the scale, the largest c."""
+    """Build the program of (c − min(P, c))/scale, and return the scale, the largest c."""
     form = selection_program(matrix, secrets)
     dense = form.matrix.toarray()
     cap = _extremes(form)[1].min(axis=0)
@@ -167,7 +167,9 @@ def pointwise_infimum_leakage(matrix: Any, secrets: Any) -> float:
 
 
 def indistinguishability(matrix: Any, secrets: Any) -> float:
-    """The smallest μ with P(θ'|θ1) ≤ e^μ P(θ'|θ2) wherever g(θ1) ≠ g(θ2) (Wang et al. 2024, (10)).
+    """Find the smallest μ with P(θ'|θ1) ≤ e^μ P(θ'|θ2) wherever g(θ1) ≠ g(θ2).
+
+    Wang et al. 2024, (10).
 
     >>> indistinguishability([[1, 0], [1, 0], [0.5, 0.5]], ["a", "a", "b"])
     inf
@@ -188,7 +190,7 @@ def indistinguishability(matrix: Any, secrets: Any) -> float:
 def _nearly_largest(
     form: SelectionProgram, effort: float, seconds: float
 ) -> tuple[selection.Selection, float]:
-    """A selection, and by how much at most another covers more (0 if proven up to rounding)."""
+    """Find a selection, and by how much at most another covers more (0 if proven up to rounding)."""
     if selection.is_deterministic(form.matrix):
         return largest_selection(form), 0.0
     nodes = max(1, int(min(effort / max(form.matrix.nnz, 1000), sys.maxsize)))
@@ -239,7 +241,7 @@ def additive_noise_leakage(
 
 
 def largest_selection(form: SelectionProgram) -> selection.Selection:
-    """A selection with a large Σ_y max_g W[θ_g, y]: the largest if the branching finishes."""
+    """Find a selection with a large Σ_y max_g W[θ_g, y]: the largest if the branching finishes."""
     if selection.is_deterministic(form.matrix):
         from scipy.sparse.csgraph import maximum_bipartite_matching
 
@@ -249,7 +251,7 @@ def largest_selection(form: SelectionProgram) -> selection.Selection:
 
 
 def _proven(form: SelectionProgram) -> float:
-    """An upper bound on the largest coverage, by prices."""
+    """Bound the largest coverage from above, by prices."""
     from ldpopt.theory.leakage.selection_lp import PriceLP
 
     return PriceLP(form).solve().bound
@@ -264,7 +266,7 @@ def _groups(secrets: Any, count: int) -> selection.Selection:
 
 
 def _extremes(form: SelectionProgram) -> tuple[Array, Array]:
-    """The smallest and the largest P(θ'|θ) of each secret (rows) and output (columns)."""
+    """Compute the smallest and the largest P(θ'|θ) of each secret (rows) and output (columns)."""
     dense = form.matrix.toarray()
     parts = selection.members(form)
     low = np.array([dense[part].min(axis=0) for part in parts])

@@ -30,7 +30,7 @@ from ldpopt.core.validate import Array
 def cover_bounds(
     reach: Array, secrets: int, *, free: int | None = None, own: Array | None = None
 ) -> tuple[float, float]:
-    """The largest coverage: reached at least, and at most.
+    """Bound the largest coverage: what is reached at least, and at most.
 
     Args:
         reach: ``reach[b, i]``, the probability that data in b missed categories show i of them.
@@ -88,7 +88,7 @@ def subset_ratios(k: int) -> Array:
 
 
 def _gains(reach: Array, ratios: Array, own: Array, prices: Array) -> Array:
-    """What a secret gains above the prices, by the size of its set."""
+    """Compute what a secret gains above the prices, by the size of its set."""
     return own + np.maximum(reach - ratios * prices, 0).sum(axis=1)
 
 
@@ -128,7 +128,7 @@ def _rounded(shares: Array, count: int) -> NDArray[np.int64]:
 
 
 def _average(reach: Array, ratios: Array, own: Array, sizes: NDArray[np.int64]) -> float:
-    """The average coverage of ``sizes[b]`` random sets of b categories; all of them, if so many.
+    """Average the coverage of ``sizes[b]`` random sets of b categories; all sets, if there are so many.
 
     S of size i is shown best by the smallest set around it: each size counts only if no smaller one
     has a set around S.
@@ -150,7 +150,7 @@ def _average(reach: Array, ratios: Array, own: Array, sizes: NDArray[np.int64]) 
 
 
 def _disjoint(reach: Array, own: Array, count: int) -> float:
-    """Sets without a common category share the empty S alone.
+    """Compute the coverage of sets without a common category, which share the empty S alone.
 
     Wang et al. 2024, proof of Proposition 5.
     """

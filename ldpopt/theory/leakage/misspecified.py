@@ -77,7 +77,7 @@ class MisspecifiedSupport:
         return [frozenset(c) for i in sizes for c in combinations(range(self.missed), i)]
 
     def possible(self, secret: int) -> list[frozenset[int]]:
-        """The missed categories that data with this secret can fall into."""
+        """List the missed categories that data with this secret can fall into."""
         return [B for B in self.supports if len(B) <= self.tau - secret]
 
     # ---------------------------------------------------------------- randomised response
@@ -279,7 +279,7 @@ def _log_minus_1(epsilon: float) -> float:
 
 
 def _coverage(form: SelectionProgram) -> tuple[float, float]:
-    """The largest coverage: reached, and proven."""
+    """Bound the largest coverage: what is reached, and what is proven."""
     start = selection.improve(form, selection.greedily(form))
     branching = Branching(Limits(gap=1e-10), MOST_NODES)
     best, tree = branching.run(form, start)

@@ -28,7 +28,7 @@ Selection = NDArray[np.int64]
 
 
 def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
-    """The rows of each group."""
+    """List the rows of each group."""
     order = np.argsort(form.groups, kind="stable")
     return np.split(order, np.flatnonzero(np.diff(form.groups[order])) + 1)
 
@@ -84,7 +84,7 @@ def _improve_sparse(form: SelectionProgram, start: Selection, limits: Limits) ->
 
 
 def _improve_dense(form: SelectionProgram, start: Selection, limits: Limits) -> Selection:
-    """The same, with the largest and second largest entry of every output at hand."""
+    """Improve a selection, with the largest and second largest entry of every output at hand."""
     selection = start.copy()
     matrix, parts = form.matrix.toarray(), members(form)
     if len(parts) == 1:
@@ -111,12 +111,12 @@ def _improve_dense(form: SelectionProgram, start: Selection, limits: Limits) -> 
 
 
 def first_rows(form: SelectionProgram) -> Selection:
-    """The first row of every group: a selection at no cost."""
+    """Select the first row of every group, at no cost."""
     return np.array([part[0] for part in members(form)])
 
 
 def greedily(form: SelectionProgram, limits: Limits = UNLIMITED) -> Selection:
-    """Always add the row of an open group that covers most anew (at least half of the optimum).
+    """Add always the row of an open group that covers most anew (at least half of the optimum).
 
     When the time is over, the open groups take their first row.
     """
@@ -154,7 +154,7 @@ def price_bound(form: SelectionProgram, prices: Array) -> float:
 
 
 def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionProgram, Selection]:
-    """The program after selecting a row of a group, and the old numbers of its rows."""
+    """Restrict the program to a row of a group; return also the old numbers of its rows."""
     kept = np.flatnonzero((form.groups != group) | (np.arange(len(form.groups)) == row))
     return SelectionProgram(form.matrix[kept], form.groups[kept]), kept
 
@@ -163,7 +163,7 @@ def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionP
 
 
 def plain_rows(matrix: csr_array) -> list[Row]:
-    """The rows as the checker reads them."""
+    """Write the rows as the checker reads them."""
     columns, entries = matrix.indices.tolist(), matrix.data.tolist()
     ends = matrix.indptr.tolist()
     return [list(zip(columns[a:b], entries[a:b], strict=True)) for a, b in pairwise(ends)]
@@ -177,13 +177,13 @@ def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> floa
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
-    """What a proof tree bounds, in nats, rounded up."""
+    """Compute what a proof tree bounds, in nats, rounded up."""
     groups = [part.tolist() for part in members(form)]
     question = SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
     return certify.value_above(log_above(tree_bound(proof, question)))
 
 
 def leaf(prices: Array) -> dict[str, Any]:
-    """A proof by prices alone."""
+    """Write a proof by prices alone."""
     outputs = np.flatnonzero(prices)
     return {"outputs": outputs.tolist(), "prices": prices[outputs].tolist()}

@@ -117,7 +117,7 @@ class PriceLP:
             return False
 
     def _prices(self) -> list[Array]:
-        """The prices of the duals, and the same moved to the nearest entry of their output."""
+        """Return the prices of the duals, and the same moved to the nearest entry of their output."""
         groups = int(self.form.groups.max()) + 1
         duals = np.abs(np.array(self._model.getSolution().row_dual)[groups:])
         outputs, levels = np.array(self._cut_outputs), np.array(self._cut_levels)
@@ -133,7 +133,10 @@ class PriceLP:
         return [prices, snapped]
 
     def _separate(self, weights: Array, claimed: Array) -> tuple[list[int], list[float], float]:
-        """The outputs whose t_y is too large for x, with the v that shows it; and Σ_y of the truth."""
+        """Find the outputs whose t_y is too large for x, each with the v that shows it.
+
+        Also return the true Σ_y t_y of x.
+        """
         outputs, levels, reached = [], [], 0.0
         for y, (rows, entries) in enumerate(self._columns):
             taken = np.cumsum(weights[rows])
@@ -148,7 +151,7 @@ class PriceLP:
 
 
 def _sorted_columns(form: SelectionProgram) -> list[tuple[Selection, Array]]:
-    """The rows and entries of each output, largest entry first."""
+    """Sort the rows and entries of each output, largest entry first."""
     by_output = form.matrix.tocsc()
     result = []
     for y in range(by_output.shape[1]):
@@ -166,7 +169,7 @@ def rounded(
     limits: Limits = UNLIMITED,
     enough: float = math.inf,
 ) -> Selection:
-    """Iterated local search from the heaviest rows: redraw some groups by their weights, improve.
+    """Search locally from the heaviest rows, again and again: redraw groups by their weights, improve.
 
     It stops when the coverage is ``enough``.
     """
@@ -194,7 +197,7 @@ class Branching:
         self._limits, self._nodes = limits, most_nodes
 
     def run(self, form: SelectionProgram, incumbent: Selection) -> tuple[Selection, dict[str, Any]]:
-        """The best selection and the tree; where the nodes run out, leaves stay as they are.
+        """Find the best selection and the tree; where the nodes run out, leaves stay as they are.
 
         Afterwards ``most`` is what the best selection covers, and none covers more than ``bound``.
         """
@@ -247,7 +250,7 @@ class Branching:
 
 
 def _most_divided(form: SelectionProgram, weights: Array) -> int:
-    """The group whose relaxed choice is farthest from one row (and that has a choice)."""
+    """Find the group whose relaxed choice is farthest from one row (and that has a choice)."""
     top = np.zeros(form.groups.max() + 1)
     np.maximum.at(top, form.groups, weights)
     top[np.bincount(form.groups) == 1] = 2.0

@@ -47,7 +47,7 @@ def keep_priced(
 def with_proof(
     form: SelectionProgram, point: Selection, proof: dict[str, Any], stats: dict[str, float]
 ) -> FormSolution:
-    """A selection with what a proof tree bounds, in exact arithmetic."""
+    """Return a selection with what a proof tree bounds, in exact arithmetic."""
     return FormSolution(
         status=Status.GAP,
         point=point,

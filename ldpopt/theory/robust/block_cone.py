@@ -89,14 +89,17 @@ class BlockCone:
         return tuple(found)
 
     def breakpoints(self, s: int) -> Array:
-        """The values of ρ ∈ [1, E] that matter when s has the smallest min y."""
+        """List the values of ρ ∈ [1, E] that matter when s has the smallest min y."""
         E = math.exp(self.epsilon)
         parts = [R / E if t == s else E / R for t, R in enumerate(self.ratios)]
         inner = np.concatenate([[1.0, E], *parts])
         return np.unique(inner[(inner >= 1) & (inner <= E)])
 
     def product(self, s: int | None, low: float = 1.0, high: float = 1.0) -> Product:
-        """The product with s* = s that contains those of all ρ ∈ [low, high]; None: Π K_s(1, E)."""
+        """Return the product with s* = s that contains those of all ρ ∈ [low, high].
+
+        None stands for Π K_s(1, E).
+        """
         E, secrets = math.exp(self.epsilon), range(len(self.p_min))
         if s is None:
             return Product(tuple(1.0 for _ in secrets), tuple(E for _ in secrets))
@@ -106,7 +109,7 @@ class BlockCone:
         )
 
     def products(self) -> Iterator[Product]:
-        """The products whose vertices generate the cone."""
+        """List the products whose vertices generate the cone."""
         yield self.product(None)
         if self.pairs == "distinct":
             for s in range(len(self.p_min)):
@@ -114,7 +117,7 @@ class BlockCone:
                     yield self.product(s, rho, rho)
 
     def vertices(self, s: int, low: float, high: float) -> Array:
-        """The vertices of K_s(low, high), as the columns of a matrix of T values."""
+        """List the vertices of K_s(low, high), as the columns of a matrix of T values."""
         return block_vertices(self.p_min[s], low, high)
 
     def size(self) -> int:
@@ -158,7 +161,7 @@ class BlockCone:
         return stacked[np.abs(stacked).max(axis=1) > 0]
 
     def _extremes_matrix(self) -> Array:
-        """The matrix that maps T to y."""
+        """Build the matrix that maps T to y."""
         a1, a2 = self.shape
         matrix = np.zeros((a1 * a2, a1 * a2))
         for s, p in enumerate(self.p_min):
@@ -198,7 +201,7 @@ def subset_sums(p: Array) -> Array:
 
 
 def block_vertices(p: Array, low: float, high: float) -> Array:
-    """The vertices of K(low, high) = {T ≥ 0 : low ≤ (1 − σ) T + p·T ≤ high}, as columns.
+    """List the vertices of K(low, high) = {T ≥ 0 : low ≤ (1 − σ) T + p·T ≤ high}, as columns.
 
     In terms of y, with T_u ≥ 0 iff y_u ≥ p·y, a vertex is of one of three types:
 

@@ -26,7 +26,7 @@ MOST_VALUES = 12
 
 
 def accepts(form: ColumnProgram) -> Literal[True] | str:
-    """True if the program is PolyOpt with blocks that can be listed, or the reason why not."""
+    """Return True if the program is PolyOpt with blocks that can be listed, or the reason why not."""
     if not isinstance(form.cone, BlockCone):
         return f"prices block cones, not a {type(form.cone).__name__}"
     if not isinstance(form.utility, MutualInformation):
@@ -127,7 +127,7 @@ class BlockSearch(Generation):
         return proven, found
 
     def _settle(self) -> None:
-        """A bound for the present duals: the smallest raise of a ladder that is proven.
+        """Prove a bound for the present duals: the smallest raise of a ladder that can be proven.
 
         A column that refutes a step says how much higher the next one must be at least.
         """

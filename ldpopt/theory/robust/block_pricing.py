@@ -56,7 +56,7 @@ class BlockPricer:
         self._cells = 0
 
     def table(self, s: int, low: float, high: float) -> Table:
-        """The vertices of K_s(low, high)."""
+        """List the vertices of K_s(low, high)."""
         key = (s, low, high)
         if key in self._tables:
             self._tables.move_to_end(key)
@@ -70,7 +70,7 @@ class BlockPricer:
         return found
 
     def at(self, dual: Array) -> PricedBlocks:
-        """The pricing problem for one dual vector."""
+        """Set up the pricing problem for one dual vector."""
         return PricedBlocks(self, dual.reshape(self.cone.shape))
 
 
@@ -84,7 +84,7 @@ class PricedBlocks:
         self.nodes = 0
 
     def relaxed(self, product: Product, goal: float = -math.inf) -> Relaxed:
-        """The splitting bound of a product; the search for λ stops once the bound is below the goal.
+        """Compute the splitting bound of a product; the search for λ stops once it is below the goal.
 
         Raises:
             OutOfTime: the limits of the pricer are over.
@@ -111,7 +111,7 @@ class PricedBlocks:
         return Relaxed(float(best), slope, tables, f)
 
     def ascent(self, start: Relaxed) -> Array:
-        """A good column: from the best vertices for the slope, improve one block at a time."""
+        """Find a good column: from the best vertices for the slope, improve one block at a time."""
         tables, f = start.tables, start.f
         picks = [int((g - start.slope * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
         q = sum(t.q[i] for t, i in zip(tables, picks, strict=True))
@@ -151,7 +151,7 @@ class PricedBlocks:
         return not columns, np.array(columns).reshape(-1, self.cone.dimension).T
 
     def probe(self, s: int | None, index: int) -> Array:
-        """A good column where s has the smallest min y and ρ is its break-point of that index."""
+        """Find a good column where s has the smallest min y and ρ is its break-point of that index."""
         return self.ascent(self.relaxed(self._point(s, index)))
 
     def _point(self, s: int | None, index: int) -> Product:

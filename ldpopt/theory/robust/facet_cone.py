@@ -94,7 +94,7 @@ class FacetCone:
 
 
 def directions(k: int) -> Iterator[Array]:
-    """The linear functions that the extra hyperplanes bound, in order.
+    """List the linear functions that the extra hyperplanes bound, in order.
 
     >>> [c.astype(int).tolist() for c in directions(2)]
     [[1, 0], [0, 1], [1, -1], [-1, 1]]
@@ -106,7 +106,7 @@ def directions(k: int) -> Iterator[Array]:
 
 
 def outer_vertices(ball: Chi2Ball, facets: int) -> Array:
-    """The vertices of {R : R ≥ lower, Σ R = 1, c·R ≤ max over the ball for the first directions}."""
+    """List the vertices of {R ≥ lower, Σ R = 1, c·R ≤ max over the ball for the first directions c}."""
     import cdd
 
     k = len(ball.center)

@@ -34,7 +34,7 @@ class RobustInformation:
     pieces: int = 32
 
     def __call__(self, columns: Array) -> Array:
-        """The value of every column."""
+        """Evaluate every column."""
         low, high = self.ball.minima(columns), -self.ball.minima(-columns)
         flat = ~(low < high)
         low, high = np.where(flat, 1.0, np.maximum(low, 1e-12 * high)), np.where(flat, 2.0, high)

@@ -45,7 +45,7 @@ class Level:
 
 
 def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
-    """The exact level of robust local differential privacy of a mechanism on inputs (s, u).
+    """Compute the exact level of robust local differential privacy of a mechanism on inputs (s, u).
 
     For a χ² set: the members reach exactly Σ_s P̂_s √r_s ≤ √(B+1) (Cauchy–Schwarz), so a pair (s, s')
     shares the slack, √r_s = 1 + x t/P̂_s and √r_s' = 1 + (1−x) t/P̂_s', and the level is a search over
@@ -129,7 +129,7 @@ def _log_ratio(high: float, low: float) -> float:
 
 
 def _balls(F: Chi2Set, s: int, other: int, share: float) -> tuple[Chi2Ball, Chi2Ball]:
-    """The conditional sets of s and s' when s takes the given share of the slack."""
+    """Return the conditional sets of s and s' when s takes the given share of the slack."""
     first, second = F.conditionals[s].center, F.conditionals[other].center
     root, second_root = share * F.slack / F.secrets[s], (1 - share) * F.slack / F.secrets[other]
     # √r = 1 + root, so the bound r − 1 is root·(2 + root), free of cancellation
@@ -137,7 +137,7 @@ def _balls(F: Chi2Set, s: int, other: int, share: float) -> tuple[Chi2Ball, Chi2
 
 
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
-    """The level of one output and pair, and the share of the slack that attains it.
+    """Compute the level of one output and pair, and the share of the slack that attains it.
 
     The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
     ``ldpopt/checker/robust.py``), so their ratio has no local maximum but the global one: a
@@ -154,7 +154,10 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
 
 
 def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:
-    """The member of F with the worst conditionals; P_s ∝ P̂_s √r_s makes it fit (Cauchy–Schwarz)."""
+    """Build the member of F with the worst conditionals; P_s ∝ P̂_s √r_s makes it fit.
+
+    By the Cauchy–Schwarz inequality.
+    """
     mine, theirs = _balls(F, s, other, share)
     given = np.array([ball.center for ball in F.conditionals])
     given[s] = mine.maximum(columns[s, :, y])[1]

@@ -19,7 +19,7 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 
 
 def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> Chi2Set:
-    """The set F from either ``p_hat`` and ``n`` or ``counts``."""
+    """Build the set F from either ``p_hat`` and ``n`` or ``counts``."""
     if counts is not None:
         if p_hat is not None or n is not None:
             raise InvalidInputError(f"{kind} needs either 'p_hat' and 'n' or 'counts', not both")
@@ -36,7 +36,7 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
 
 
 def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
-    """The exact robust level of a mechanism with its witness, as plain data."""
+    """Measure the exact robust level of a mechanism with its witness, as plain data."""
     found = rldp_level(mechanism, uncertainty)
     return {
         "level": found.level,
@@ -48,7 +48,7 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
 
 
 def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -> Subject:
-    """The inputs (s, u), with s hidden at the level ε against every distribution of the set."""
+    """Describe the inputs (s, u), with s hidden at the level ε against every distribution of the set."""
     return Subject.of_pairs(mechanism, uncertainty.p_hat, uncertainty, {"robust": epsilon})
 
 

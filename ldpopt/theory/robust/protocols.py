@@ -101,10 +101,10 @@ class Reporting(Problem):
 
     @abstractmethod
     def mechanism(self, point: Array) -> Mechanism:
-        """The protocol with the given parameters."""
+        """Build the protocol with the given parameters."""
 
     def forms(self) -> Iterable[Form]:
-        """A search over the parameters."""
+        """State a search over the parameters."""
         low, high = self.box
         cost = 40_000 if self.blocks == "grr" else 400
         yield ScalarSearch(low, high, lambda x: self.utilities(x, x), self.utilities, cost)
@@ -114,7 +114,7 @@ class Reporting(Problem):
         yield Stage(form, _unclaimed) if self.blocks == "optimal" else Stage(form)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """The protocol at the point found, repaired to be robustly private in exact arithmetic."""
+        """Build the protocol at the point found, repaired to be robustly private in exact arithmetic."""
         found = self.mechanism(solution.point)
         rows = certify.repair(found.matrix, RobustPrivacy(self.uncertainty, self.epsilon))
         return Mechanism(rows, found.inputs, found.outputs)
@@ -124,7 +124,7 @@ class Reporting(Problem):
         return robust_subject(mechanism, self.uncertainty, self.epsilon)
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """The exact level over F, with a member of F that attains it."""
+        """Measure the exact level over F, with a member of F that attains it."""
         return audited(answer, self.uncertainty)
 
     def value(self, answer: Mechanism) -> float:
@@ -132,7 +132,7 @@ class Reporting(Problem):
         return float(MutualInformation(self.uncertainty.p_hat.ravel())(answer.matrix).sum())
 
     def claim(self, answer: Mechanism) -> float:
-        """The utility, evaluated by the checker's exact arithmetic and rounded down."""
+        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         plain = self.statement()
         assert plain is not None
         robust = frame.question(plain).robust
@@ -150,7 +150,7 @@ class Reporting(Problem):
 
 
 def _unclaimed(solution: FormSolution) -> FormSolution:
-    """The point without its bound, which is kept among the counts."""
+    """Return the point without its bound, which is kept among the counts."""
     if solution.bound is None:
         return solution
     stats = {**(solution.stats or {}), "bracket": solution.bound}
@@ -183,7 +183,7 @@ def response_information(p: Array, level: Array) -> Array:
 
 
 def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechanism]:
-    """The best mechanism for u at a level, by the staircase program, and its value.
+    """Find the best mechanism for u at a level, by the staircase program, and its value.
 
     >>> value, mechanism = best_block(MutualInformation(np.array([0.5, 0.5])), 2, 1.0)
     >>> round(value, 9)

@@ -62,13 +62,13 @@ class RepeatedLevel:
 
 
 def repeated_level(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> RepeatedLevel:
-    """The exact level of ``reports`` independent reports of one mechanism about the same person."""
+    """Compute the exact level of ``reports`` independent reports by one mechanism about one person."""
     whole_number("reports", reports, 1)
     return composed_level([mechanism] * reports, uncertainty)
 
 
 def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
-    """The exact level of one report of each mechanism, drawn independently for the same person.
+    """Compute the exact level of one report of each mechanism, drawn independently for one person.
 
     This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry.
     Equal collections of outputs have equal columns, and proportional columns equal ratios, so every
@@ -113,7 +113,7 @@ class Together(NamedTuple):
 
 
 def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Together:
-    """The exact level of several reports; a lower bound where they are too many to list."""
+    """Compute the exact level of several reports; a lower bound where they are too many to list."""
     uses = [mechanism] * whole_number("reports", reports, 1)
     if collections(uses) <= MOST_COLUMNS or isinstance(uncertainty, AllDistributions):
         return Together(composed_level(uses, uncertainty), exact=True)
@@ -122,7 +122,7 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
 
 
 def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
-    """A lower bound of :func:`composed_level`: the level if each mechanism always gives one output."""
+    """Bound :func:`composed_level` from below: the level if each mechanism always gives one output."""
     uses = _uses(mechanisms)
     powers = product(*(range(use.columns.shape[1]) for use in uses))
     repeats = [use.times for use in uses]
@@ -157,7 +157,7 @@ def _uses(mechanisms: Sequence[Mechanism]) -> list[_Use]:
 
 
 def collections(mechanisms: Sequence[Mechanism]) -> int:
-    """The number of collections of outputs that :func:`composed_level` looks at."""
+    """Count the collections of outputs that :func:`composed_level` looks at."""
     sizes = ((use.columns.shape[1], use.times) for use in _uses(mechanisms))
     return math.prod(math.comb(outputs + times - 1, times) for outputs, times in sizes)
 
@@ -171,7 +171,7 @@ def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
 
 
 def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
-    """The product columns of the collections; those that never occur are zero."""
+    """Compute the product columns of the collections; those that never occur are zero."""
     factors = [use.columns for use in uses for _ in range(use.times)]
     found = factors[0][:, chosen[:, 0]]
     for factor, which in zip(factors[1:], chosen.T[1:], strict=True):
@@ -187,7 +187,7 @@ def _above(columns: Array, uncertainty: Uncertainty, level: float) -> NDArray[np
 
 
 def _simplex_levels(columns: Array, F: Chi2Set) -> Array:
-    """The largest level of each column over the simplices that contain the conditional sets."""
+    """Compute the largest level of each column over the simplices that contain the conditional sets."""
     blocks = columns.reshape(*F.shape, -1)
     p_min = F.lower_conditionals()
     free = 1 - p_min.sum(axis=1)
@@ -200,7 +200,7 @@ def _simplex_levels(columns: Array, F: Chi2Set) -> Array:
 
 
 def _named(level: Level, uses: list[_Use], chosen: NDArray[np.int64]) -> RepeatedLevel:
-    """The level, its outputs by the mechanisms' own numbers."""
+    """Express the level's outputs by the mechanisms' own numbers."""
     outputs = [use.outputs for use in uses for _ in range(use.times)]
     names = tuple(int(own[i]) for own, i in zip(outputs, chosen, strict=True))
     return RepeatedLevel(level.level, names, level.s, level.other, level.witness)

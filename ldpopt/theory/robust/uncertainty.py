@@ -47,13 +47,13 @@ class Chi2Ball(Cleaned):
         return {"center": center}
 
     def lower(self) -> Array:
-        """The smallest value of every coordinate: Lemma 9, (36)."""
+        """Compute the smallest value of every coordinate: Lemma 9, (36)."""
         B, q = self.bound, self.center
         # (36) multiplied out: no cancellation where q is small
         return 2 * q**2 / (B + 2 * q + self._root())
 
     def upper(self) -> Array:
-        """The largest value of every coordinate: Lemma 9, (37)."""
+        """Compute the largest value of every coordinate: Lemma 9, (37)."""
         return (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
 
     def _root(self) -> Array:
@@ -116,7 +116,7 @@ class Chi2Ball(Cleaned):
         return bottom + spread * (gaps * R).sum(axis=0)
 
     def l1_bound(self) -> float:
-        """An upper bound of ‖R − q‖₁: Proposition 10 as printed, (43) or √B. d_s of (65)."""
+        """Bound ‖R − q‖₁ from above: Proposition 10 as printed, (43) or √B. d_s of (65)."""
         if self.bound >= 1:
             return float(_l1(self.bound, self.center.min()))
         return math.sqrt(self.bound)
@@ -223,7 +223,7 @@ class Chi2Set(Cleaned):
 
     @classmethod
     def from_counts(cls, counts: Any, alpha: float = 0.05) -> Self:
-        """The set around the frequencies of a contingency table [s][u].
+        """Build the set around the frequencies of a contingency table [s][u].
 
         >>> Chi2Set.from_counts([[3, 1], [2, 4]], 0.05).n
         10.0
@@ -296,7 +296,7 @@ class Chi2Set(Cleaned):
         return self.ball.contains(np.asarray(p, dtype=float).ravel())
 
     def sample(self, rng: np.random.Generator) -> Array:
-        """Some member."""
+        """Draw a member."""
         return self.ball.sample(rng).reshape(self.shape)
 
 
@@ -347,12 +347,12 @@ class Single(Cleaned):
         return np.shape(p) == self.shape and bool(np.allclose(p, self.p, rtol=1e-9, atol=1e-12))
 
     def sample(self, rng: np.random.Generator) -> Array:
-        """The distribution."""
+        """Return the distribution."""
         return self.p.copy()
 
 
 def merge_rare(weights: list[float], width: int) -> list[int]:
-    """The group of each value: the ``width`` − 1 heaviest alone, in their order, then all others.
+    """Group the values: the ``width`` − 1 heaviest alone, in their order, then all others together.
 
     >>> merge_rare([0.2, 0.6, 0.2], 2)
     [1, 0, 1]
