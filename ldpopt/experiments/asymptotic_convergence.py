@@ -32,7 +32,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
-    """The utilities of n users and what (6.3), (6.4) and (6.5) say about them; (6.2) is 1 here.
+    """Compute the utilities of n users and what (6.3), (6.4) and (6.5) say about them; (6.2) is 1 here.
 
     (6.5) reads 1 − U ~ 2 (C − U^as)/log n; the tally utility (6.3) tends to 1/2 as the rank is a.
     """
@@ -53,7 +53,7 @@ def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """The distance to the limit, on logarithmic axes."""
+    """Draw the distance to the limit, on logarithmic axes."""
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     for alpha, style in ((0.5, "o-"), (2.0, "s--"), (5.0, "^-.")):
@@ -76,7 +76,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The distances at the largest n."""
+    """State the distances at the largest n."""
     n = max(row["n"] for row in rows)
     last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in rows if row["n"] == n]
     shares = [

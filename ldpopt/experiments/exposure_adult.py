@@ -34,14 +34,14 @@ LINES = {
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """The first two, three and four columns against a range of thresholds."""
+    """List the first two, three and four columns against a range of thresholds."""
     for features in (2, 3) if quick else (2, 3, 4):
         for t in np.geomspace(1e-4, 0.5, 4 if quick else 23):
             yield {"features": features, "threshold": float(f"{t:.6g}")}
 
 
 def measure(features: int, threshold: float) -> Row:
-    """The truth and every bound."""
+    """Compute the truth and every bound."""
     data = adult_features()
     names = data.joint_names[:features]
     marginals = tuple(data.marginal(name) for name in names)

@@ -31,7 +31,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(threshold: float, budget: float, solver: str, features: list[str]) -> Row:
-    """A feature weighs its entropy: what a user's value tells on average, in nats."""
+    """Solve with a feature's entropy as its weight: what a user's value tells on average, in nats."""
     data = adult_features()
     marginals = [data.marginal(name) for name in features]
     weights = [-math.fsum(x * math.log(x) for x in p if x > 0) for p in marginals]

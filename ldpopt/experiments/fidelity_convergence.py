@@ -36,7 +36,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
-    """The expected loss with and without privacy, its expansion, and the limit of the ratio."""
+    """Compute the expected loss with and without privacy, its expansion, and the limit of the ratio."""
     W = step_mechanism(len(P), epsilon)
     ml, mmse = (fidelity.expected_loss(W, P, n, loss, e, seed=seed) for e in ("ml", "mmse"))
     clear = fidelity.expected_loss(np.eye(len(P)), P, n, loss, "ml", seed=seed)

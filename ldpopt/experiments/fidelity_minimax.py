@@ -36,7 +36,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
-    """The step mechanism's supremum, the best design's, and the lower bound."""
+    """Compute the supremum of the step mechanism, of the best design, and the lower bound."""
     result = solve(MinimaxFidelity(k, epsilon, p0, loss), "designs")
     return {
         "solver": result.solver,

@@ -25,7 +25,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(epsilon: float, k: int) -> Row:
-    """The step mechanism, subset selection of the best size, and both bounds, all in closed form."""
+    """Evaluate the step mechanism, the best subset selection and both bounds, all in closed form."""
     size = fidelity.block_size(k, epsilon)
     return {
         "step": fidelity.balanced_phi(k, epsilon, 1),
@@ -58,7 +58,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The growth of the optimum, and where the printed bound fails."""
+    """State the growth of the optimum, and where the printed bound fails."""
     broken = [row for row in rows if row["printed_bound"] > row["best"]]
     slopes = []
     for epsilon in sorted({row["epsilon"] for row in rows}):

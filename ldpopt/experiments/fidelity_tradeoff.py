@@ -40,7 +40,7 @@ def source(name: str) -> Array:
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Sources, losses and levels."""
+    """List sources, losses and levels."""
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-50", "age-10", "age-20", "age-50"]
     for name in sources:
@@ -50,7 +50,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(source: str, loss: str, epsilon: float) -> Row:
-    """The step mechanism, the lower bounds, and the optimum where it can be proven."""
+    """Compute the step mechanism, the lower bounds, and the optimum where it can be proven."""
     p = _SOURCE(source)
     k = len(p)
     least, printed = fidelity.phi_bound(k, epsilon), fidelity.printed_phi_bound(k, epsilon)

@@ -25,14 +25,14 @@ OPTIMAL_WITHIN = 1e-8
 
 
 def prior(name: str, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """The priors of the study: uniform, Zipf (p_i ∝ 1/i), geometric (p_i ∝ 2^−i)."""
+    """Build a prior of the study: uniform, Zipf (p_i ∝ 1/i), geometric (p_i ∝ 2^−i)."""
     ranks = np.arange(1, k + 1)
     weights = {"uniform": np.ones(k), "zipf": 1 / ranks, "geometric": 0.5**ranks}[name]
     return np.asarray(weights / weights.sum())
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """A grid of k, prior and ε."""
+    """List a grid of k, prior and ε."""
     sizes = (3, 5) if quick else (3, 5, 8, 12)
     levels = np.linspace(0.25, 5, 8 if quick else 39)
     for k in sizes:
@@ -42,7 +42,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(k: int, prior: str, epsilon: float) -> Row:
-    """The optimum with its proven bound, randomised response, and the best binary mechanism."""
+    """Compute the optimum with its proven bound, randomised response, and the best binary mechanism."""
     problem = Staircase(epsilon, prior=_PRIOR(prior, k))
     result = solve(problem)
     return {
@@ -58,7 +58,7 @@ _PRIOR = prior
 
 
 def best_binary(problem: Staircase) -> Mechanism:
-    """The best of the 2^(k−1) − 1 mechanisms that ask whether x lies in a set."""
+    """Find the best of the 2^(k−1) − 1 mechanisms that ask whether x lies in a set."""
     k = len(problem.prior)
     subsets = (np.arange(1, 2 ** (k - 1))[:, None] >> np.arange(k)) & 1
     candidates = (binary_mechanism(subset, problem.epsilon) for subset in subsets)
@@ -66,7 +66,7 @@ def best_binary(problem: Staircase) -> Mechanism:
 
 
 def switches(rows: list[Row]) -> tuple[float | None, float | None]:
-    """The largest ε up to which binary is optimal, the smallest from which randomised response is."""
+    """Find the largest ε up to which binary is optimal, the smallest from which response is."""
     rows = sorted(rows, key=lambda row: float(row["epsilon"]))
     binary = randomized = None
     for row in rows:
@@ -85,7 +85,7 @@ def _attains(row: Row, mechanism: str) -> bool:
 
 
 def curves(rows: list[Row]) -> dict[tuple[int, str], list[Row]]:
-    """The rows of each (k, prior), by increasing ε."""
+    """Group the rows by (k, prior), by increasing ε."""
     groups: dict[tuple[int, str], list[Row]] = {}
     for row in sorted(rows, key=lambda row: float(row["epsilon"])):
         groups.setdefault((row["k"], row["prior"]), []).append(row)

@@ -21,7 +21,7 @@ TAU, FEASIBLE, ADDED = 5_000_000, 100, 40
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """The paper's 5 to 20 missed categories, and the whole range of both mechanisms."""
+    """List the paper's 5 to 20 missed categories, and the whole range of both mechanisms."""
     few = 4 if quick else 25
     for missed in (5, 20) if quick else (5, 10, 15, 20):
         for interval in np.unique(np.geomspace(10, TAU + 1, few).astype(int)):
@@ -52,7 +52,7 @@ def measure(mechanism: str, missed: int, interval: int = 1, offset: float = 0.0)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """A panel per number of missed categories: both mechanisms between their bounds."""
+    """Draw a panel per number of missed categories: both mechanisms between their bounds."""
     counts = sorted({row["missed"] for row in rows})
     figure = Figure(figsize=(4 * len(counts), 3.6), layout="constrained")
     panels = figure.subplots(1, len(counts), sharex=True, sharey=True, squeeze=False)[0]
@@ -73,7 +73,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The least leakage of each mechanism, and how close the bounds are."""
+    """State the least leakage of each mechanism, and how close the bounds are."""
     parts = []
     for count in sorted({row["missed"] for row in rows}):
         least = [

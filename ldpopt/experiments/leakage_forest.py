@@ -40,7 +40,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(interval: int, seed: int, data: str, rows: int, trees: int) -> Row:
-    """The area under the ROC curve of a forest trained on one release."""
+    """Measure the area under the ROC curve of a forest trained on one release."""
     train, test = read_census(data, rows)
     categories, histogram = np.unique(train, axis=0, return_counts=True)
     sml, released = 0.0, histogram
@@ -73,13 +73,13 @@ def forest_roc(learned: Any, test: Any, values: list[Any], trees: int, seed: int
 
 
 def column_values(train: Any, test: Any) -> list[Any]:
-    """The values of every column."""
+    """List the values of every column."""
     return [np.unique(np.concatenate([train[:, j], test[:, j]])) for j in range(len(COLUMNS))]
 
 
 @cache
 def read_census(path: str, rows: int) -> tuple[Any, Any]:
-    """The chosen columns of the training and of the test rows, the first ``rows`` of each at most."""
+    """Read the chosen columns of the training and test rows, the first ``rows`` of each at most."""
     try:
         with gzip.open(path, "rt", encoding="utf-8") as file:
             table = list(csv.DictReader(file))
@@ -95,7 +95,7 @@ def read_census(path: str, rows: int) -> tuple[Any, Any]:
 
 
 def share_quantisation(categories: Any, tau: int, interval: int) -> BlockQuantization:
-    """The secret is the share of white people with a high income among all."""
+    """Build the quantisation whose secret is the share of white people with a high income."""
     race, income = COLUMNS.index("race"), COLUMNS.index("income")
     inside = (categories[:, race] == "White") & (categories[:, income] == ">50K")
     grid = np.linspace(0, 1, CELLS + 1)[1:-1]
@@ -134,7 +134,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The areas at both ends."""
+    """State the areas at both ends."""
     means: dict[int, float] = {}
     for interval in dict.fromkeys(row["interval"] for row in rows):
         means[interval] = float(np.mean([r["auc"] for r in rows if r["interval"] == interval]))

@@ -54,7 +54,7 @@ def measure(
     seed: int = 0,
     trees: int = 0,
 ) -> Row:
-    """The leakage with some combinations missed, or the area under the ROC curve of one forest."""
+    """Measure the leakage with combinations missed, or the area under the ROC curve of one forest."""
     train, test = read_census(data, rows)
     values = column_values(train, test)
     categories, histogram = np.unique(train, axis=0, return_counts=True)
@@ -70,14 +70,14 @@ def measure(
 
 
 def _without(mechanism: BlockQuantization, missed: int) -> BlockQuantization:
-    """The mechanism of a holder who does not know the first combinations outside the secret's group."""
+    """Build the mechanism of a holder who misses the first combinations outside the secret's group."""
     outside = np.flatnonzero(np.asarray(mechanism.blocks) == 0)[:missed]
     blocks = np.delete(np.asarray(mechanism.blocks), outside)
     return BlockQuantization(mechanism.tau, blocks, mechanism.value, mechanism.grid, mechanism.interval)
 
 
 def _infeasible(values: list[Any], people: list[Any], count: int) -> Any:
-    """Combinations that nobody has, drawn at random, none twice."""
+    """Draw combinations that nobody has at random, none twice."""
     taken = {tuple(person) for person in people}
     rng, found = np.random.default_rng(0), dict[tuple[str, ...], None]()
     while len(found) < count:
@@ -87,7 +87,7 @@ def _infeasible(values: list[Any], people: list[Any], count: int) -> Any:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Utility against leakage, against missed, against added combinations; leakage against added."""
+    """Draw utility by leakage, by missed and by added combinations, and leakage by added ones."""
     figure = Figure(figsize=(10, 7.5), layout="constrained")
     by_leakage, by_missed, by_added, leakage = figure.subplots(2, 2).ravel()
     areas = _areas(rows)
@@ -136,13 +136,13 @@ def _leakages(rows: list[Row], missed: int) -> list[Row]:
 
 
 def _within_budget(rows: list[Row], missed: int) -> int | None:
-    """The shortest interval that is proven to leak at most the budget; None if all leak more."""
+    """Find the shortest interval that is proven to leak at most the budget; None if all leak more."""
     fit = [r for r in _leakages(rows, missed) if r["added"] == 0 and r["bound"] <= BUDGET + 1e-9]
     return min((r["interval"] for r in fit), default=None)
 
 
 def conclude(rows: list[Row]) -> str:
-    """What missing and adding combinations costs."""
+    """State what missing and adding combinations costs."""
     areas = _areas(rows)
     counts = sorted({row["missed"] for row in rows if row["part"] == "leakage"})
     within = {count: _within_budget(rows, count) for count in counts}

@@ -29,7 +29,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(tau: int, d: int, bins: int, time_limit: float) -> Row:
-    """The optimum with its bound, and the distortion of each mechanism at the same budget."""
+    """Compute the optimum with its bound, and the distortion of each mechanism at the same budget."""
     budget = math.log(bins)
     best = solve(LeakageDesign(tau, d, budget), time_limit=time_limit)
     interval = next(i for i in range(1, tau + 2) if HistogramQuantization(tau, d, i).bins <= bins)
@@ -74,7 +74,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The worst and the best of the paper's mechanisms, relative to the optimum."""
+    """State the worst and the best of the paper's mechanisms, relative to the optimum."""
     inner = [row for row in rows if row["optimum"] > 1e-6 and row["budget"] > 0]
     ratios = {label: [row[key] / row["optimum"] for row in inner] for key, label in MECHANISMS.items()}
     parts = [f"{label} {min(r):.2f} to {max(r):.2f}" for label, r in ratios.items()]

@@ -45,7 +45,10 @@ def measure(case: str, size: int, solver: str, seed: int) -> Row:
 
 
 def _full_lp(problem: StatisticLeakage) -> float | None:
-    """The log of the facility-location LP, all variables at once; None if not done in ten minutes."""
+    """Solve the facility-location LP, all variables at once, and take the log.
+
+    None if it is not done in ten minutes.
+    """
     model: Any = FacilityModel(problem.form)
     link, assign, equal = (constraint.A for constraint in model.constraints)
     upper: Any = vstack([link, assign])
@@ -72,7 +75,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The two comparisons at their largest common size."""
+    """State the two comparisons at their largest common size."""
     seconds = {(r["case"], r["solver"], r["size"]): r["solving"] for r in rows}
     size = max(s for case, solver, s in seconds if solver == "flow-networkx")
     faster = seconds["deterministic", "flow-networkx", size] / seconds["deterministic", "matching", size]

@@ -26,7 +26,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(missed: int, added: int) -> Row:
-    """The leakage of quantisation about the number of records in one category, in nats."""
+    """Compute the leakage of quantisation about the number of records in one category, in nats."""
     case = MisspecifiedSupport(TAU, COMBINATIONS - missed + added, missed)
     found = case.quantisation_bounds(INTERVAL)
     return {"sml": found.low, "bound": found.high, "printed": case.quantisation_upper(INTERVAL)}

@@ -122,7 +122,7 @@ def _response_wins(row: Row) -> bool:
 
 
 def conclude(rows: list[Row]) -> str:
-    """What the corrected curves say."""
+    """State what the corrected curves say."""
     census = [r for r in rows if r["figure"] == "5" and 0 < r["sml"] < math.log(TAU + 1)]
     ahead = sum(_response_wins(r) for r in census)
     threshold = log_count(TAU, PAPER_COMBINATIONS)

@@ -53,7 +53,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The values of the remark."""
+    """State the values of the remark."""
     ends = [row["asymptotic_utility"] for row in rows if row["weight"] in (0.0, 1.0)]
     best = max(rows, key=lambda row: float(row["asymptotic_utility"]))
     return (

@@ -21,7 +21,7 @@ from ldpopt.theory.bayes.priors import Dirichlet
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """The frontier at ε = 1, 2 and free, and the protocols by ε, for a = 3 values."""
+    """List the frontier at ε = 1, 2 and free, and the protocols by ε, for a = 3 values."""
     for limit in (1.0, 2.0, None):
         for floor in np.linspace(0.1, 0.95, 6 if quick else 18):
             yield {"protocol": "optimum", "epsilon": limit, "floor": round(float(floor), 6)}
@@ -77,7 +77,7 @@ def _curve(rows: list[Row]) -> tuple[list[float], list[float]]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """What the free frontier looks like, and how far the protocols stay below it."""
+    """State what the free frontier looks like, and how far the protocols stay below it."""
     free = [row for row in rows if row["protocol"] == "optimum" and row["epsilon"] is None]
     privacy, factor = map(np.array, _curve(free))
     off = float(np.abs(factor - (1 - privacy)).max())

@@ -32,7 +32,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(k: int, epsilon: float) -> Row:
-    """The optimum with its proven bound, and every protocol's share of its effective users."""
+    """Compute the optimum with its proven bound, and every protocol's share of its effective users."""
     prior = Dirichlet.jeffreys(k)
     result = solve(AsymptoticUtility(prior.alpha, epsilon))
     assert result.value is not None
@@ -80,7 +80,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The worst share of each protocol."""
+    """State the worst share of each protocol."""
     parts = []
     for name in STYLES:
         worst = min(rows, key=lambda row: float(row[name]))

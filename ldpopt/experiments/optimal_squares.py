@@ -23,7 +23,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(k: int) -> Row:
-    """The designs of K that are optimal somewhere: name, block size, cyclic or not, range of ε."""
+    """List the designs of K that are optimal somewhere: name, block size, cyclic or not, range of ε."""
     found = {}
     for design in difference_sets(k):
         m = len(design.elements)
@@ -63,7 +63,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The table, without the step mechanism."""
+    """State the table, without the step mechanism."""
     lines = [
         f"({row['k']}, {entry['m']}) {entry['design']}: ε from {entry['from']:.3f} to {entry['to']:.3f}"
         + ("" if entry["circulant"] else ", not cyclic")

@@ -63,7 +63,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The best protocol at a given privacy of each kind."""
+    """State the best protocol at a given privacy of each kind."""
     parts = []
     for key, word in (("average_privacy", "average"), ("worst_case_privacy", "worst-case")):
         best = [f"{_best(rows, key, level)} at {level}" for level in (0.5, 0.7, 0.9)]
@@ -72,7 +72,7 @@ def conclude(rows: list[Row]) -> str:
 
 
 def _best(rows: list[Row], key: str, level: float) -> str:
-    """The protocol with the largest F_μ where its curve crosses the level, by interpolation."""
+    """Find the protocol with the largest F_μ where its curve crosses the level, by interpolation."""
     reached = {}
     for name in PROTOCOLS:
         mine = [row for row in rows if row["protocol"] == name]

@@ -25,7 +25,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(size: int, epsilon: float, seed: int) -> Row:
-    """The normalised difference (IR − GRR-CR)/H(X)."""
+    """Compute the normalised difference (IR − GRR-CR)/H(X)."""
     _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
     H = entropy(p_hat)
     ir = rldpstudy.best(IndependentReporting(epsilon, p_hat, 1000)).value
@@ -36,7 +36,7 @@ def measure(size: int, epsilon: float, seed: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """A scatter plot."""
+    """Draw a scatter plot."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()
     axes.scatter([r["entropy"] for r in rows], [r["difference"] for r in rows], s=12, alpha=0.6)
@@ -51,7 +51,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The trend that the paper sees."""
+    """State the trend that the paper sees."""
     H = np.array([row["entropy"] for row in rows])
     difference = np.array([row["difference"] for row in rows])
     correlation = np.corrcoef(H, difference)[0, 1] if difference.std() > 0 else 0.0

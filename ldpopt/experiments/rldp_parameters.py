@@ -35,7 +35,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(size: int, epsilon: float, seed: int) -> Row:
-    """The best split of the budget, and the best κ and λ."""
+    """Find the best split of the budget, and the best κ and λ."""
     _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
     given: dict[str, Any] = {"p_hat": p_hat, "n": 1000, "epsilon": epsilon}
     ir = rldpstudy.best(IndependentReporting(**given)).point

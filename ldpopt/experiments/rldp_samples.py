@@ -48,7 +48,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """What more samples and a laxer level bring."""
+    """State what more samples and a laxer level bring."""
     by_n = [row for row in rows if row["varied"] == "n"]
     _, polyopt = rldpstudy.averages(by_n, "n", "polyopt")
     _, cr = rldpstudy.averages(by_n, "n", "grr_cr")

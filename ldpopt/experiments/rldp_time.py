@@ -62,7 +62,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The largest table and its gap."""
+    """State the largest table and its gap."""
     largest = max(rows, key=lambda r: (int(r["a"]), float(r["solve_seconds"])))
     return (
         f"The largest table here has {largest['a']} inputs: {largest['solve_seconds']:.1f} s to a "

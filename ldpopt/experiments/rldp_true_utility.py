@@ -64,7 +64,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """The difference shrinks with n."""
+    """State the mean difference at each n."""
     parts = []
     for n in sorted({row["n"] for row in rows}):
         worst = {name: np.mean([abs(r[name]) for r in rows if r["n"] == n]) for name in NAMES}

@@ -40,7 +40,7 @@ WIDEST = 6
 
 
 def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
-    """A distribution P* from the Jeffreys prior and the frequencies p̂ of n draws (Section VIII-A).
+    """Draw a distribution P* from the Jeffreys prior and the frequencies p̂ of n draws (Section VIII-A).
 
     Draws in which some secret never occurs are repeated.
     """
@@ -53,7 +53,7 @@ def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
 
 
 def best(problem: Reporting, gap: float = 1e-4) -> FormSolution:
-    """The best parameters of a protocol, without building its (often very wide) matrix."""
+    """Find the best parameters of a protocol, without building its (often very wide) matrix."""
     form = next(iter(problem.forms()))
     assert isinstance(form, ScalarSearch)
     return Bracket().run(form, Limits(gap=gap))
@@ -81,7 +81,7 @@ def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: 
 
 
 def averages(rows: Iterable[Row], x: str, y: str) -> tuple[list[Any], list[float]]:
-    """The mean of y over all rows with the same x."""
+    """Average y over all rows with the same x."""
     groups: dict[Any, list[float]] = {}
     for row in rows:
         if row.get(y) is not None:

@@ -26,7 +26,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(n: int) -> Row:
-    """The true error, the printed bound (App. G with its constant), and the corrected bound."""
+    """Compute the true error, the printed bound (App. G with its constant), and the corrected bound."""
     p, q, support = (1.0, 0.0), (1 - SHIFT, SHIFT), 2
     error = abs(statistical_exposure(p, n, n) - statistical_exposure(q, n, n))
     constant = support * (math.sqrt(math.e * (n + 1)) / (2 * math.sqrt(support - 1)) + 1)

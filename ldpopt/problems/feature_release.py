@@ -225,7 +225,7 @@ class FeatureRelease(Problem):
         return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
 
     def _future_exposure(self, subset: Subset, users: int) -> float:
-        """Bound the statistical exposure, if no frequency of any set of features is off by more."""
+        """Bound the statistical exposure, with probability 1 − δ over the table (Hoeffding)."""
         sizes = [len(p) for p in self.released.marginals]
         gamma = min(1.0, deviation(len(self.table), math.prod(n + 1 for n in sizes) - 1, self.delta))
         frequencies = group_sizes(self.released.table, list(subset)) / len(self.table)

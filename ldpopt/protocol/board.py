@@ -80,7 +80,7 @@ class Board:
         return party
 
     def command(self, name: str) -> list[str]:
-        """What to run for a party."""
+        """Return the command to run for a party."""
         return [sys.executable, "-m", "ldpopt.protocol.parties"]
 
     def _hear(self, party: Party) -> None:
@@ -200,7 +200,7 @@ class Board:
 
 
 def plain(text: Any) -> str:
-    """An announced text as it may be shown: printable, not too long.
+    """Escape an announced text so that it may be shown: printable, not too long.
 
     >>> plain("a\\x1b[2J")
     'a\\\\x1b[2J'

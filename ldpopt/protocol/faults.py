@@ -43,7 +43,7 @@ class Fault(NamedTuple):
 
 
 def sent_with_faults(user: User, this: Round, kinds: Collection[str]) -> list[bytes]:
-    """The frames that a user sends to the shuffler."""
+    """Build the frames that a user sends to the shuffler."""
     sent = user.send(this)
     if "forge" in kinds:
         return [sent[:-1] + bytes([sent[-1] ^ 1])]
@@ -62,7 +62,7 @@ def sent_with_faults(user: User, this: Round, kinds: Collection[str]) -> list[by
 
 
 def _misplaced(user: User, note: bytes, this: Round) -> bytes:
-    """An envelope whose notes are all sealed for the first place."""
+    """Build an envelope whose notes are all sealed for the first place."""
     sealed = [
         seal(this.session.keys[this.reader].sealing, note, this.context("note", 0))
         for _ in range(this.slots)
@@ -71,13 +71,13 @@ def _misplaced(user: User, note: bytes, this: Round) -> bytes:
 
 
 def impostor_batch(user: User, this: Round) -> list[bytes]:
-    """A batch that looks right, signed by a user instead of the shuffler."""
+    """Build a batch that looks right, signed by a user instead of the shuffler."""
     batch = write_batch([], [b""] * this.slots, this, user.key)
     return [batch.head, batch.records, *batch.slots]
 
 
 def tampered(slots: Sequence[Sequence[bytes]], this: Round, kinds: Collection[str]) -> list[list[bytes]]:
-    """The mixed notes as a faulty shuffler sends them: it changes the first place."""
+    """Change the first place of the mixed notes, as a faulty shuffler does."""
     first, *others = [list(slot) for slot in slots]
     if "shuffler-duplicate" in kinds:
         first.append(first[0])
@@ -91,6 +91,6 @@ def tampered(slots: Sequence[Sequence[bytes]], this: Round, kinds: Collection[st
 
 
 def own_note(this: Round, slot: int) -> bytes:
-    """A note that anybody who knows the reader's public key can write."""
+    """Write a note that anybody who knows the reader's public key can write."""
     note = write_note(secrets.token_bytes(SALT), ["?"] * this.fields, this)
     return seal(this.session.keys[this.reader].sealing, note, this.context("note", slot))

@@ -150,7 +150,10 @@ def batch_size(head: bytes, this: Round) -> int:
 
 
 def batch_limits(count: int, this: Round) -> tuple[int, int]:
-    """The most bytes of the records and of one place. A faulty shuffler may send a note too many."""
+    """Compute the most bytes of the records and of one place.
+
+    The limit is twice the expected size, as a faulty shuffler may send more notes than expected.
+    """
     return count * _RECORD.size, 2 * count * this.sealed_length
 
 
@@ -190,11 +193,11 @@ class Ledger(NamedTuple):
     salts: tuple[bytes, ...]
 
     def digest(self) -> bytes:
-        """The hash that the reader signs."""
+        """Compute the hash that the reader signs."""
         return _hash(json.dumps(self.users).encode(), *self.salts)
 
     def to_json(self, this: Round, key: Ed25519PrivateKey) -> dict[str, Any]:
-        """The ledger with its reader's signature."""
+        """Return the ledger with its reader's signature."""
         return {
             "users": list(self.users),
             "salts": [salts.hex() for salts in self.salts],

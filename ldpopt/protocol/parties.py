@@ -133,7 +133,7 @@ def _send_round(
 
 
 def _attack(user: User, this: Round, ports: dict[str, int], kinds: set[str], patience: float) -> None:
-    """What a hostile user does over connections of its own."""
+    """Attack as a hostile user does, over connections of its own."""
     if "impostor" in kinds:
         with contextlib.suppress(RejectedError):  # as it should be: no receipt for an impostor
             send_frames(ports["reader"], impostor_batch(user, this), patience, SIGNATURE)

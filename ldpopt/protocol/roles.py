@@ -69,7 +69,7 @@ class User:
             raise InvalidInputError(f"user {self.number} is not registered with its own key")
 
     def contents(self, this: Round) -> list[tuple[str, ...]]:
-        """The values of every note: one per feature, or one row of the released features."""
+        """List the values of every note: one per feature, or one row of the released features."""
         if this.released is None:
             return [(value,) for value in self.row]
         return [tuple(self.row[j] for j in this.released)]
@@ -82,7 +82,7 @@ class User:
 
 
 def registration(nonce: bytes) -> bytes:
-    """What a user signs to register its key in the run with this nonce."""
+    """Return what a user signs to register its key in the run with this nonce."""
     return b"ldpopt protocol: register" + nonce
 
 
@@ -123,7 +123,7 @@ class Shuffler(Role):
             slot.append(note)
 
     def absent(self) -> list[int]:
-        """The registered users of whom nothing was accepted."""
+        """List the registered users of whom nothing was accepted."""
         roster = self._round.session.roster
         return [user for user, key in enumerate(roster) if key and user not in self._records]
 

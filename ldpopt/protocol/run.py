@@ -222,7 +222,7 @@ class _Run:
         return session
 
     def _claims(self, group: Party, announced: Any) -> list[tuple[int, bytes, bytes]]:
-        """The users of a group with the key that each claims and the proof that it is its own."""
+        """List the users of a group with the key that each claims and the proof that it owns the key."""
         try:
             keys = [tuple(map(bytes.fromhex, entry)) for entry in announced]
             return [(user, key, proof) for user, (key, proof) in zip(group.users, keys, strict=True)]

@@ -44,7 +44,7 @@ class Opener:
         self.public = self._private.public_key().public_bytes_raw()
 
     def open(self, message: bytes, context: bytes) -> bytes:
-        """The content of a message that was sealed for this key in this context."""
+        """Open a message that was sealed for this key in this context."""
         if len(message) < OVERHEAD:
             raise SealError(f"a sealed message has at least {OVERHEAD} bytes, not {len(message)}")
         fresh = message[:32]

@@ -116,7 +116,7 @@ class Session:
         return hashlib.sha256(json.dumps(self.to_json(), sort_keys=True).encode()).digest()
 
     def to_json(self) -> dict[str, Any]:
-        """The agreement as it is announced."""
+        """Return the agreement as it is announced."""
         return {
             "nonce": self.nonce.hex(),
             "features": list(self.features),
@@ -238,7 +238,7 @@ class Round:
         return hashlib.sha256(self.session.name + released).digest()
 
     def context(self, purpose: str, slot: int = 0, user: int = 0) -> bytes:
-        """What a seal or a signature is bound to."""
+        """Return what a seal or a signature is bound to."""
         return self._prefix + _CONTEXT.pack(self.number, slot, user) + purpose.encode()
 
     def sign(self, key: Ed25519PrivateKey, purpose: str, content: bytes, user: int = 0) -> bytes:

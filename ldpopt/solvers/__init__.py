@@ -62,7 +62,7 @@ SOLVERS: Registry[type[Solver[Any]]] = Registry(
 
 
 def solvers_of(form: Form) -> Iterator[str]:
-    """The names of the solvers of a form, in the order that ``auto`` tries them.
+    """List the names of the solvers of a form, in the order that ``auto`` tries them.
 
     Those of other packages are imported to ask which form they solve.
     """

@@ -38,7 +38,7 @@ class BestOfAll(Solver[BestBound]):
         self.milp = JointMilp(milp_nodes, proof_lps)
 
     def run(self, form: BestBound, limits: Limits) -> FormSolution:
-        """The least of all upper bounds."""
+        """Find the least of all upper bounds."""
         value = 1.0
         point: dict[str, Any] = {"rule": "theorem-3", "thresholds": [1.0] * len(form.marginals)}
         point["pivot"] = None
@@ -63,7 +63,10 @@ class BestOfAll(Solver[BestBound]):
 
 
 def _least(form: BestBound, plain: FormSolution, worst: FormSolution, gap: float) -> FormSolution:
-    """The better of the rules' proof and of the worst joint's; its exposure is the bound from below."""
+    """Choose the better of two proofs: by the rules, and by the duals of the worst joint distribution.
+
+    The exposure of that distribution is the bound from below.
+    """
     assert worst.proof is not None
     assert plain.value is not None
     value, point = plain.value, plain.point

@@ -76,7 +76,7 @@ class Tree:
         return int(np.clip(self.limits.remaining() / 4 / max(3 * pace, 1e-12), 1, BATCH))
 
     def solution(self) -> FormSolution:
-        """The best point, and the bound that the open boxes leave."""
+        """Return the best point, and the bound that the open boxes leave."""
         return FormSolution(
             status=Status.GAP,
             point=self.point,

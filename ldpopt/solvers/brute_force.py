@@ -25,13 +25,13 @@ class BruteForce(Solver[SelectionProgram]):
     name: ClassVar[str] = "brute-force"
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
-        """Selection programs with at most a million selections."""
+        """Accept selection programs with at most a million selections."""
         if (count := selection.count_selections(form)) > MOST_SELECTIONS:
             return f"there are {count:.3g} selections, more than {MOST_SELECTIONS}"
         return True
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
-        """A few hundred selections."""
+        """Recommend this solver for a few hundred selections."""
         if (count := selection.count_selections(form)) > QUICK:
             return f"slower than branching beyond {QUICK} selections; here are {count:.3g}"
         return True

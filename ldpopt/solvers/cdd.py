@@ -54,7 +54,7 @@ class Cdd(Solver[ColumnProgram]):
 
 
 def enumerate_rays(A: Array) -> Array:
-    """The extreme rays of {T : A T ≥ 0}, scaled to mean entry 1.
+    """Enumerate the extreme rays of {T : A T ≥ 0}, scaled to mean entry 1.
 
     cddlib enumerates the vertices of the slice Σ_x T_x = 1, which is a polytope as T ≥ 0.
     """

@@ -169,7 +169,7 @@ class BoxSearch(Generation):
 
 
 def interchangeable(cone: SecretCone, pricing: Pricer) -> Array:
-    """The matrix that averages over inputs which neither cone nor utility can tell apart.
+    """Build the matrix that averages over inputs which neither cone nor utility can tell apart.
 
     An optimal dual vector may be averaged over them; that tames the duals of symmetric problems and
     keeps their proofs short.

@@ -74,13 +74,13 @@ class Cvxpy(Solver[ConvexProgram]):
 
 
 def _conditioned(form: ConvexProgram) -> Array:
-    """The blocks in coordinates where the matrices at the start are 1: log det only shifts."""
+    """Write the blocks in coordinates where the matrices at the start are 1: log det only shifts."""
     root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
     return root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
 
 
 def _inside(form: ConvexProgram, theta: Array) -> Array:
-    """The nearest feasible point: no negligible atoms, and a budget that is met."""
+    """Find the nearest feasible point: no negligible atoms, and a budget that is met."""
     used = convex.cleaned(form, np.maximum(theta, 0.0))
     spent = float(form.costs @ used)
     if spent > form.budget:

@@ -70,7 +70,7 @@ class Descent(Solver[MatrixProgram]):
 
 
 def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, Any] | None]:
-    """The form's own bound, or the better one that the best mechanism with free outputs proves."""
+    """Return the form's own bound, or the better one of the best mechanism with free outputs."""
     objective = form.objective
     known = isinstance(objective, MomentObjective) and objective.loss != "phi"
     if known and form.k <= MOST_INPUTS:
@@ -103,7 +103,7 @@ def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
 
 
 def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
-    """A random row, nearly two-level with about the best block size."""
+    """Draw a random row, nearly two-level with about the best block size."""
     size = np.clip(block_size(form.k, form.epsilon) + rng.integers(-1, 2), 1, form.k - 1)
     height = 0.1 * rng.random(form.k)
     height[rng.choice(form.k, size, replace=False)] += 0.9
@@ -111,7 +111,10 @@ def _random_row(form: MatrixProgram, rng: np.random.Generator) -> Array:
 
 
 def descend_circulant(row: Array, epsilon: float, limits: Limits = UNLIMITED) -> Array:
-    """A local minimum over circulants: φ = 1 + û₀² Σ_{j≥1} |û_j|⁻² for u ∈ [1, E]^K with spectrum û."""
+    """Find a local minimum over circulant mechanisms.
+
+    For u ∈ [1, E]^K with spectrum û, φ = 1 + û₀² Σ_{j≥1} |û_j|⁻².
+    """
 
     def slope(u: Array) -> tuple[float, Array]:
         limits.check()
@@ -141,7 +144,7 @@ def descend_circulant(row: Array, epsilon: float, limits: Limits = UNLIMITED) ->
 
 
 def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
-    """A random two-level matrix, blended with the step mechanism until its rows sum to 1."""
+    """Draw a random two-level matrix, blended with the step mechanism until its rows sum to 1."""
     k = form.k
     blocks = np.array([rng.permutation(k) for _ in range(k)]) < block_size(k, form.epsilon)
     mixed = 1 + math.expm1(form.epsilon) * (0.7 * blocks + 0.3 * np.eye(k))
@@ -151,7 +154,7 @@ def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
 def descend_square(
     matrix: Array, objective: MomentObjective, epsilon: float, limits: Limits = UNLIMITED
 ) -> Array:
-    """A local minimum over square mechanisms.
+    """Find a local minimum over square mechanisms.
 
     Variables: the entries W and the least entry l_y of every column, with l_y ≤ W[x, y] ≤ E l_y and rows
     that sum to 1.
@@ -190,7 +193,7 @@ def _constraints(k: int, E: float) -> tuple[Array, Array]:
 
 
 def private(matrix: Array, epsilon: float) -> Array:
-    """The mechanism mixed with the uniform one just enough to be ε-LDP in floating point."""
+    """Mix the mechanism with the uniform one just enough to be ε-LDP in floating point."""
     W: Array = np.maximum(matrix, 0)
     W = W / W.sum(axis=1, keepdims=True)
     k = W.shape[1]

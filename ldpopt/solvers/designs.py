@@ -66,7 +66,7 @@ class Designs(Solver[MatrixProgram]):
 
 
 def candidates(form: MatrixProgram) -> Iterator[DifferenceSet]:
-    """The difference sets whose mechanism belongs to the family, none larger than can be stored."""
+    """List the difference sets whose mechanism belongs to the family, none too large to be stored."""
     if form.k <= MOST_SQUARE:
         yield from difference_sets(form.k, cyclic=form.family == "circulant")
 

@@ -52,7 +52,7 @@ class FlowNetworkx(Solver[SelectionProgram]):
 
 
 def cheapest_flow(groups: Whole, released: Whole, shape: Whole) -> Whole:
-    """The number of edges, the cost of the cheapest flow, and the output matched to each group."""
+    """Find the number of edges, the cost of the cheapest flow, and the output matched to each group."""
     network = algorithm_1(groups, released, shape)
     flow = nx.max_flow_min_cost(network, "source", "sink")
     cost = int(nx.cost_of_flow(network, flow))

@@ -58,7 +58,10 @@ class FlowOrtools(Solver[SelectionProgram]):
 
 
 def cheapest_flow(tails: Whole, heads: Whole, costs: Whole) -> Whole:
-    """The maximum flow of minimum cost; the two last nodes are source and sink, every capacity is 1."""
+    """Find the maximum flow of minimum cost.
+
+    The two last nodes are source and sink; every capacity is 1.
+    """
     from ortools.graph.python import min_cost_flow
 
     sink = int(heads.max())

@@ -55,7 +55,7 @@ def _best(points: Array, values: Array, spent: int) -> FormSolution:
 
 
 def _valued(form: ScalarSearch, points: Array, limits: Limits) -> tuple[Array, Array]:
-    """The points in order with their values, as far as the time reaches, the first few in any case."""
+    """Evaluate the points in order, as far as the time reaches, the first few in any case."""
     values: list[Array] = []
     for first in range(0, len(points), CHUNK):
         values.append(form.objective(points[first : first + CHUNK]))

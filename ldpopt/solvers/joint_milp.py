@@ -92,7 +92,7 @@ class JointMilp(Solver[JointProgram]):
 
 
 def _unproven(model: _Model, joint: Array, stats: dict[str, float]) -> FormSolution:
-    """A joint with the bound of one leaf without multipliers, which is 1 at most."""
+    """Return a joint distribution with the bound of one leaf without multipliers, which is 1 at most."""
     form = model.form
     state = np.full(len(form.cells), FREE, np.int8)
     bound = form.lagrangian(np.zeros(len(form.mass)), np.zeros(len(form.cells)), 0.0, state)
@@ -192,7 +192,7 @@ class _Model:
     # ------------------------------------------------------------ solving
 
     def relax(self, fixed: NDArray[np.int8], parent: _Relaxation | None = None) -> _Relaxation:
-        """The linear program in which some switches are fixed: FREE, SMALL or BIG each.
+        """Solve the linear program in which some switches are fixed: FREE, SMALL or BIG each.
 
         Any multipliers prove a bound, so where HiGHS fails numerically the parent's are good enough.
 
@@ -238,7 +238,10 @@ class _Model:
         return float(info.mip_dual_bound) * self.unit, float(info.mip_node_count)
 
     def joint(self) -> tuple[Array, float]:
-        """The best joint with HiGHS's switches; the product of the marginals if it found none."""
+        """Find the best joint distribution with HiGHS's switches.
+
+        It is the product of the marginals if HiGHS found none.
+        """
         self._fix(self.found, self.found)
         solved = self._solved()
         values = np.array(self._highs.getSolution().col_value)
@@ -326,7 +329,7 @@ class _Tree:
                 heapq.heappush(self._open, self._entry(child))
 
     def preorder(self) -> list[dict[str, Any]]:
-        """The tree as a list: a node that splits is followed by its small and its big subtree."""
+        """List the tree: a node that splits is followed by its small and its big subtree."""
         nodes, pending = [], [self.root]
         while pending:
             node = pending.pop()

@@ -85,7 +85,7 @@ def _worst_cost(form: LeakageProgram, matrix: Array) -> float:
 
 
 def constant_release(form: LeakageProgram) -> tuple[Array, Array]:
-    """The cheapest mechanism that always releases the same, and the prices that prove no leakage."""
+    """Find the cheapest mechanism with a constant release, and the prices that prove no leakage."""
     m, n = form.costs.shape
     matrix, prices = np.zeros((m, n)), np.zeros(n)
     y = int(form.costs.max(axis=0).argmin())
@@ -100,7 +100,7 @@ def _exactly(form: LeakageProgram) -> LeakageStatement:
 
 
 def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
-    """The best mechanism whose leakage prices alone prove to be within the budget, and these prices.
+    """Find the best mechanism whose leakage prices alone prove to be within the budget, and the prices.
 
     Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost.
 
@@ -170,7 +170,7 @@ class OuterLP:
             self._model.addRow(1.0, 1.0, n, places, np.ones(n))
 
     def solve(self, limits: Limits) -> tuple[Array, float]:
-        """The cheapest mechanism within the cuts, and its cost.
+        """Find the cheapest mechanism within the cuts, and its cost.
 
         Raises:
             OutOfTime: the limits are over before the linear program is solved.
@@ -213,7 +213,10 @@ class OuterLP:
         return True
 
     def proof(self) -> dict[str, Any]:
-        """The prior and the weights of the cuts: the duals of the last solve; zero before the first."""
+        """Return the prior and the weights of the cuts.
+
+        They are the duals of the last solve, and zero before the first.
+        """
         m = len(self.form.costs)
         duals = np.zeros(2 * m) if self._duals is None else self._duals
         prior = np.maximum(-duals[:m], 0.0)

@@ -21,7 +21,7 @@ class MaximumMatching(Solver[SelectionProgram]):
     name: ClassVar[str] = "matching"
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
-        """Selection programs whose rows are deterministic."""
+        """Accept selection programs whose rows are deterministic."""
         if not is_deterministic(form.matrix):
             return "the mechanism is not deterministic"
         return True

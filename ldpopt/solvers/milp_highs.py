@@ -35,7 +35,7 @@ class MilpHighs(Solver[SelectionProgram]):
     name: ClassVar[str] = "milp-highs"
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
-        """Selection programs with a model of bearable size."""
+        """Accept selection programs with a model of bearable size."""
         if form.matrix.nnz > MOST_ENTRIES:
             return f"the model has {form.matrix.nnz} assignments, more than {MOST_ENTRIES}"
         return True
@@ -58,7 +58,7 @@ class MilpHighs(Solver[SelectionProgram]):
 
 
 def facility_location(form: SelectionProgram, limits: Limits) -> tuple[selection.Selection, float]:
-    """The selection that HiGHS finds, and its bound on e^SML (inf if it stopped early)."""
+    """Return the selection that HiGHS finds, and its bound on e^SML (inf if it stopped early)."""
     model = FacilityModel(form)
     options: Any = {"mip_rel_gap": 0.0, **highs.scipy_options(limits)}
     integral = (np.arange(len(model.cost)) < len(form.groups)).astype(np.int64)

@@ -62,7 +62,10 @@ class Search:
             self.nodes += 1
 
     def _branches(self, chosen: Subset, depth: int) -> list[tuple[Subset, int]]:
-        """The node without and, if it fits, with the next feature; none if it cannot be better."""
+        """Split the node into the one without and, if it fits, the one with the next feature.
+
+        The list is empty if the node cannot be better than the best set.
+        """
         form = self.form
         if self._most(chosen, depth) <= self.value:
             return []
@@ -80,7 +83,10 @@ class Search:
         return [without]
 
     def solution(self) -> FormSolution:
-        """The best set; once no node is open, the conflicts prove that heavier ones are too risky."""
+        """Return the best set.
+
+        Once no node is open, the conflicts prove that heavier sets are too risky.
+        """
         conflicts = [list(conflict) for conflict in self.conflicts]
         return FormSolution(
             status=Status.FEASIBLE if self.pending else Status.OPTIMAL,

@@ -82,7 +82,7 @@ class Reporting(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """A Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, at two levels."""
+        """Draw a Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, two levels."""
         p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (1.0, 4.0):
             yield f"{size}x2 epsilon={level:g}", cls(level, p_hat, 1000)

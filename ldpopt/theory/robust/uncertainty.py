@@ -149,7 +149,7 @@ class Chi2Ball(Cleaned):
         return bool((q[used] ** 2 / R[used]).sum() <= (self.bound + 1) * (1 + tolerance))
 
     def sample(self, rng: np.random.Generator) -> Array:
-        """A member: from the center a random part of the way to the boundary, in a random direction."""
+        """Draw a member: from the center a random part of the way to the boundary, in any direction."""
         far = rng.dirichlet(np.ones(len(self.center)))
         low, high = 0.0, 1.0
         for _ in range(50):
