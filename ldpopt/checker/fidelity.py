@@ -288,8 +288,14 @@ def _mechanism_claims(matrix: Rows, epsilon: float, family: str) -> Iterator[Cla
 
 
 def _audit(case: Case) -> Iterator[Claim]:
-    if not isinstance(case.answer, Subsets):
-        yield from level_claims(case.answer, range(len(case.answer)), case.audit)
+    """The claims about the level; for subset selection that of the column of one subset.
+
+    Lemma. Subset selection of size m, 0 < m < K, has for every subset y an input in y and one that is
+    not, and W[x,y] is the ratio r times as large for the first. So every column is a multiple of one
+    with the entries 1 and r, and the level is log r. ∎
+    """
+    rows = [[case.answer.ratio], [1.0]] if isinstance(case.answer, Subsets) else case.answer
+    yield from level_claims(rows, range(len(rows)), case.audit)
 
 
 def _form(

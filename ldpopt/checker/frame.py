@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import sys
 from collections.abc import Iterator
 from fractions import Fraction
@@ -197,6 +198,8 @@ def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
         raise UnreadableError("bound must be null if the status is feasible, and else a finite number")
     if (document.get("gap", bound) is None) != (bound is None):
         raise UnreadableError("gap must be null exactly if bound is")
+    if document["mechanism"] is not None and document.get("answer") is not None:
+        raise UnreadableError("mechanism or answer must be null: a result has one answer")
     answer = form.answer(document, asked)
     proof = certificate["proof"]
     if proof is not None or bound is not None:
@@ -275,6 +278,9 @@ def main(*arguments: str) -> int:
     parser.add_argument("file")
     parser.add_argument("--budget", type=float, default=SECONDS, help="seconds of wall time")
     given = parser.parse_args(arguments)
+    for stream in (sys.stdout, sys.stderr):  # a letter that the terminal cannot show is spelt out
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         with limited(given.budget), alarmed(given.budget):
             document = read(given.file)

@@ -22,7 +22,9 @@ from .claims import quoted
 MOST_BYTES = 32_000_000
 DEEPEST = 200
 MOST_DIGITS = 18
-STRING = re.compile(rb'"(?:[^"\\]|\\.)*"')
+STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
+"""A string, or the rest of the text where one does not end. It never fails and never backtracks: time
+and memory are linear. Up to the first fault of a text it finds the strings that the JSON reader does."""
 STEPS = {ord(b): step for b, step in zip("[]{}", (1, -1, 1, -1), strict=True)}
 NOT_BRACKETS = bytes(set(range(256)) - set(STEPS))
 
@@ -56,7 +58,8 @@ def _content(path: str) -> bytes:
 
 def parse(content: bytes) -> Any:
     """The value that JSON text states, without ambiguity."""
-    reserve(content.count(b",") + content.count(b"[") + content.count(b"{"), "reading the file")
+    parts = sum(map(content.count, (b",", b"[", b"{"))) + content.count(b'"') // 2
+    reserve(parts, "reading the file")
     brackets = STRING.sub(b"", content).translate(None, NOT_BRACKETS)
     if max(accumulate(map(STEPS.__getitem__, brackets)), default=0) > DEEPEST:
         raise UnreadableError(f"it is nested deeper than {DEEPEST} levels")

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ldpopt.checker.budget import SECONDS
+from ldpopt.checker.budget import SECONDS, alarmed
+from ldpopt.checker.claims import escaped
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson
+from ldpopt.core.errors import LdpoptError, UndecidedFileError
 
 
 def verify(
@@ -22,10 +26,24 @@ def verify(
 
     Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget.
     """
+    try:
+        found = _decide_and_print(file, budget, as_json)
+    except (LdpoptError, BrokenPipeError):
+        raise
+    except Exception as error:  # a mistake of the checker, or a full disk: no verdict
+        words = f"{type(error).__name__}: {escaped(str(error))}"
+        raise UndecidedFileError(f"the checker was stopped by {words}") from None
+    raise typer.Exit(EXIT_CODES[found])
+
+
+def _decide_and_print(file: Path, budget: float, as_json: bool) -> bool | None:
     from ldpopt.engine.verifying import WORDS
     from ldpopt.engine.verifying import verify as verify_result
 
-    verification = verify_result(file, budget=budget)
+    with alarmed(budget):
+        verification = verify_result(file, budget=budget)
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that the terminal cannot show is spelt out
+        sys.stdout.reconfigure(errors="backslashreplace")
     if as_json:
         claims = [claim._asdict() for claim in verification.claims]
         unchecked = list(verification.unchecked)
@@ -33,4 +51,5 @@ def verify(
     else:
         print(verification)
         print(WORDS[verification.verdict])
-    raise typer.Exit(EXIT_CODES[verification.verdict])
+    sys.stdout.flush()
+    return verification.verdict

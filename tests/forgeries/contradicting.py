@@ -1,0 +1,139 @@
+"""The contradiction fuzzer: two verified files of one question whose claims clash are a failure.
+
+It needs no truth. Every verified file says "the best is at least this" and "no more than that"; the
+fuzzer keeps, for every question that it met, the best value and the best bound verified so far. A smaller ε
+allows fewer mechanisms, so a value verified for it is one for every larger ε, and a bound for a larger
+ε is one for it.
+
+Run it alone: ``python -m forgeries.contradicting TRIES [KIND …]`` with ``tests`` on the path.
+"""
+
+import json
+import random
+import sys
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+from forgeries.mutating import mutant, number
+
+from ldpopt.checker import frame
+from ldpopt.checker.budget import UndecidedError, limited
+from ldpopt.checker.claims import verdict
+from ldpopt.checker.reading import UnreadableError, parse
+
+
+def genuine(kind, examples):
+    """The result files of the first examples of a kind, as a file gives them."""
+    from ldpopt import solve
+    from ldpopt.problems import PROBLEMS
+
+    problems = [example.problem for example in PROBLEMS[kind].examples()][:examples]
+    return [json.loads(json.dumps(solve(problem).to_json())) for problem in problems]
+
+
+def judged(document, seconds=10.0):
+    """What the checker says of a file: verified, refuted, undecided or unreadable."""
+    try:
+        text = json.dumps(document, allow_nan=True).encode()
+        with limited(seconds):
+            claims = frame.check(parse(text))
+    except UnreadableError:
+        return "unreadable"
+    except UndecidedError:
+        return "undecided"
+    return {True: "verified", False: "refuted", None: "undecided"}[verdict(claims)]
+
+
+class ClashError(AssertionError):
+    """Two verified files clash."""
+
+
+class Ledger:
+    """What was verified of every question, but for its ε: (ε, value, bound), and the file of each."""
+
+    def __init__(self):
+        self.known = defaultdict(list)
+
+    def enter(self, document):
+        """Enter a verified file; a clash with another is a :class:`ClashError`."""
+        plain = frame.statement(document["problem"], document["params"])
+        form = frame._form(plain)
+        maximise = form.sense(frame.question(plain)) == "maximise"
+        monotone = document["problem"] in MONOTONE
+        epsilon = Fraction(document["params"]["epsilon"]) if monotone else Fraction(0)
+        rest = {
+            key: part for key, part in document["params"].items() if not monotone or key != "epsilon"
+        }
+        bound = document["bound"]
+        low, high = document["value"], bound if number(bound) else None
+        low, high = (low, high) if maximise else (high, low)
+        shelf = self.known[json.dumps([document["problem"], rest], sort_keys=True)]
+        for other_epsilon, other_low, other_high, other in shelf:
+            self._compare(
+                (epsilon, low, high, document), (other_epsilon, other_low, other_high, other), maximise
+            )
+        shelf.append((epsilon, low, high, document))
+        shelf[:] = _best(shelf)
+
+    @staticmethod
+    def _compare(one, two, maximise):
+        """The optimum grows with ε if it is a maximum, and falls if it is a minimum."""
+        for (e, low, _, a), (f, _, high, b) in ((one, two), (two, one)):
+            related = e <= f if maximise else e >= f
+            if related and low is not None and high is not None and Fraction(low) > Fraction(high):
+                raise ClashError(f"at least {low!r} and at most {high!r}: {json.dumps([a, b])}")
+
+
+MONOTONE = (
+    "staircase",
+    "secret-staircase",
+    "circulant-fidelity",
+    "square-fidelity",
+    "broad-fidelity",
+    "fidelity",
+    "minimax-fidelity",
+)
+"""Kinds whose optimum is monotone in ε, all else equal."""
+
+
+def _best(shelf):
+    """For every ε the entry with the largest lower and the one with the least upper end."""
+    kept = {}
+    for entry in shelf:
+        epsilon, low, high, _ = entry
+        if low is not None and low > kept.get((epsilon, "low"), (0, -float("inf")))[1]:
+            kept[epsilon, "low"] = entry
+        if high is not None and high < kept.get((epsilon, "high"), (0, 0, float("inf")))[2]:
+            kept[epsilon, "high"] = entry
+    return list({id(entry): entry for entry in kept.values()}.values())
+
+
+def run(documents, tries, seed, inspect=None):
+    """Let the checker judge mutants; how many were verified, refuted, undecided and unreadable.
+
+    ``inspect`` looks at every verified mutant as well, and raises if a claim of it is false.
+    """
+    draw, ledger, counts = random.Random(seed), Ledger(), Counter()
+    for document in documents:
+        assert judged(document, 60.0) == "verified", document
+        ledger.enter(document)
+    for _ in range(tries):
+        found = mutant(draw.choice(documents), draw)
+        said = judged(found)
+        counts[said] += 1
+        if said == "verified":
+            ledger.enter(found)
+            if inspect is not None:
+                inspect(found)
+    return counts
+
+
+def main(tries, *kinds):
+    """Run the fuzzer on some kinds, all if none is named, and print the counts."""
+    for kind in kinds or frame.KINDS:
+        counts = run(genuine(kind, 10), int(tries), f"{kind} {tries}")
+        print(f"{kind:26} {sum(counts.values()):7} tries  {dict(counts)}", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
