@@ -1,9 +1,9 @@
 """The contradiction fuzzer: two verified files of one question whose claims clash are a failure.
 
 It needs no truth. Every verified file says "the best is at least this" and "no more than that"; the
-fuzzer keeps, for every question that it met, the best value and the best bound verified so far. A smaller ε
-allows fewer mechanisms, so a value verified for it is one for every larger ε, and a bound for a larger
-ε is one for it.
+fuzzer keeps, for every question that it met, the best value and the best bound verified so far. A
+smaller ε allows fewer mechanisms, so a value verified for it is one for every larger ε, and a bound for
+a larger ε is one for it.
 
 Run it alone: ``python -m forgeries.contradicting TRIES [KIND …]`` with ``tests`` on the path.
 """
