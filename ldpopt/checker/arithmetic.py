@@ -78,7 +78,7 @@ class Interval:
         )
 
     def __truediv__(self, other: Interval) -> Interval:
-        """The quotient; a divisor that may be 0 is an error (decimal.DivisionByZero)."""
+        """Divide; a divisor that may be 0 is an error (decimal.DivisionByZero)."""
         if other.low <= 0 <= other.high:
             raise DivisionByZero(f"{other} contains 0")
         pairs = [(x, y) for x in (self.low, self.high) for y in (other.low, other.high)]
@@ -112,7 +112,7 @@ ZERO, ONE = Interval(Decimal(0), Decimal(0)), Interval(Decimal(1), Decimal(1))
 
 
 def _below(x: Decimal) -> Decimal:
-    """The next decimal below; a result that is 0 stays below 0 by the least decimal there is."""
+    """Round down to the next decimal; a result of 0 goes below 0 by the least decimal there is."""
     return DOWN.next_minus(x)
 
 
@@ -149,22 +149,22 @@ def log(x: Rational) -> Interval:
 
 
 def exp_below(x: Rational) -> Fraction:
-    """A rational number just below e^x."""
+    """Compute a rational number just below e^x."""
     return Fraction(exp(x).low)
 
 
 def exp_above(x: Rational) -> Fraction:
-    """A rational number just above e^x."""
+    """Compute a rational number just above e^x."""
     return Fraction(exp(x).high)
 
 
 def log_below(x: Rational) -> Fraction:
-    """A rational number just below log x."""
+    """Compute a rational number just below log x."""
     return Fraction(log(x).low)
 
 
 def log_above(x: Rational) -> Fraction:
-    """A rational number just above log x."""
+    """Compute a rational number just above log x."""
     return Fraction(log(x).high)
 
 

@@ -63,7 +63,7 @@ def decided(
 
 
 def verdict(claims: Sequence[Claim]) -> bool | None:
-    """What the claims say together: False if one is refuted, else None if one is undecided."""
+    """Combine the claims: False if one is refuted, else None if one is undecided."""
     if any(claim.holds is False for claim in claims):
         return False
     return None if any(claim.holds is None for claim in claims) else True
@@ -81,12 +81,12 @@ def escaped(words: Any) -> str:
 
 
 def quoted(words: Any) -> str:
-    """A value of a file for a message: short, escaped, and a string in quotation marks."""
+    """Quote a value of a file for a message: short, escaped, and a string in quotation marks."""
     return f"'{escaped(words)}'" if isinstance(words, str) else escaped(_shown(words))
 
 
 def _shown(value: Any) -> str:
-    """A value as text; containers by their size, as their text may be long."""
+    """Show a value as text; containers by their size, as their text may be long."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):

@@ -84,7 +84,7 @@ def _column_program(secrets: Any, epsilon: Any, utility: Any, rows: Any) -> dict
 
 
 def column_question(plain: dict[str, Any]) -> ColumnStatement:
-    """The question of a statement that its schema has read."""
+    """Build the question of a statement that its schema has read."""
     secrets, rows, utility = tuple(plain["secrets"]), plain["distributions"], plain["utility"]
     if UTILITIES[utility] != len(rows):
         raise UnreadableError(
@@ -116,7 +116,7 @@ def utility_of(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> 
 
 
 def utility_below(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Fraction:
-    """A rational number just below the utility."""
+    """Compute a rational number just below the utility."""
     return Fraction(utility_of(matrix, question).low)
 
 

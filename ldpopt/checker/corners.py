@@ -59,7 +59,7 @@ class Box(NamedTuple):
 
 
 def boxes(secrets: Sequence[Any]) -> Iterator[Box]:
-    """The boxes of Lemma 1."""
+    """List the boxes of Lemma 1."""
     yield Box([0 for _ in secrets], [1 for _ in secrets])
     for secret, count in Counter(secrets).items():
         if count > 1:
@@ -156,7 +156,7 @@ class InformationSearch:
             return self._search([Node(nothing, copies, m) for m in range(sum(copies) + 1)], MOST_NODES)
 
     def _best_prefix(self) -> list[int]:
-        """The first copies in the order of gain per weight that seem best, as counts."""
+        """Count the first copies in the order of gain per weight that seem best."""
         scale = 1 << BITS
         a, q = self.gain / scale, self.weight / scale
         counts, best, best_value = [0] * len(self.items), [0] * len(self.items), a - q * math.log(q)
@@ -189,7 +189,7 @@ class InformationSearch:
         raise UndecidedError(f"not decided within {nodes} nodes")
 
     def _taken(self, counts: list[int]) -> tuple[int, int, int, int]:
-        """a and q, enclosed, where so many copies are high."""
+        """Enclose a and q where so many copies are high."""
         a, least_a, q, least_q = self.gain, self.least_gain, self.weight, self.least_weight
         for n, item in zip(counts, self.items, strict=True):
             if n:
@@ -225,7 +225,7 @@ class InformationSearch:
         return bound <= 0
 
     def _guess(self, node: Node) -> tuple[int, tuple[int, int] | None]:
-        """A good slope, and which item to split at which count; the second is None if all are fixed.
+        """Guess a good slope, and which item to split at which count (None if all are fixed).
 
         The relaxed optimum takes items in the order of gain per weight while that exceeds 1 + log q.
         """
@@ -245,7 +245,7 @@ class InformationSearch:
         return _slope(1 + math.log(q)), last
 
     def _guess_of_size(self, node: Node) -> tuple[int, tuple[int, int] | None]:
-        """The same where the number of high copies is fixed.
+        """Guess the slope and the split where the number of high copies is fixed.
 
         The bound of Lemma 2 is convex in λ, with the derivative e^(λ−1) − q(λ), q(λ) the mass of the
         entries taken at λ: bisection.
@@ -288,12 +288,12 @@ def _ratio(item: Item) -> float:
 
 
 def _slope(guess: float) -> int:
-    """A slope in units of 2^−SLOPE_BITS; slopes beyond ±700 prove nothing more."""
+    """Round a slope to units of 2^−SLOPE_BITS; slopes beyond ±700 prove nothing more."""
     return int(min(max(guess, -700.0), 700.0) * (1 << SLOPE_BITS))
 
 
 def _units(x: Interval) -> tuple[int, int]:
-    """The upper and the lower end in units."""
+    """Round outwards: the upper and the lower end in units."""
     return units_above(x.high, BITS), units_below(x.low, BITS)
 
 
@@ -341,7 +341,7 @@ class DivergenceSearch:
         raise UndecidedError(f"not decided within {MOST_NODES} nodes")
 
     def _bound(self, r: int, s: int) -> tuple[int, list[bool]]:
-        """The bound of Lemma 3 where the ratio lies in [r, s], in units², and where v is high."""
+        """Compute the bound of Lemma 3 where the ratio is in [r, s], in units², and where v is high."""
         unit = 1 << BITS
         at_r, at_s = self._f_above(r), self._f_above(s)
         B = (at_s - at_r) * unit // (s - r)
@@ -356,7 +356,7 @@ class DivergenceSearch:
         return excess, corner
 
     def _f_above(self, t: int) -> int:
-        """An upper bound of f(t/2^BITS), in units."""
+        """Bound f(t/2^BITS) from above, in units."""
         unit = 1 << BITS
         if self.utility == "total-variation":
             return abs(t - unit) // 2 + 1

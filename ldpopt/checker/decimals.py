@@ -16,7 +16,7 @@ MAX_NODES = 2_000_000
 
 
 def decimal(number: Fraction) -> Decimal:
-    """A fraction, rounded to the digits of the context."""
+    """Round a fraction to the digits of the context."""
     return Decimal(number.numerator) / Decimal(number.denominator)
 
 

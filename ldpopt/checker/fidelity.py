@@ -86,7 +86,7 @@ class MinimaxStatement(NamedTuple):
 
 
 def least_probability(k: int, p0: float) -> Fraction:
-    """The exact p0: at most 1/k, which no float need be; the float nearest to 1/k means 1/k."""
+    """Read p0 exactly: at most 1/k, which no float need be; the float nearest to 1/k means 1/k."""
     if p0 > 1 / k:
         raise UnreadableError(f"p0 must be at most 1/k = 1/{k}, not {p0!r}")
     return min(Fraction(p0), Fraction(1, k))
@@ -157,13 +157,13 @@ def _phi_members(case: Case) -> Iterator[Claim]:
 
 
 def phi_above(matrix: Sequence[Sequence[float]]) -> Fraction | None:
-    """A number just above φ = tr((W D⁻¹ Wᵀ)⁻¹), the second moments for the weights p = 1 added up."""
+    """Bound φ = tr((W D⁻¹ Wᵀ)⁻¹) closely from above: the second moments for p = 1, added up."""
     found = moments_above(matrix, [Fraction(1)] * len(matrix))
     return None if found is None else sum(found, Fraction(0))
 
 
 def loss_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction], loss: str) -> Fraction | None:
-    """A number just above α of the mechanism at p."""
+    """Compute a number just above α of the mechanism at p."""
     found = moments_above(matrix, p)
     return None if found is None else alpha_above(found, p, loss)
 
@@ -307,7 +307,7 @@ def _form(
     bound: Any,
     proof: Any = None,
 ) -> Form:
-    """A form that minimises; without a proof the bound follows from the parameters alone."""
+    """Build a form that minimises; without a proof the bound follows from the parameters alone."""
     return Form(
         statement,
         question,

@@ -147,7 +147,7 @@ def symmetric_bound(k: int, E: Fraction, rest: Fraction, rows: Sequence[Fraction
 def design_bound(
     p: Sequence[Fraction], E: Fraction, loss: str, Y: Sequence[Sequence[float]], beta: Sequence[float]
 ) -> Fraction | None:
-    """The α at p that no mechanism is below, by vectors y_k and β; None if β fails at some v ∈ {1, E}^K.
+    """Bound α at p of every mechanism from below, by y_k and β; None if β fails at some v ∈ {1, E}^K.
 
     Lemma. Let y_k be row k of Y less its mean: it sums to 0. C_k = 1/p_k for "f-divergence" and 1 else.
     If Σ_k C_k (y_k·v)² ≤ (β·v)(p·v) for all v ∈ {1, E}^K, then Σ_k C_k D_k ≤ Σ β =: B for D_k =

@@ -78,10 +78,10 @@ class Section:
 
 
 def maximise(question: Any) -> Sense:
-    """The sense of forms that always maximise."""
+    """Return the sense of forms that always maximise."""
     return "maximise"
 
 
 def minimise(question: Any) -> Sense:
-    """The sense of forms that always minimise."""
+    """Return the sense of forms that always minimise."""
     return "minimise"

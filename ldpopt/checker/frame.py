@@ -134,7 +134,7 @@ def check_params(kind: str, params: Any) -> None:
 
 
 def statement(kind: str, params: Any) -> dict[str, Any]:
-    """What a result of this kind with these parameters claims to answer, as plain data."""
+    """State what a result of this kind with these parameters claims to answer, as plain data."""
     found = _kind(kind)
     found.params.read(params)
     return found.statement(params)
@@ -148,7 +148,7 @@ def _form(plain: dict[str, Any]) -> Form:
 
 
 def question(plain: dict[str, Any]) -> Any:
-    """The exact question that a statement asks, every part of it checked by its form's schema."""
+    """Build the exact question that a statement asks, every part of it checked by its form's schema."""
     form = _form(plain)
     return form.question(form.statement.read(plain))
 
@@ -208,7 +208,7 @@ def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
 
 
 def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[Claim]:
-    """The claims about the bound, the order, the gap, the status and the audit."""
+    """Check the claims about the bound, the order, the gap, the status and the audit."""
     if case.bound is not None:
         yield from form.bound(case)
         yield _order(case, form)
@@ -247,7 +247,7 @@ def _gap(case: Case, stated: float) -> Claim:
 
 
 def _agreement(case: Case, asked: float) -> Claim:
-    """What the status "optimal" says: the gap is within what was asked for, and small enough."""
+    """Check what the status "optimal" says: the gap is within what was asked for, and small enough."""
     assert case.bound is not None
     tolerance = min(asked, OPTIMAL_GAP)
     close = relative_gap(case.value, case.bound) <= Fraction(tolerance)
@@ -256,7 +256,7 @@ def _agreement(case: Case, asked: float) -> Claim:
 
 
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:
-    """What the file says and the checker does not decide, as sentences."""
+    """List what the file says and the checker does not decide, as sentences."""
     if plain is None:
         plain = statement(document["problem"], document["params"])
     audit = document["certificate"].get("audit")

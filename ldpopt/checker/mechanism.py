@@ -21,7 +21,7 @@ LEVEL_ERROR = Fraction(1, 10**12)
 
 
 def read_matrix(document: dict[str, Any], rows: int) -> Rows:
-    """The mechanism of the file, with the number of rows that the statement asks for."""
+    """Read the mechanism of the file, with the number of rows that the statement asks for."""
     if document["mechanism"] is None:
         raise UnreadableError("the file has no mechanism")
     mechanism = MECHANISM.read(document["mechanism"], "mechanism")
@@ -41,7 +41,7 @@ def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:
 
 
 def stochastic(matrix: Rows) -> Claim:
-    """The claim that every row of the mechanism is a distribution."""
+    """Check the claim that every row of the mechanism is a distribution."""
     words = "every row of the mechanism sums to exactly 1"
     return decided("stochastic", words, lambda: is_stochastic(matrix))
 
@@ -76,14 +76,14 @@ def _ratios_at_most(ratios: Iterable[tuple[float, float]], limit: Fraction) -> b
 
 
 def private(matrix: Rows, secrets: Sequence[Any], epsilon: float) -> Claim:
-    """The claim of ε-LDP, or of its version for secrets that several inputs share."""
+    """Check the claim of ε-LDP, or of its version for secrets that several inputs share."""
     pairs = "all inputs" if len(set(secrets)) == len(secrets) else "inputs with different secrets"
     words = f"its entries for {pairs} differ by at most a factor e^{epsilon!r}"
     return decided("privacy", words, lambda: is_private(matrix, secrets, epsilon), value=epsilon)
 
 
 def level_claims(matrix: Rows, secrets: Sequence[Any], audit: dict[str, Any]) -> Iterator[Claim]:
-    """The claim about a stated level: max log W[x,y]/W[x',y] over different secrets, to 1e-12."""
+    """Check a stated level: max log W[x,y]/W[x',y] over different secrets, to 1e-12."""
     audit = Record({}, {"level": Number(0)}).read(audit, "certificate.audit")
     if "level" not in audit:
         return

@@ -35,7 +35,7 @@ class Enclosed(NamedTuple):
     radius: Fraction
 
     def fraction(self, i: int, j: int) -> Fraction:
-        """The middle of an entry."""
+        """Return the middle of an entry."""
         return Fraction(self.entries[i][j], 1 << self.bits)
 
 
@@ -95,7 +95,7 @@ def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
 
 
 def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
-    """The inverse of a matrix within ``blur`` of S in the Frobenius norm, enclosed."""
+    """Enclose the inverse of a matrix within ``blur`` of S in the Frobenius norm."""
     one = 1 << bits
     R = _eliminated(S, bits)
     if R is None:
@@ -117,7 +117,7 @@ def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
 
 
 def _eliminated(S: list[list[int]], bits: int) -> list[list[int]] | None:
-    """An approximate inverse by Gauss–Jordan elimination with the largest pivot; None if one is 0."""
+    """Invert approximately by Gauss–Jordan elimination with the largest pivot; None if one is 0."""
     k, one = len(S), 1 << bits
     rows = [[*row, *(one if i == j else 0 for j in range(k))] for i, row in enumerate(S)]
     for i in range(k):
@@ -148,24 +148,24 @@ def _dot(a: Sequence[int], b: Sequence[int]) -> int:
 
 
 def added(numbers: Iterable[Fraction]) -> Fraction:
-    """The sum."""
+    """Add up the numbers."""
     return sum(numbers, Fraction(0))
 
 
 def root_below(x: Fraction, bits: int = 200) -> Fraction:
-    """A number at most 2^−bits below √x, x ≥ 0."""
+    """Compute a number at most 2^−bits below √x, x ≥ 0."""
     return Fraction(math.isqrt((x.numerator << 2 * bits) // x.denominator), 1 << bits)
 
 
 def root_above(x: Fraction, bits: int = 200) -> Fraction:
-    """A number at most 2^(1−bits) above √x; 0 where x ≤ 0."""
+    """Compute a number at most 2^(1−bits) above √x; 0 where x ≤ 0."""
     if x <= 0:
         return Fraction(0)
     return Fraction(math.isqrt(-(-(x.numerator << 2 * bits) // x.denominator)) + 1, 1 << bits)
 
 
 def cube_root_below(x: Fraction, bits: int = 200) -> Fraction:
-    """A number at most 2^−bits below ∛x, x ≥ 0."""
+    """Compute a number at most 2^−bits below ∛x, x ≥ 0."""
     n = (x.numerator << 3 * bits) // x.denominator
     low, high = 0, 1 << -(-n.bit_length() // 3)
     while low < high:  # the largest r with r³ ≤ n

@@ -34,7 +34,7 @@ class UnreadableError(ValueError):
 
 
 def read(path: str) -> Any:
-    """The JSON document in a file."""
+    """Read the JSON document in a file."""
     try:
         return parse(_content(path))
     except OSError as error:
@@ -44,7 +44,7 @@ def read(path: str) -> Any:
 
 
 def _content(path: str) -> bytes:
-    """The bytes of a regular file; opened without waiting, so that a pipe does not block."""
+    """Read the bytes of a regular file; it is opened without waiting, so that a pipe does not block."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(handle, "rb") as file:
         found = os.fstat(handle)
@@ -57,7 +57,7 @@ def _content(path: str) -> bytes:
 
 
 def parse(content: bytes) -> Any:
-    """The value that JSON text states, without ambiguity."""
+    """Read the value that JSON text states, without ambiguity."""
     parts = sum(map(content.count, (b",", b"[", b"{"))) + content.count(b'"') // 2
     reserve(parts, "reading the file")
     brackets = STRING.sub(b"", content).translate(None, NOT_BRACKETS)

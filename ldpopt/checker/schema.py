@@ -32,14 +32,14 @@ class Schema(ABC):
 
     @abstractmethod
     def words(self) -> str:
-        """What is allowed, for messages: "a number from 0 to 1"."""
+        """Say what is allowed, for messages: "a number from 0 to 1"."""
 
     @abstractmethod
     def read(self, value: Any, where: str) -> Any:
-        """The clean value; ``where`` is its place in the file."""
+        """Return the clean value; ``where`` is its place in the file."""
 
     def refuse(self, value: Any, where: str) -> UnreadableError:
-        """The error that says what is allowed and what was given."""
+        """Build the error that says what is allowed and what was given."""
         return UnreadableError(f"{where} must be {self.words()}, not {quoted(value)}")
 
 
@@ -59,7 +59,7 @@ class Number(Schema):
         return f"a finite number {said}".strip()
 
     def read(self, value: Any, where: str) -> float:
-        """The number as a float."""
+        """Read the number as a float."""
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise self.refuse(value, where)
         try:
@@ -90,7 +90,7 @@ class Whole(Schema):
         return f"a whole number from {self.least} to {self.most:,}"
 
     def read(self, value: Any, where: str) -> int:
-        """The number."""
+        """Read the number."""
         if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
             raise self.refuse(value, where)
         return value
@@ -104,7 +104,7 @@ class Flag(Schema):
         return "true or false"
 
     def read(self, value: Any, where: str) -> bool:
-        """The truth value."""
+        """Read the truth value."""
         if not isinstance(value, bool):
             raise self.refuse(value, where)
         return value
@@ -121,7 +121,7 @@ class Word(Schema):
         return "one of " + ", ".join(self.allowed)
 
     def read(self, value: Any, where: str) -> str:
-        """The word."""
+        """Read the word."""
         if not isinstance(value, str) or value not in self.allowed:
             raise self.refuse(value, where)
         return value
@@ -135,7 +135,7 @@ class Text(Schema):
         return "a string"
 
     def read(self, value: Any, where: str) -> str:
-        """The string."""
+        """Read the string."""
         if not isinstance(value, str):
             raise self.refuse(value, where)
         return value
@@ -149,7 +149,7 @@ class Label(Schema):
         return "a string, a number, true, false or null, or a list of such"
 
     def read(self, value: Any, where: str) -> Any:
-        """The label, hashable: lists become tuples. 1 and 1.0 are equal."""
+        """Read the label, hashable: lists become tuples. 1 and 1.0 are equal."""
         if isinstance(value, list):
             return tuple(self.read(part, where) for part in value)
         if value is not None and not isinstance(value, (str, int, float)):
@@ -167,7 +167,7 @@ class Anything(Schema):
         return "anything"
 
     def read(self, value: Any, where: str) -> Any:
-        """The value as it is."""
+        """Return the value as it is."""
         return value
 
 
@@ -179,7 +179,7 @@ class Object(Schema):
         return "an object"
 
     def read(self, value: Any, where: str) -> dict[str, Any]:
-        """The object as it is."""
+        """Return the object as it is."""
         if not isinstance(value, dict):
             raise self.refuse(value, where)
         return value
@@ -214,7 +214,7 @@ class List(Schema):
         return f"a list of {size} entries, each {self.item.words()}"
 
     def read(self, value: Any, where: str) -> list[Any]:
-        """The clean entries."""
+        """Read the entries."""
         if not isinstance(value, list) or len(value) < self.least:
             raise self.refuse(value, where)
         if self.most is not None and len(value) > self.most:
@@ -240,7 +240,7 @@ class Matrix(Schema):
         return f"a rectangular matrix of {size}, each entry {self.item.words()}"
 
     def read(self, value: Any, where: str) -> list[list[float]]:
-        """The rows."""
+        """Read the rows."""
         found: list[list[float]] = List(List(self.item, self.columns), self.rows).read(value, where)
         if len({len(row) for row in found}) != 1:
             raise UnreadableError(f"{where} must be {self.words()}, but its rows differ in length")
@@ -260,7 +260,7 @@ class Distribution(Schema):
         return f"a list of {size} that sum to 1 within 1e-9"
 
     def read(self, value: Any, where: str) -> list[Fraction]:
-        """The distribution, divided by its exact sum."""
+        """Read the distribution, divided by its exact sum."""
         item = Number(0, 1 + float(SUM_TOLERANCE)) if not self.positive else Number(above=0)
         numbers = List(item, self.least).read(value, where)
         return normalised([numbers], where)[0]
@@ -271,7 +271,7 @@ class FloatDistribution(Distribution):
     """The same, checked and left as floats, for sections that do not decide in fractions yet."""
 
     def read(self, value: Any, where: str) -> Any:
-        """The numbers as they are."""
+        """Return the numbers as they are."""
         super().read(value, where)
         return [float(x) for x in value]
 
@@ -288,7 +288,7 @@ class Joint(Schema):
         return f"a rectangular matrix of at least {self.rows} rows that sums to 1 within 1e-9"
 
     def read(self, value: Any, where: str) -> list[list[Fraction]]:
-        """The matrix, divided by its exact sum."""
+        """Read the matrix, divided by its exact sum."""
         item = Number(0, 1 + float(SUM_TOLERANCE))
         return normalised(Matrix(item, self.rows, self.columns).read(value, where), where)
 
@@ -314,7 +314,7 @@ class Record(Schema):
         return "an object with the keys " + ", ".join([*self.required, *self.optional])
 
     def read(self, value: Any, where: str = "") -> dict[str, Any]:
-        """The clean fields; an optional field that is absent stays absent."""
+        """Read the fields; an optional field that is absent stays absent."""
         name = where or "the file"
         if not isinstance(value, dict):
             raise self.refuse(value, name)
@@ -340,7 +340,7 @@ class Either(Schema):
         return f"{self.listed.words()}, or {self.keyed.words()}"
 
     def read(self, value: Any, where: str) -> Any:
-        """What the schema of its type says."""
+        """Read what the schema of its type says."""
         return (self.keyed if isinstance(value, dict) else self.listed).read(value, where)
 
 

@@ -40,7 +40,9 @@ TINY = Fraction(1, 1 << 40)
 
 
 def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: Fraction, loss: str) -> Fraction | None:
-    """A number just above sup α over {p ≥ p0}; None if W has no inverse. The rows must sum to 1.
+    """Bound sup α over {p ≥ p0} closely from above; None if W has no inverse.
+
+    The rows of W must sum to 1.
 
     For "tv" it is the square of the least t found that satisfies both conditions of the lemma.
     """
@@ -81,7 +83,10 @@ def alpha_above(moments: Sequence[Fraction], p: Sequence[Fraction], loss: str) -
 
 
 def convex_from(Phi: Enclosed, p0: Fraction, least: Fraction) -> Fraction:
-    """A t ≥ ``least`` from which on N − tD is convex on {p ≥ p0}; ``least`` where (*) holds with it."""
+    """Return a t ≥ ``least`` from which on N − tD is convex on {p ≥ p0}.
+
+    ``least`` where (*) holds with it.
+    """
     reach = _Reach(Phi, p0)
     pieces = [(reach.needed(p0, reach.high), p0, reach.high)]
     while pieces[-1][0] > least and len(pieces) < MOST_PIECES:
@@ -93,7 +98,7 @@ def convex_from(Phi: Enclosed, p0: Fraction, least: Fraction) -> Fraction:
 
 
 def _cut(low: Fraction, high: Fraction) -> Fraction:
-    """A point between, near the end at which p − p² is small; any point between would do."""
+    """Choose a point between, near the end at which p − p² is small; any point between would do."""
     if low < Fraction(1, 2) < high:
         return Fraction(1, 2)
     if high <= Fraction(1, 2):
@@ -137,7 +142,7 @@ class _Reach:
         self.B = [low + p0 * (s - (k - 1) * low) for low, s in zip(lowest, own_sum, strict=True)]
 
     def needed(self, low: Fraction, high: Fraction) -> Fraction:
-        """The least t found that (*) needs for all j; a large number if some s_k may be 0."""
+        """Find the least t that (*) needs for all j; a large number if some s_k may be 0."""
         tick()
         widest = min(max(low, Fraction(1, 2)), high)
         spread = enclose(widest - widest * widest)
@@ -160,11 +165,14 @@ class _Reach:
         return worst
 
     def _swing(self, i: int, low: Fraction, high: Fraction) -> Fraction:
-        """The largest |g_ii| where p_i is between two numbers."""
+        """Compute the largest |g_ii| where p_i is between two numbers."""
         return max(abs(self.own[i] - 2 * low), abs(self.own[i] - 2 * high)) + self.radius
 
     def _least(self, j: int, i: int, x: Fraction) -> Fraction:
-        """The least s_i, i ≠ j, where p_j = x: one other entry is 1 − x − (K−2) p0, the rest are p0."""
+        """Compute the least s_i, i ≠ j, where p_j = x.
+
+        One other entry is 1 − x − (K−2) p0, the rest are p0.
+        """
         big, unit = 1 - x - (self.k - 2) * self.p0, 1 << self.bits
         base = self.p0 * self.sums[i] + (x - self.p0) * (
             Fraction(self.entries[j][i], unit) - self.radius
@@ -177,7 +185,7 @@ class _Reach:
         return found
 
     def _mine(self, j: int, low: Fraction, high: Fraction) -> Interval | None:
-        """The term of k = j in (*), from above."""
+        """Bound the term of k = j in (*) from above."""
         A, B = self.A[j], self.B[j]
         if min(A * x + B - x * x for x in (low, high)) <= 0:
             return None
@@ -191,7 +199,7 @@ class _Reach:
         return top * enclose(ratio) * enclose(ratio).sqrt()
 
     def _ratio(self, A: Fraction, B: Fraction, low: Fraction, high: Fraction) -> Fraction | None:
-        """A ρ with (x − x²)/(A x + B − x²) ≤ ρ on [low, high]: guessed, then tested exactly."""
+        """Find a ρ with (x − x²)/(A x + B − x²) ≤ ρ on [low, high]: guessed, then tested exactly."""
         ends = [low, high]
         guess = float(B * B - (1 - A) * B)
         if guess >= 0 and B > 0:
