@@ -77,7 +77,7 @@ class Empirical:
         """Both."""
         return self.private and self.fits
 
-    def in_words(self) -> str:
+    def in_words(self) -> tuple[str, str]:
         """Say what the attack found and what the test of the fit found, a sentence each."""
         bound, outcome = self.bound, "could not be told from" if self.fits else "do NOT fit"
         secret, other = self.told_apart
@@ -86,9 +86,9 @@ class Empirical:
             f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {bound.epsilon:.4g}, allowed "
             f"{self.allowed:.4g}; {chosen} chosen from inputs of {self.inputs} made up "
             f"{bound.hits / max(bound.trials, 1):.4g} of those on {secret} and "
-            f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.\n"
+            f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
             f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
-            f"p = {self.fit.p_value:.2g})."
+            f"p = {self.fit.p_value:.2g}).",
         )
 
     def to_json(self) -> dict[str, Any]:

@@ -161,6 +161,8 @@ def run(
         time_limit: seconds per solve.
         progress: called with (finished, total) after every instance.
     """
+    if sizes is not None and min(sizes, default=1) < 1:
+        raise InvalidInputError(f"sizes must be whole numbers >= 1, not {min(sizes)}")
     if name == EVERYTHING and sizes is not None:
         raise InvalidInputError("sizes differ from problem to problem: choose one, or leave them out")
     check_limits(gap, time_limit)

@@ -76,7 +76,17 @@ def escaped(words: Any) -> str:
     'a\\nb\\x1b[31m'
     """
     text = words if isinstance(words, str) else repr(words)
-    text = text if len(text) <= LONGEST else text[:LONGEST] + "…"
+    return printable(text if len(text) <= LONGEST else text[:LONGEST] + "…")
+
+
+def printable(text: str) -> str:
+    r"""Text of any length with all that is not printable spelt out.
+
+    >>> printable("\u202eabc\x9b2J")
+    '\\u202eabc\\x9b2J'
+    """
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 

@@ -22,6 +22,15 @@ def main() -> None:
         print("ldpopt: interrupted", file=sys.stderr)
         code = 130
     except BrokenPipeError:  # nobody reads on: what is still to be written goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         code = 141
+    except OSError as error:  # the disk that standard output goes to is full
+        print(f"ldpopt: cannot write the output: {error.strerror or error}", file=sys.stderr)
+        _drop_output()
+        code = 2
     sys.exit(code)
+
+
+def _drop_output() -> None:
+    """Send what is still to be written nowhere, so that the end of the process does not fail, too."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -15,6 +15,7 @@ import typer
 from typer.main import get_command
 
 import ldpopt
+from ldpopt.checker.claims import printable
 from ldpopt.core.errors import LdpoptError, SolverError, UndecidedFileError
 
 COMMANDS = {
@@ -75,12 +76,23 @@ def run(words: list[str]) -> int:
         return _fail(_usage(error), 2)
     except LdpoptError as error:
         return _fail(str(error), 3 if isinstance(error, SolverError | UndecidedFileError) else 2)
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # a full disk, a directory that may not be searched
+        return _fail(system_error(error), 2)
     return 0
 
 
 def _fail(sentence: str, code: int) -> int:
-    print(f"ldpopt: {sentence}", file=sys.stderr)
+    """Print a sentence, on more lines only where a list of reasons is indented below it."""
+    print("\n  ".join(map(printable, f"ldpopt: {sentence}".split("\n  "))), file=sys.stderr)
     return code
+
+
+def system_error(error: OSError) -> str:
+    """Say what the operating system refused."""
+    where = "" if error.filename is None else f" ({error.filename})"
+    return f"{error.strerror or error}{where}"
 
 
 def _usage(error: typer.TyperException) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import err_console, print_table
+from ldpopt.cli.terminal import err_console, print_table, say
 
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import Audit
@@ -39,7 +39,7 @@ def audit(
     with err_console.status("auditing") if err_console.is_terminal else contextlib.nullcontext():
         found = examine(file, data, released, samples=samples, confidence=confidence)
     if as_json:
-        print(json.dumps(found.to_json(), ensure_ascii=False, allow_nan=False))
+        print(json.dumps(found.to_json(), allow_nan=False))
     else:
         _print(found)
     raise typer.Exit(0 if found.passed else 1)
@@ -51,12 +51,14 @@ def _print(found: Audit) -> None:
         print_table(titles, map(_row, found.measures), left=("measure", "unit", "holds"))
     for measure in found.measures:
         detail = f" ({measure.detail})" if measure.detail else ""
-        print(f"{measure.name}: {measure.meaning}{detail}.")
+        say(f"{measure.name}: {measure.meaning}{detail}.")
     for test in found.empirical:
-        print(test.in_words())
+        for sentence in test.in_words():
+            say(sentence)
     for claim in found.claims:
-        print(f"{'holds  ' if claim.holds else 'REFUTED'}  {claim.statement} [{claim.strength}]")
-    print(f"\n{found.verdict}")
+        say(str(claim))
+    print()
+    say(found.verdict)
 
 
 def _row(measure: Measured) -> tuple[object, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import counting, err_console, make_directory, print_table
+from ldpopt.cli.terminal import counting, make_directory, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -69,7 +68,7 @@ def bench(
     if directory is not None and found.rows:
         command = _words_of(context, without=("out", "as_json"))
         paths = _write_benchmark(found, directory, command, started, plugins)
-        err_console.print("wrote " + ", ".join(map(str, paths)), soft_wrap=True)
+        tell("wrote " + ", ".join(map(str, paths)))
     _conclude_benchmark(found)
 
 
@@ -106,11 +105,11 @@ def _write_benchmark(
 def _conclude_benchmark(found: Benchmark) -> None:
     """Say what went wrong, the worst last, in the exit code: interrupted, contradicted, crashed."""
     for crash in found.crashes:
-        print(f"crashed: {crash}", file=sys.stderr)
+        tell(f"crashed: {crash}")
     for contradiction in found.disagreements:
-        print(f"contradicted: {contradiction}", file=sys.stderr)
+        tell(f"contradicted: {contradiction}")
     if found.interrupted:
-        print(f"ldpopt: kept the {len(found.rows)} rows that were done", file=sys.stderr)
+        tell(f"ldpopt: kept the {len(found.rows)} rows that were done")
         raise KeyboardInterrupt
     if found.disagreements or found.crashes:
         raise typer.Exit(1 if found.disagreements else 3)

@@ -8,8 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.options import AsJson, TableName, read_bins, split_columns
-from ldpopt.cli.terminal import check_writable, counting, print_facts, print_table, watching
+from ldpopt.cli.options import AsJson, Force, TableName, read_bins, split_columns
+from ldpopt.cli.terminal import (
+    check_new,
+    check_writable,
+    counting,
+    print_facts,
+    print_table,
+    say,
+    watching,
+)
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 
@@ -55,6 +63,7 @@ def design(
         int | None, typer.Option(help="How many public values polyopt tells apart.")
     ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Design a mechanism that hides the secret columns of a table and releases the public ones."""
@@ -62,6 +71,7 @@ def design(
     from ldpopt.release import designing
 
     check_writable(out, table)
+    check_new(out, force)
     with watching() as progress:
         made = designing.design(
             table,
@@ -169,7 +179,7 @@ def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
     )
     for name, made in found.items():
         if isinstance(made, str):
-            print(f"{name}: {made}")
+            say(f"{name}: {made}")
     print()
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, MechanismFile
-from ldpopt.cli.terminal import check_writable, err_console, print_table
+from ldpopt.cli.terminal import check_writable, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def estimate(
         _print_frequencies(found, shown)
     if plot is not None:
         found.plot(plot)
-        err_console.print(f"wrote {plot}")
+        tell(f"wrote {plot}")
 
 
 def _print_frequencies(found: Frequencies, groups: list[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.terminal import counting
+from ldpopt.cli.terminal import counting, say
 
 
 def experiment(
@@ -30,4 +30,4 @@ def experiment(
         )
     print(study.conclusion)
     for path in study.files:
-        print(f"wrote {path}")
+        say(f"wrote {path}")

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson
+from ldpopt.cli.terminal import say
+from ldpopt.core.errors import LdpoptError
 
 if TYPE_CHECKING:
     from ldpopt.core.registry import Registry
@@ -31,11 +33,11 @@ def list_entries(
     registry = _registry(what)
     rows = {name: _describe(registry, name) for name in registry}
     if as_json:
-        print(json.dumps(rows, ensure_ascii=False))
+        print(json.dumps(rows))
         return
     width = max(map(len, rows), default=0)
     for name, text in rows.items():
-        print(f"{name:<{width}}  {text}")
+        say(f"{name:<{width}}  {text}")
 
 
 def _registry(what: Listing) -> Registry[Any]:
@@ -55,6 +57,9 @@ def _registry(what: Listing) -> Registry[Any]:
 
 
 def _describe(registry: Registry[Any], name: str) -> str:
-    source = registry.source(name)
+    try:
+        source = registry.source(name)
+    except LdpoptError as error:  # one broken plug-in does not hide the others
+        return f"BROKEN: {error}"
     missing = [module for module in source.constants.get("requires", ()) if find_spec(module) is None]
     return source.summary + (f" (not installed: {', '.join(missing)})" if missing else "")

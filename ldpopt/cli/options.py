@@ -20,6 +20,7 @@ TableName = Annotated[
 MechanismFile = Annotated[
     Path, typer.Option("--mechanism", "-m", help="The file that ldpopt design wrote.")
 ]
+Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
 
 def split_columns(columns: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.terminal import check_writable, counting
+from ldpopt.cli.terminal import check_writable, counting, say
 
 
 def report(
@@ -33,6 +33,6 @@ def report(
     silent = [part.path for part in parts if not part.claims]
     said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
-    print(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
+    say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
     if refuted:
         raise typer.Exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,21 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError
 
 out_console = Console()
 err_console = Console(stderr=True)
+
+
+def say(line: str) -> None:
+    """Print a line; what would move the cursor, break it or turn its direction is spelt out."""
+    print(printable(line))
+
+
+def tell(line: str) -> None:
+    """Print a line on standard error, in the same way."""
+    print(printable(line), file=sys.stderr)
 
 
 def print_table(
@@ -38,9 +50,10 @@ def print_table(
     On a terminal too narrow for its longest words, every row is a line of text instead.
     """
     rows = [[cell(value) for value in row] for row in rows]
-    table = Table(title=title)
+    shown = None if title is None else Text(printable(title), style="italic")
+    table = Table(title=shown)
     for name in titles:
-        table.add_column(name, justify="left" if name in left else "right")
+        table.add_column(Text(printable(name)), justify="left" if name in left else "right")
     for row in rows:
         table.add_row(*map(Text, row))
     console = out_console if out_console.is_terminal else Console(width=200)
@@ -48,10 +61,10 @@ def print_table(
     if Measurement.get(console, wide, table).minimum <= console.width:
         console.print(table)
         return
-    if title is not None:
-        console.print(Text(title, style="italic"))
+    if shown is not None:
+        console.print(shown)
     for name, *others in rows:
-        facts = (f"{title} {value}" for title, value in zip(titles[1:], others, strict=True))
+        facts = (f"{printable(title)} {value}" for title, value in zip(titles[1:], others, strict=True))
         console.print(Text(f"{name}: {', '.join(facts)}"))
 
 
@@ -59,7 +72,7 @@ def print_facts(facts: dict[str, str]) -> None:
     """Print a line per fact, the names in a column of their own."""
     width = max(map(len, facts))
     for name, text in facts.items():
-        print(f"{name:<{width}}  {text}")
+        say(f"{name:<{width}}  {text}")
 
 
 def cell(value: Any, digits: int = 4) -> str:
@@ -70,7 +83,13 @@ def cell(value: Any, digits: int = 4) -> str:
         return "yes" if value else "NO"
     if isinstance(value, float):
         return f"{value:.{digits}g}"
-    return str(value)
+    return printable(str(value))
+
+
+def check_new(path: Path, force: bool) -> None:
+    """Refuse to write over an earlier file, unless forced."""
+    if path.exists() and not force:
+        raise InvalidInputError(f"cannot write {path}: it exists; choose another name, or --force")
 
 
 def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:

@@ -10,15 +10,18 @@ from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError
 
+READABLE, PRIVATE = 0o644, 0o600
+"""Modes of files: everybody reads, the owner writes; nobody but the owner reads."""
 
-def write_whole(path: str | os.PathLike[str], text: str) -> None:
+
+def write_whole(path: str | os.PathLike[str], text: str, mode: int = READABLE) -> None:
     """Write a file so that nobody ever sees half of it."""
-    with whole_file(path) as draft:
+    with whole_file(path, mode) as draft:
         draft.write_text(text, encoding="utf-8")
 
 
 @contextmanager
-def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
+def whole_file(path: str | os.PathLike[str], mode: int = READABLE) -> Iterator[Path]:
     """Yield a draft beside the file, which replaces the file in the end.
 
     If anything goes wrong, the draft is removed and the file stays as it was.
@@ -34,10 +37,10 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     draft = Path(name)
     try:
         yield draft
-        draft.chmod(0o644)
+        draft.chmod(mode)
         draft.replace(target)
     except BaseException as error:
         draft.unlink(missing_ok=True)
         if isinstance(error, OSError):
-            raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
+            raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
         raise

@@ -42,9 +42,10 @@ class Registry(Generic[T]):
             loaded: T = source.load()
         except LdpoptError:
             raise
-        except (ImportError, AttributeError) as error:
+        except (Exception, SystemExit) as error:  # whatever the code of another package raises
+            said = " ".join(f"{type(error).__name__}: {error}".split())
             raise LdpoptError(
-                f"the {self.what} {name!r} cannot be loaded from {source.value}: {error}"
+                f"the {self.what} {name!r} cannot be loaded from {source.value}: {said}"
             ) from error
         return loaded
 

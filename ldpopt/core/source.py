@@ -30,10 +30,16 @@ def read_source(module: str, name: str) -> Source:
     >>> read_source("ldpopt.core.errors", "LdpoptError").summary
     'The root of the tree.'
     """
-    spec = find_spec(module)
-    if spec is None or spec.origin is None:
-        raise LdpoptError(f"the module {module} is not installed")
-    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    try:
+        spec = find_spec(module)  # imports the packages around it
+        if spec is None or spec.origin is None:
+            raise LdpoptError(f"the module {module} is not installed")
+        tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    except LdpoptError:
+        raise
+    except (Exception, SystemExit) as error:
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        raise LdpoptError(f"the module {module} cannot be read: {said}") from error
     classes = (node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == name)
     described = next(classes, tree)
     paragraph = (ast.get_docstring(described) or "").partition("\n\n")[0]

@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpopt.checker.design import digest
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Progress
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
@@ -150,8 +150,8 @@ class Design:
         return document
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON, whole or not at all."""
-        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+        """Write it as JSON, whole or not at all; only the owner reads it, as it holds the counts."""
+        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
 
 
 def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:

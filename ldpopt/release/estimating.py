@@ -19,6 +19,7 @@ from scipy.optimize import linprog
 from scipy.stats import beta, norm
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
 from ldpopt.release.designing import Design
 from ldpopt.release.releasing import released_reports
@@ -105,7 +106,8 @@ class Frequencies:
         handles, names = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
         figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
-        figure.savefig(path, dpi=140)
+        with whole_file(path) as draft:
+            figure.savefig(draft, dpi=140, format=Path(path).suffix[1:].lower())
         return Path(path)
 
 

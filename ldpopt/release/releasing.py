@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import Design
 from ldpopt.tables.domain import numbered, numbers
 from ldpopt.tables.files import TableReader, open_table
@@ -93,9 +94,13 @@ def reports(table: Any, made: Design, *, seed: int | None = None) -> Iterator[ND
     >>> sum(len(batch) for batch in reports("adult:sex-race", made))
     32561
     """
-    sampler = ExactSampler(made.mechanism, secure_words if seed is None else seeded_words(seed))
+    sampler = _sampler(made, seed)
     for codes in made.domain.rows(open_table(table)):
         yield sampler.sample(codes)
+
+
+def _sampler(made: Design, seed: int | None) -> ExactSampler:
+    return ExactSampler(made.mechanism, secure_words if seed is None else seeded_words(seed))
 
 
 def privatize(
@@ -105,6 +110,8 @@ def privatize(
     *,
     seed: int | None = None,
     progress: Callable[[int], None] | None = None,
+    compared: Callable[[Agreement | None], None] | None = None,
+    force: bool = False,
 ) -> int:
     """Write the released file of a table, whole or not at all; returns the number of rows.
 
@@ -114,6 +121,9 @@ def privatize(
         out: a name that ends in .csv or .parquet.
         seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
         progress: called with the number of rows done.
+        compared: called with how the table's counts agree with those of the design, before the file
+            appears; None says that the promise holds whatever they are.
+        force: release a table whose counts contradict the design.
     """
     target = Path(out)
     suffix = target.suffix.lower()
@@ -121,18 +131,30 @@ def privatize(
         raise InvalidInputError(f"the released file must end in .csv or .parquet, not {target.name!r}")
     for claim in made.verification.claims:
         if not claim.holds:
+            said = "refutes" if claim.holds is False else "could not decide"
             raise InvalidInputError(
-                f"the mechanism is not used: the checker refutes that {claim.statement}"
+                f"the mechanism is not used: the checker {said} that {claim.statement}"
             )
     schema = pa.schema([(PREFIX + made.fingerprint, pa.int32())])
-    rows = 0
-    with whole_file(target) as draft, _writer(draft, suffix, schema) as write:
-        for batch in reports(table, made, seed=seed):
-            write(pa.record_batch([pa.array(batch, pa.int32())], schema=schema))
-            rows += len(batch)
-            if progress is not None:
-                progress(rows)
-    return rows
+    sampler = _sampler(made, seed)
+    counts = np.zeros(made.mechanism.shape[0], dtype=np.int64)
+    with whole_file(target) as draft:
+        with _writer(draft, suffix, schema) as write:
+            for codes in made.domain.rows(open_table(table)):
+                batch = pa.array(sampler.sample(codes), pa.int32())
+                write(pa.record_batch([batch], schema=schema))
+                counts += np.bincount(codes, minlength=len(counts))
+                if progress is not None:
+                    progress(int(counts.sum()))
+        found = agreement(made, counts)  # before the draft becomes the file
+        if found is not None and found.contradicts and not force:
+            raise InvalidInputError(
+                f"the table contradicts the design: {found.in_words()}. Design a mechanism for this "
+                "table, or release it with --force, without the promise"
+            )
+        if compared is not None:
+            compared(found)
+    return int(counts.sum())
 
 
 @contextmanager

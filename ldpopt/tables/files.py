@@ -93,6 +93,8 @@ def _file(path: Path) -> TableReader:
         )
     if not path.is_file():
         raise InvalidInputError(f"{path} is no regular file, and a table is read more than once")
+    if not os.access(path, os.R_OK):
+        raise UnreadableFileError(f"cannot read {path}: permission denied")
     name = path.name.lower()
     if name.endswith((".csv", ".csv.gz")):
         return _Csv(path)

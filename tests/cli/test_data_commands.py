@@ -75,7 +75,7 @@ def test_compare(work, ldpopt):
         (name for name in methods if "nats" in methods[name]), key=lambda name: methods[name]["nats"]
     )
     assert all(row["verified"] for row in methods.values() if "nats" in row)
-    table = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "c.json", cwd=work).out
+    table = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "c.json", "--force", cwd=work).out
     for name in ("polyopt", "srr", "ir", "cr", "ue", "ldp", "grr"):
         assert f"│ {name}" in table
 
@@ -85,7 +85,9 @@ def test_bins_and_known(work, ldpopt):
     said = ldpopt("design", "table.csv", *options, "--bins", "age=3", "-o", "b.json", cwd=work)
     assert "age (3 values)" in said.out
     assert "if the data have the distribution of the table" in said.out
-    said = ldpopt("design", "table.csv", *options, "--bins", "age=30,60", "-o", "b.json", cwd=work)
+    said = ldpopt(
+        "design", "table.csv", *options, "--bins", "age=30,60", "-o", "b.json", "--force", cwd=work
+    )
     column = json.loads((work / "b.json").read_text())["design"]["domain"]["public"]["columns"][0]
     assert column["values"] == ["< 30", "[30, 60)", "≥ 60"]
 

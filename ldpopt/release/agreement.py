@@ -1,0 +1,134 @@
+"""Whether a table can be one that a mechanism was made for: its counts against those of the design.
+
+A mechanism that is private for a confidence set protects the rows of a table whose distribution lies in
+the set. Which distribution that is nobody knows; but the counts of the table may contradict it, as they
+do if the labels of the design have been exchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from ldpopt.core.validate import Array
+from ldpopt.release.designing import Design
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+CONTRADICTION = 1e-6
+"""Below this p-value the table contradicts the design."""
+LEAST_EXPECTED = 5.0
+"""Cells that are expected less often are taken together: the usual rule for χ² tests."""
+
+
+class Agreement(NamedTuple):
+    """How the counts of a table compare with those of a design.
+
+    Attributes:
+        rows: the rows of the table.
+        distance: n Σ (p̂ − q)²/q for its frequencies q; the set holds those up to ``radius``.
+        radius: the 1 − α quantile of χ².
+        statistic: of the χ² test that table and design are samples of one distribution.
+        degrees: its degrees of freedom; 0 if there are too few rows to tell.
+        p_value: by the χ² distribution.
+        alpha: the significance level of the design.
+    """
+
+    rows: int
+    distance: float
+    radius: float
+    statistic: float
+    degrees: int
+    p_value: float
+    alpha: float
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the table is hardly from a distribution that the design was made for."""
+        return self.p_value < CONTRADICTION
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether the test at the design's own α rejects it."""
+        return self.p_value < self.alpha
+
+    def in_words(self) -> str:
+        """The numbers in one sentence."""
+        where = "inside" if self.distance <= self.radius else "outside"
+        said = (
+            f"the frequencies of its {self.rows:,} rows lie {where} the confidence set (χ² "
+            f"{self.distance:.4g}, the set ends at {self.radius:.4g})"
+        )
+        if self.degrees == 0:
+            return f"{said}; they are too few to test whether they come from the same distribution"
+        return (
+            f"{said}; the χ² test that table and design come from one distribution gives "
+            f"{self.statistic:.4g} with {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
+        )
+
+
+def agreement(made: Design, counts: Any) -> Agreement | None:
+    """Compare the counts [s][u] of a table with those of the design.
+
+    None if the certified promise holds for every distribution of the data: then no table contradicts it.
+
+    >>> from ldpopt.release.designing import design
+    >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="ir")
+    >>> found = agreement(made, made.question.counts)
+    >>> found.distance, found.p_value
+    (0.0, 1.0)
+    >>> agreement(made, made.question.counts[::-1]).contradicts
+    True
+    """
+    proven = made.result.problem.subject(made.mechanism).uncertainty
+    if not isinstance(proven, Chi2Set):
+        return None
+    table = np.asarray(counts, dtype=np.float64).ravel()
+    p, n = made.question.p_hat.ravel(), proven.n
+    rows, cells = float(table.sum()), p.size
+    q = table / rows
+    statistic, degrees = _homogeneity(n * p, table)
+    return Agreement(
+        rows=int(rows),
+        distance=_distance(p, q, n),
+        radius=float(chi2.isf(proven.alpha, cells - 1)),
+        statistic=statistic,
+        degrees=degrees,
+        p_value=float(chi2.sf(statistic, degrees)) if degrees else 1.0,
+        alpha=proven.alpha,
+    )
+
+
+def _distance(p: Array, q: Array, n: float) -> float:
+    """n Σ (p − q)²/q, infinite if p has mass where q has none.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, (3).
+    """
+    if (p[q == 0] > 0).any():
+        return float("inf")
+    seen = q > 0
+    return float(n * ((p[seen] - q[seen]) ** 2 / q[seen]).sum())
+
+
+def _homogeneity(first: Array, second: Array) -> tuple[float, int]:
+    """Pearson's statistic for two samples of one distribution, rare cells taken together."""
+    n, rows = first.sum(), second.sum()
+    groups = _groups(min(n, rows) * (first + second) / (n + rows))
+    one, other = (np.bincount(groups, weights=part) for part in (first, second))
+    both = (one + other) / (n + rows)
+    statistic = (((one - n * both) ** 2 / n + (other - rows * both) ** 2 / rows) / both).sum()
+    return float(statistic), len(both) - 1
+
+
+def _groups(expected: Array) -> NDArray[np.int64]:
+    """A number for every cell, the same for those that are taken together: the rarest that suffice."""
+    order = np.argsort(expected, kind="stable")
+    reached = np.cumsum(expected[order])
+    rare = int((expected < LEAST_EXPECTED).sum())
+    while 0 < rare < len(order) and reached[rare - 1] < LEAST_EXPECTED:
+        rare += 1
+    groups = np.empty(len(order), dtype=np.int64)
+    groups[order] = np.maximum(np.arange(len(order)) - max(rare - 1, 0), 0)
+    return groups

@@ -1,0 +1,168 @@
+"""Nothing is lost, forged on the terminal, or ends in a traceback."""
+
+import errno
+import json
+import os
+import subprocess
+import sys
+
+import pandas as pd
+import pytest
+
+from ldpopt.core.registry import Registry
+from ldpopt.release import releasing
+
+TABLE = pd.DataFrame({"sex": ["f", "m"] * 200, "job": ["a", "a", "b", "b", "c", "b", "c", "c"] * 50})
+DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1")
+HOSTILE = "a\x1b[2J\u202e\x9bb\r\nldpopt: verified"
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory, ldpopt):
+    folder = tmp_path_factory.mktemp("work")
+    TABLE.to_csv(folder / "table.csv", index=False)
+    assert ldpopt("design", "table.csv", *DESIGN, "-o", "mech.json", cwd=folder).code == 0
+    said = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "out.csv", cwd=folder)
+    assert said.code == 0
+    assert "the table agrees with the design: the frequencies of its 400 rows lie inside" in said.out
+    return folder
+
+
+def clean(text):
+    return all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_nothing_is_overwritten_silently(work, ldpopt):
+    kept = {name: (work / name).read_bytes() for name in ("mech.json", "out.csv")}
+    for words in (
+        ("design", "table.csv", *DESIGN, "-o", "mech.json"),
+        ("privatize", "table.csv", "-m", "mech.json", "-o", "out.csv"),
+    ):
+        said = ldpopt(*words, cwd=work)
+        assert said.code == 2
+        assert said.err.endswith("it exists; choose another name, or --force\n")
+    assert all((work / name).read_bytes() == content for name, content in kept.items())
+    words = ("privatize", "table.csv", "-m", "mech.json", "-o", "out.csv", "--force")
+    assert ldpopt(*words, cwd=work).code == 0
+
+
+def test_the_counts_are_for_the_owner(work):
+    assert (work / "mech.json").stat().st_mode & 0o777 == 0o600
+    assert (work / "out.csv").stat().st_mode & 0o777 == 0o644
+
+
+def test_exchanged_labels(work, ldpopt):
+    """Refuted where the digest is old; where it is new, the table contradicts the counts."""
+    from ldpopt.checker.design import digest
+
+    swapped = TABLE.assign(sex=["f", "m", "f", "f", "f", "m", "m", "f"] * 50)
+    swapped.to_csv(work / "skew.csv", index=False)
+    assert ldpopt("design", "skew.csv", *DESIGN, "-o", "skew.json", cwd=work).code == 0
+    document = json.loads((work / "skew.json").read_text())
+    document["design"]["domain"]["secret"]["columns"][0]["values"].reverse()
+    (work / "forged.json").write_text(json.dumps(document))
+    assert ldpopt("verify", "forged.json", cwd=work).code == 1
+    assert ldpopt("audit", "forged.json", "--samples", "100", cwd=work).code == 1
+    release = ("privatize", "skew.csv", "-m", "forged.json", "-o", "forged.csv")
+    assert ldpopt(*release, cwd=work).code == 2
+    document["design"]["digest"] = digest(document)
+    (work / "forged.json").write_text(json.dumps(document))
+    assert ldpopt("verify", "forged.json", cwd=work).code == 0
+    said = ldpopt(*release, cwd=work)
+    assert said.code == 2
+    assert "ldpopt: the table contradicts the design: the frequencies of its 400 rows" in said.err
+    assert not (work / "forged.csv").exists()
+    said = ldpopt(*release, "--force", cwd=work)
+    assert said.code == 0
+    assert "warning: the table CONTRADICTS the design" in said.err
+
+
+def test_cells_and_names_are_spelt_out(work, ldpopt):
+    table = TABLE.assign(job=TABLE["job"].replace("a", HOSTILE)).rename(columns={"sex": "s[red]\x1bex"})
+    table.to_csv(work / "hostile.csv", index=False)
+    options = ("--secret", "s[red]\x1bex", "--public", "job", "--epsilon", "1", "--method", "srr")
+    for words in (
+        ("design", "hostile.csv", *options, "-o", "h\x1b[2J.json"),
+        ("audit", "h\x1b[2J.json", "--samples", "100"),
+        ("verify", "h\x1b[2J.json"),
+        ("privatize", "hostile.csv", "-m", "h\x1b[2J.json", "-o", "h.csv"),
+        ("estimate", "h.csv", "-m", "h\x1b[2J.json", "--joint"),
+    ):
+        said = ldpopt(*words, cwd=work)
+        assert said.code == 0, said.err
+        assert clean(said.out)
+        assert clean(said.err)
+        assert "\nldpopt: verified" not in said.out
+    said = ldpopt("estimate", "h.csv", "-m", "h\x1b[2J.json", cwd=work)
+    assert "a\\x1b[2J\\u202e\\x9bb" in said.out
+    assert "s[red]\\x1bex" in said.out
+    said = ldpopt("verify", "none\x1b[2J\nldpopt: verified", cwd=work)
+    assert said.code == 2
+    assert said.err.count("\n") == 1
+    assert clean(said.err)
+
+
+def test_a_table_that_may_not_be_read(work, ldpopt, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)
+    said = ldpopt("design", "table.csv", *DESIGN, "-o", "new.json", cwd=work)
+    assert (said.code, said.err) == (2, "ldpopt: cannot read table.csv: permission denied\n")
+
+
+def full_disk(*_, **__):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_a_full_disk(work, ldpopt, monkeypatch):
+    from matplotlib.figure import Figure
+
+    from ldpopt.experiments import EXPERIMENTS
+
+    before = set(work.iterdir())
+    monkeypatch.setattr(Figure, "savefig", full_disk)
+    said = ldpopt("estimate", "out.csv", "-m", "mech.json", "--plot", "e.png", cwd=work)
+    assert (said.code, said.err) == (2, "ldpopt: cannot write e.png: No space left on device\n")
+    name = next(iter(EXPERIMENTS))
+    monkeypatch.setattr(type(EXPERIMENTS[name]), "run", full_disk)
+    said = ldpopt("experiment", name, cwd=work)
+    assert (said.code, said.err) == (2, "ldpopt: No space left on device\n")
+    monkeypatch.setattr(releasing, "_writer", full_disk)
+    said = ldpopt("privatize", "table.csv", "-m", "mech.json", "-o", "new.csv", cwd=work)
+    assert said.code == 2
+    assert said.err.endswith("ldpopt: cannot write new.csv: No space left on device\n")
+    assert set(work.iterdir()) == before
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
+def test_standard_output_on_a_full_disk():
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "ldpopt", "list", "problems"]
+        said = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert said.returncode == 2
+    assert said.stderr.startswith("ldpopt: ")
+    assert said.stderr.endswith("No space left on device\n")
+    assert said.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("size", ["-3", "0"])
+def test_sizes_are_positive(ldpopt, tmp_path, size):
+    said = ldpopt("bench", "column-program", f"--sizes={size}", cwd=tmp_path)
+    assert (said.code, said.err) == (2, f"ldpopt: sizes must be whole numbers >= 1, not {size}\n")
+
+
+def test_a_plug_in_that_fails_at_import(tmp_path, monkeypatch, ldpopt):
+    """It is one line of the list, and one sentence where it is asked for."""
+    from ldpopt import solvers
+
+    package = tmp_path / "broken_plugin"
+    package.mkdir()
+    (package / "__init__.py").write_text("raise ValueError('no\\x1b[2J licence')")
+    (package / "solver.py").write_text("class Mine: ...")
+    monkeypatch.syspath_prepend(tmp_path)
+    broken = Registry("solver", "no.such.group", {"mine": "broken_plugin.solver:Mine"})
+    monkeypatch.setattr(solvers, "SOLVERS", broken)
+    said = ldpopt("list", "solvers", cwd=tmp_path)
+    assert said.code == 0
+    assert "mine  BROKEN: the module broken_plugin.solver cannot be read: ValueError: no" in said.out
+    assert clean(said.out)
+    with pytest.raises(Exception, match=r"the solver 'mine' cannot be loaded .* ValueError"):
+        broken["mine"]
