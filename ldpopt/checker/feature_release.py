@@ -1,39 +1,79 @@
-"""Which features to release: the kind ``feature-release``."""
+"""Which features to release: the kind ``feature-release``.
+
+Statement. A user is *exposed* if less than a fraction t of the users share its released values. A set J
+of features is *safe* if risk(J) ≤ budget and a *conflict* if risk(J) > budget; the empty set has risk 0.
+Every number is read as printed (:mod:`printed`). Risk is, by what is given:
+
+* ``marginals``: the least bound, at most 1, that theorem-3-tight or theorem-2 proves with any thresholds
+  (:mod:`rules`) for all joints with these marginals, each divided by its exact sum;
+* ``table``: the fraction of its users that are exposed;
+* ``table`` and ``users``: the upper bound of :mod:`future_users` on the *expected* fraction of so many
+  future users that are exposed.
+
+With ``redact`` r, first: in each feature with a value of a probability below r the rarest values (of
+equally rare ones those listed, or numbered, first) become one value, different from all others, until
+all below r are among them and they have r together, or all are. The feature's weight is then
+multiplied by the probability that is left.
+
+**Lemma (monotone).** J ⊂ K has risk(J) ≤ risk(K). *Marginals*: take thresholds for K, and those of them
+that belong to J. In theorem-3-tight the sum falls and so does the product, unless some N_j is 0, but
+then Q_j = 1 and the bound is the trivial one. In theorem-2 the product of thresholds rises, as they are
+at most 1, and the sum falls, also if the pivot is left out and another feature takes its place. *Table*:
+users who share the values of K share those of J. *Users*: the lemma of :mod:`future_users`.
+
+So a set that contains a conflict is a conflict, and if every set that weighs more than the bound
+contains one of the conflicts of the proof, then no safe set weighs more.
+
+Which function decides what: risk ≤ x :func:`risk_within`, for answers and conflicts alike; the covering
+:func:`all_heavier_conflict`.
+"""
 
 from __future__ import annotations
 
-import functools
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
+from .arithmetic import enclose
+from .budget import reserve, tick
 from .claims import Claim, decided
-from .composition import (
-    COMPOSITION_TOLERANCE,
-    MARGINALS,
-    NUMERIC,
-    THRESHOLD,
-    Marginals,
-    no_thresholds_below,
-    rule_proves,
-)
-from .decimals import MAX_NODES
+from .composition import MARGINALS, MOST_FEATURES, THRESHOLD, rule_schema
 from .form import Case, Form, Kind, Section, maximise
+from .future_users import Sample, expected_exposure, sample
+from .printed import Printed, printed
 from .reading import UnreadableError
-from .schema import List, Nullable, Number, Object, Record, Whole, Word
+from .rules import provable, proven
+from .schema import List, Nullable, Number, Record, Whole, Word
 
+SAFETY_RULES = ("theorem-3-tight", "theorem-2")
 MOST_USERS = 2_000_000
-CODE = Whole(-(10**9), 10**9)
+MOST_CONFLICTS = 100_000
+BUDGET = Printed(Number(0, 1))
 OPTIONS = {
     "marginals": MARGINALS,
-    "table": List(List(CODE, 1), 1),
-    "weights": List(Number(0), 1),
-    "redact": Number(above=0),
+    "table": List(List(Whole(0, 10**9), 1, MOST_FEATURES), 1),
+    "weights": List(Printed(Number(0)), 1, MOST_FEATURES),
+    "redact": Printed(Number(above=0)),
     "users": Whole(1, MOST_USERS),
-    "delta": Number(above=0, below=1),
+    "delta": Printed(Number(above=0, below=1)),
 }
+REDACTED = -1
+"""What redacted values become; the values of a table are at least 0."""
+Columns = list[Sequence[int]]
+
+
+class Release(NamedTuple):
+    """Which features may be released? One of marginals and columns (values by user) is None."""
+
+    threshold: Fraction
+    budget: Fraction
+    weights: list[Fraction]
+    marginals: list[list[Fraction]] | None
+    columns: Columns | None
+    users: int | None
+    delta: Fraction
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
@@ -43,46 +83,54 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
     return {"form": "feature-release", **fixed, **given, "delta": params.get("delta", 0.05)}
 
 
-def _question(plain: dict[str, Any]) -> dict[str, Any]:
-    """The statement, with rare values merged where that is asked for."""
-    if (plain["marginals"] is None) == (plain["table"] is None):
+def _question(plain: dict[str, Any]) -> Release:
+    marginals, table, weights = plain["marginals"], plain["table"], plain["weights"]
+    if (marginals is None) == (table is None):
         raise UnreadableError("feature-release needs either 'marginals' or 'table', not both")
-    if plain["table"] is not None and len({len(row) for row in plain["table"]}) != 1:
+    if table is not None and len({len(row) for row in table}) != 1:
         raise UnreadableError("the rows of table must have the same length")
-    features = len(plain["marginals"] if plain["table"] is None else plain["table"][0])
-    if plain["weights"] is None or len(plain["weights"]) != features:
+    columns: Columns | None = None if table is None else list(zip(*table, strict=True))
+    features = len(marginals if columns is None else columns)
+    if weights is None or len(weights) != features:
         raise UnreadableError(f"weights must be {features} numbers >= 0, one per feature")
-    if plain["users"] is not None and (plain["table"] is None or plain["redact"] is not None):
+    if plain["users"] is not None and (table is None or plain["redact"] is not None):
         raise UnreadableError("'users' needs a 'table', and no 'redact'")
-    return _redacted(plain, plain["redact"])
+    if plain["delta"] is None:
+        raise UnreadableError("delta must be a number between 0 and 1, not null")
+    if plain["redact"] is not None:
+        rows: Any = zip(weights, marginals or columns or [], strict=True)
+        found = [_redacted(weight, plain["redact"], row, table is not None) for weight, row in rows]
+        weights = [weight for weight, _ in found]
+        if table is None:
+            marginals = [row for _, row in found]
+        else:
+            columns = [row for _, row in found]
+    fixed = plain["threshold"], plain["budget"]
+    return Release(*fixed, weights, marginals, columns, plain["users"], plain["delta"])
 
 
-def _redacted(plain: dict[str, Any], at: float | None) -> dict[str, Any]:
-    """The question about features whose rare values are merged into one, "redacted"."""
-    if at is None:
-        return plain
-    table, weights, marginals = plain["table"], [], []
-    columns = list(zip(*table, strict=True)) if table is not None else plain["marginals"]
-    for j, column in enumerate(columns):
-        counts = Counter(column) if table is not None else dict(enumerate(column))
-        total = sum(counts.values())
-        shares = {v: n / total if table is not None else n for v, n in counts.items()}
-        hidden = _rarest(shares, at)
-        mass = math.fsum(shares[v] for v in hidden)
-        weights.append(plain["weights"][j] * (1 - mass))
-        marginals.append([p for v, p in shares.items() if v not in hidden] + [mass] * bool(hidden))
-        if table is not None:
-            columns[j] = [-1 if v in hidden else v for v in column]
-    rows = None if table is None else [list(row) for row in zip(*columns, strict=True)]
-    return {**plain, "marginals": marginals, "table": rows, "weights": weights}
+def _redacted(
+    weight: Fraction, at: Fraction, row: Sequence[Any], is_column: bool
+) -> tuple[Fraction, list[Any]]:
+    """Weight, and marginal or column of values, of a feature whose rare values are one."""
+    if is_column:
+        shares = {v: Fraction(n, len(row)) for v, n in Counter(row).items()}
+    else:
+        shares = dict(enumerate(row))
+    hidden = _rarest(shares, at)
+    mass = sum((shares[v] for v in hidden), Fraction(0))
+    if is_column:
+        return weight * (1 - mass), [REDACTED if v in hidden else v for v in row]
+    kept = [p for v, p in shares.items() if v not in hidden]
+    return weight * (1 - mass), kept + [mass] * bool(hidden)
 
 
-def _rarest(shares: dict[Any, float], at: float) -> set[Any]:
+def _rarest(shares: dict[int, Fraction], at: Fraction) -> set[int]:
     """All values below ``at`` and, if there are any, the next rarest until they reach it together."""
-    hidden: set[Any] = set()
-    mass = 0.0
+    hidden: set[int] = set()
+    mass = Fraction(0)
     order = sorted(shares, key=lambda v: (shares[v], v))
-    for v in order if order and shares[order[0]] < at else []:
+    for v in order if shares[order[0]] < at else []:
         if shares[v] >= at and mass >= at:
             break
         hidden.add(v)
@@ -90,176 +138,186 @@ def _rarest(shares: dict[Any, float], at: float) -> set[Any]:
     return hidden
 
 
-def _answer(document: dict[str, Any], plain: dict[str, Any]) -> dict[str, Any]:
-    answer = Object().read(document.get("answer"), "answer")
-    if document["status"] == "gap":
-        raise UnreadableError("a result of status 'gap' makes no claim about features")
-    return {
-        **answer,
-        "features": _features(answer.get("features"), len(plain["weights"]), "answer.features"),
-    }
+# ---------------------------------------------------------------- risk
 
 
-def _members(case: Case) -> Iterator[Claim]:
-    plain, chosen = case.question, case.answer["features"]
-    budget = plain["budget"]
-    words = f"at most {budget!r} of the {_whom(plain)} are exposed at {plain['threshold']!r}"
-
-    def test() -> bool:
-        return (
-            not chosen
-            or _released_exposure(plain, chosen, case.answer) <= budget + COMPOSITION_TOLERANCE
-        )
-
-    yield decided("privacy", words, test, strength=NUMERIC, value=budget)
-
-
-def _value(case: Case) -> Iterator[Claim]:
-    weights = case.question["weights"]
-    words = f"the released features weigh {case.value!r}"
-
-    def test() -> bool:
-        weight = math.fsum(weights[j] for j in case.answer["features"])
-        return abs(weight - case.value) <= COMPOSITION_TOLERANCE
-
-    yield decided("value", words, test, strength=NUMERIC, value=case.value)
+def risk_within(question: Release, features: Sequence[int], most: Fraction) -> bool | None:
+    """Whether the risk of a set of features is at most ``most``; None if that is too close to tell."""
+    if not features or most >= 1:
+        return True
+    if question.marginals is not None:
+        chosen = [question.marginals[j] for j in features]
+        return any(provable(chosen, question.threshold, rule, most, less=False) for rule in SAFETY_RULES)
+    groups = group_sizes(question, features)
+    if question.users is None:
+        return table_exposure(question, groups) <= most
+    values, known = sample_of(question)
+    possible = math.prod(values[j] for j in features)
+    return expected_exposure(known, groups, possible).at_most(enclose(most))
 
 
-def _bound(case: Case) -> Iterator[Claim]:
-    plain, bound = case.question, case.bound
-    assert bound is not None
-    count = len(plain["weights"])
-    if "conflicts" not in case.proof:
-        raise UnreadableError("certificate.proof needs the key 'conflicts'")
-    listed = List(List(Whole(0, count - 1))).read(case.proof["conflicts"], "certificate.proof.conflicts")
-    conflicts = [sorted(set(conflict)) for conflict in listed]
-    words = f"no safe set of features weighs more than {bound!r}"
-
-    def test() -> bool:
-        real = all(_too_exposed(plain, conflict, plain["budget"]) for conflict in conflicts)
-        return real and _every_heavier_set_has_a_conflict(plain["weights"], conflicts, bound)
-
-    yield decided("bound", words, test, strength=NUMERIC, about="safe sets of features", value=bound)
+def group_sizes(question: Release, features: Sequence[int]) -> list[int]:
+    """How many users share each row of the table's features."""
+    assert question.columns is not None
+    chosen = [question.columns[j] for j in features]
+    tick()
+    return list(Counter(zip(*chosen, strict=True)).values())
 
 
-def _features(given: Any, count: int, where: str) -> list[int]:
-    return sorted(set(List(Whole(0, count - 1)).read(given, where)))
+def table_exposure(question: Release, groups: list[int]) -> Fraction:
+    """The fraction of users in groups that are less than t of all users."""
+    users = sum(groups)
+    return Fraction(sum(n for n in groups if n < question.threshold * users), users)
 
 
-def _subquestion(plain: dict[str, Any], features: list[int]) -> Marginals:
-    chosen = [[x for x in plain["marginals"][j] if x] for j in features]
-    return Marginals(chosen, plain["threshold"], "theorem-3")
+def sample_of(question: Release) -> tuple[list[int], Sample]:
+    """The number of values of every feature, and the table as a sample."""
+    assert question.columns is not None
+    assert question.users is not None
+    values = [len(set(column)) for column in question.columns]
+    level = math.ceil(question.threshold * question.users)
+    size = len(question.columns[0])
+    return values, sample(size, values, question.delta, question.users, level)
 
 
-def _released_exposure(plain: dict[str, Any], features: list[int], answer: dict[str, Any]) -> float:
-    if plain["table"] is not None:
-        return _table_exposure(plain, features)
-    return min(1.0, rule_proves(_subquestion(plain, features), str(answer["rule"]), answer))
+# ---------------------------------------------------------------- the bound
 
 
-def _whom(plain: dict[str, Any]) -> str:
-    if plain["users"] is None:
-        return "users"
-    return f"{plain['users']} future users (with confidence {float(1 - Fraction(plain['delta']))!r})"
-
-
-def _table_exposure(plain: dict[str, Any], features: list[int]) -> float:
-    if plain["users"] is not None:
-        return _future_exposure(plain, features)
-    rows = Counter(tuple(row[j] for j in features) for row in plain["table"])
-    users = sum(rows.values())
-    return sum(n for n in rows.values() if n / users < plain["threshold"]) / users
-
-
-def _future_exposure(plain: dict[str, Any], features: list[int]) -> float:
-    """An upper bound on the statistical exposure: Σ max x F(k−2; n−1, x) over |x − p̂| ≤ γ.
-
-    With probability 1 − δ no frequency of any value of any set of features is off by more than γ
-    (Hoeffding); every combination of values that occur may occur.
-    """
-    n, delta = plain["users"], plain["delta"]
-    near = math.ceil(plain["threshold"] * n)
-    k = next(k for k in range(max(near - 1, 0), near + 2) if k / n >= plain["threshold"])
-    rows = Counter(tuple(row[j] for j in features) for row in plain["table"])
-    sizes = [len(set(column)) for column in zip(*plain["table"], strict=True)]
-    cells = math.prod(size + 1 for size in sizes) - 1
-    gamma = min(1.0, math.sqrt(math.log(2 * cells / delta) / (2 * len(plain["table"]))))
-    peak = _exposure_peak(n, k)
-    unseen = math.prod(sizes[j] for j in features) - len(rows)
-    total = unseen * _exposure_term(n, k, min(peak, gamma))
-    for count, times in Counter(rows.values()).items():
-        p = count / len(plain["table"])
-        total += times * _exposure_term(n, k, min(max(peak, p - gamma), p + gamma, 1.0))
-    return min(1.0, total)
-
-
-def _binomial_masses(n: int, most: int, x: float) -> list[float]:
-    """P(0), …, P(most) of n trials that succeed with probability 0 < x < 1."""
-    whole, yes, no = math.lgamma(n + 1), math.log(x), math.log1p(-x)
-    logs = (
-        whole - math.lgamma(j + 1) - math.lgamma(n - j + 1) + j * yes + (n - j) * no
-        for j in range(most + 1)
-    )
-    return [math.exp(log) for log in logs]
-
-
-def _exposure_term(n: int, k: int, x: float) -> float:
-    """x F(k−2; n−1, x): how much a value of probability x adds to the statistical exposure."""
-    if k <= 1:
-        return 0.0
-    if k > n or x in (0.0, 1.0):
-        return x if k > n else 0.0
-    return x * math.fsum(_binomial_masses(n - 1, k - 2, x))
-
-
-@functools.cache
-def _exposure_peak(n: int, k: int) -> float:
-    """Where this is largest: F(k−2; n−1, x) = (k−1) b(k−1; n−1, x), by bisection."""
-    if not 1 < k <= n:
-        return 1.0
-    low, high = 0.0, (k - 1) / (n - 1)
-    for _ in range(60):
-        middle = (low + high) / 2
-        *fewer, last = _binomial_masses(n - 1, k - 1, middle)
-        low, high = (middle, high) if math.fsum(fewer) > (k - 1) * last else (low, middle)
-    return low
-
-
-def _too_exposed(plain: dict[str, Any], features: list[int], budget: float) -> bool:
-    """The features cannot be released: too exposed, or no rule proves that they are not."""
-    if plain["table"] is not None:
-        return _table_exposure(plain, features) > budget
-    question = _subquestion(plain, features)
-    return all(no_thresholds_below(question, rule, budget) for rule in RELEASE_RULES)
-
-
-RELEASE_RULES = ("theorem-2", "theorem-3", "theorem-3-tight")
-
-
-def _every_heavier_set_has_a_conflict(
-    weights: list[float], conflicts: list[list[int]], bound: float
+def all_heavier_conflict(
+    weights: Sequence[Fraction], conflicts: Sequence[Sequence[int]], bound: Fraction
 ) -> bool:
-    """A larger set is never less exposed, so a set that contains a conflict is not safe either."""
+    """Whether every set that weighs more than the bound contains a conflict.
+
+    Branch on features by falling weight; a branch ends where all that is left is not too heavy, or
+    where a conflict is complete. Sets are whole numbers, a bit per feature.
+    """
     order = sorted(range(len(weights)), key=lambda j: -weights[j])
-    pending: list[tuple[frozenset[int], int]] = [(frozenset(), 0)]
-    for _ in range(MAX_NODES):
-        if not pending:
-            return True
-        chosen, depth = pending.pop()
-        most = math.fsum(weights[j] for j in [*chosen, *order[depth:]])
-        if most <= bound + COMPOSITION_TOLERANCE or any(chosen.issuperset(c) for c in conflicts):
+    rest = [sum((weights[j] for j in order[depth:]), Fraction(0)) for depth in range(len(order) + 1)]
+    masks = [sum(1 << j for j in conflict) for conflict in conflicts]
+    completed = {j: [m for m in masks if m >> j & 1] for j in order}
+    pending: list[tuple[int, int, Fraction]] = [(0, 0, Fraction(0))]
+    while pending:
+        tick()
+        chosen, depth, weight = pending.pop()
+        if weight + rest[depth] <= bound:
             continue
         if depth == len(order):
             return False
-        pending += [(chosen, depth + 1), (chosen | {order[depth]}, depth + 1)]
-    return False
+        j = order[depth]
+        larger = chosen | 1 << j
+        pending.append((chosen, depth + 1, weight))
+        if all(mask & larger != mask for mask in completed[j]):
+            pending.append((larger, depth + 1, weight + weights[j]))
+    return True
+
+
+# ---------------------------------------------------------------- the claims
+
+
+def _features(given: Any, count: int, where: str) -> list[int]:
+    found = List(Whole(0, count - 1), 0, count).read(given, where)
+    if len(set(found)) != len(found):
+        raise UnreadableError(f"{where} must be different features")
+    return sorted(found)
+
+
+def _answer(document: dict[str, Any], question: Release) -> dict[str, Any]:
+    """The features; with marginals the rule, its thresholds and its pivot may stand beside them."""
+    plain = document.get("answer")
+    features = plain.get("features") if isinstance(plain, dict) else None
+    count = len(question.weights)
+    found = _features(features, count, "answer.features")
+    proof = rule_schema(len(found), SAFETY_RULES).required if question.marginals is not None else {}
+    options = {"exposure": Printed(Number(0, 1)), **proof}
+    read = Record({"features": List(Whole(0, count - 1))}, options).read(plain, "answer")
+    return {**read, "features": found}
+
+
+def _members(case: Case) -> Iterator[Claim]:
+    question, answer = case.question, case.answer
+    budget = question.budget
+    yield decided(
+        "privacy",
+        _words(question, budget),
+        lambda: _answer_within(question, answer, budget),
+        about=_whom(question),
+        value=float(budget),
+    )
+    if "exposure" in answer:
+        exposure = answer["exposure"]
+        words = _words(question, exposure)
+        yield decided("privacy", words, lambda: _answer_within(question, answer, exposure))
+
+
+def _answer_within(question: Release, answer: dict[str, Any], most: Fraction) -> bool | None:
+    """Whether the answer's risk is at most so much: by its own thresholds, else by any."""
+    features = answer["features"]
+    if features and {"rule", "thresholds", "pivot"} <= answer.keys():
+        chosen = [question.marginals[j] for j in features] if question.marginals else []
+        rule, thresholds, pivot = answer["rule"], answer["thresholds"], answer["pivot"]
+        if proven(chosen, question.threshold, rule, thresholds, pivot) <= most:
+            return True
+    return risk_within(question, features, most)
+
+
+def _whom(question: Release) -> str:
+    if question.marginals is not None:
+        return "joints with these marginals"
+    return "the users of the table" if question.users is None else f"{question.users} future users"
+
+
+def _words(question: Release, most: Fraction) -> str:
+    """What a set of features with a risk of at most ``most`` promises."""
+    share, t = repr(float(most)), repr(float(question.threshold))
+    if question.marginals is not None:
+        return f"no joint with these marginals exposes more than {share} of the users at {t}"
+    if question.users is None:
+        return f"at most {share} of the users of the table are exposed at {t}"
+    return (
+        f"with confidence 1 - {float(question.delta)!r} over the sample, the expected fraction of "
+        f"exposed users among {question.users} future ones is at most {share} at {t}"
+    )
+
+
+def _value(case: Case) -> Iterator[Claim]:
+    weights = case.question.weights
+    words = f"the released features weigh at least {case.value!r}"
+
+    def test() -> bool:
+        return sum((weights[j] for j in case.answer["features"]), Fraction(0)) >= printed(case.value)
+
+    yield decided("value", words, test, value=case.value)
+
+
+def _bound(case: Case) -> Iterator[Claim]:
+    question, bound = case.question, case.bound
+    assert bound is not None
+    where = "certificate.proof.conflicts"
+    if "conflicts" not in case.proof:
+        raise UnreadableError("certificate.proof needs the key 'conflicts'")
+    listed = enumerate(case.proof["conflicts"])
+    conflicts = [_features(given, len(question.weights), f"{where}[{i}]") for i, given in listed]
+    reserve(len(conflicts) * len(question.weights), "the conflicts")
+    if question.marginals is not None:
+        rules = " or ".join(SAFETY_RULES)
+        words = f"no set of features heavier than {bound!r} is proven safe by {rules}"
+    elif question.users is None:
+        words = f"no safe set of features weighs more than {bound!r}"
+    else:
+        words = f"no set of features heavier than {bound!r} has such a bound within the budget"
+
+    def test() -> bool | None:
+        if not all_heavier_conflict(question.weights, conflicts, printed(bound)):
+            return False
+        safe = [risk_within(question, conflict, question.budget) for conflict in conflicts]
+        return None if None in safe and True not in safe else True not in safe
+
+    yield decided("bound", words, test, about="sets of features", value=bound)
 
 
 SECTION = Section(
     kinds={
-        "feature-release": Kind(
-            Record({"threshold": THRESHOLD, "budget": Number(0, 1)}, OPTIONS), _statement
-        )
+        "feature-release": Kind(Record({"threshold": THRESHOLD, "budget": BUDGET}, OPTIONS), _statement)
     },
     forms={
         "feature-release": Form(
@@ -267,7 +325,7 @@ SECTION = Section(
                 {
                     "form": Word("feature-release"),
                     "threshold": THRESHOLD,
-                    "budget": Number(0, 1),
+                    "budget": BUDGET,
                     **{name: Nullable(schema) for name, schema in OPTIONS.items()},
                 }
             ),
@@ -277,7 +335,7 @@ SECTION = Section(
             value=_value,
             bound=_bound,
             sense=maximise,
-            proof=Record({}, {"conflicts": List(List(Whole(0, 10**6)))}),
+            proof=Record({}, {"conflicts": List(List(Whole(0, MOST_FEATURES)), 0, MOST_CONFLICTS)}),
         )
     },
 )

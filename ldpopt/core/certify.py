@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
 from ldpopt.checker.mechanism import is_private
+from ldpopt.checker.printed import printed
 from ldpopt.core.errors import SolverError
 from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
@@ -74,6 +75,26 @@ def value_above(exact: Decimal | Fraction) -> float:
     """Round an exact number up to a float."""
     nearest = float(exact)
     return nearest if Fraction(nearest) >= Fraction(exact) else math.nextafter(nearest, math.inf)
+
+
+def printed_below(exact: Fraction) -> float:
+    """Return the largest float whose printed decimal is at most an exact number.
+
+    >>> printed_below(Fraction(1, 10)), printed_below(Fraction(2, 3))
+    (0.1, 0.6666666666666666)
+    """
+    nearest = float(exact)
+    return nearest if printed(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
+def printed_above(exact: Fraction) -> float:
+    """Return the smallest float whose printed decimal is at least an exact number.
+
+    >>> printed_above(Fraction(1, 10)), printed_above(Fraction(2, 3))
+    (0.1, 0.6666666666666667)
+    """
+    nearest = float(exact)
+    return nearest if printed(nearest) >= exact else math.nextafter(nearest, math.inf)
 
 
 def dual_bound(dual: Array) -> float:

@@ -16,6 +16,7 @@ bound close to the truth.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -52,8 +53,8 @@ class JointProgram(Form):
 
     @cached_property
     def mass(self) -> Array:
-        """The concatenated marginals."""
-        return np.concatenate(self.marginals)
+        """The concatenated marginals; each divided by its sum, as a joint needs them to agree."""
+        return np.concatenate([p / math.fsum(p) for p in self.marginals])
 
     @cached_property
     def capacity(self) -> Array:

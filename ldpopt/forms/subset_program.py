@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
 from ldpopt.core.form import Form
@@ -21,7 +22,8 @@ class SubsetProgram(Form):
     """
 
     name: ClassVar[str] = "subset-program"
-    weights: tuple[float, ...]
+    weights: tuple[Fraction, ...]
+    """Exact, so that no rounding decides which set is the heavier."""
     risk: Callable[[Subset, Limits], float]
     """Raises :class:`OutOfTime` where the limits are over before the risk is known."""
     budget: float
@@ -30,6 +32,6 @@ class SubsetProgram(Form):
         """Is the set within the budget?"""
         return not subset or self.risk(subset, limits) <= self.budget
 
-    def weight(self, subset: Subset) -> float:
+    def weight(self, subset: Subset) -> Fraction:
         """Σ of the weights."""
-        return sum(self.weights[j] for j in subset)
+        return sum((self.weights[j] for j in subset), Fraction(0))

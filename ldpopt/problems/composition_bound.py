@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.checker.composition import read_marginals, tree_bound
+from ldpopt.checker.composition import METHODS, Question, proven_by, reached_by, read_question
 from ldpopt.core import validate
+from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
@@ -18,9 +20,8 @@ from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.joint_program import JointProgram
 from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice, rule_bound
-
-METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
+from ldpopt.theory.anonymity.composition import Choice
+from ldpopt.theory.anonymity.joints import exact_joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,41 +74,45 @@ class CompositionBound(Problem):
 
     def forms(self) -> Iterable[Form]:
         """Return the form of the method."""
-        # float marginals miss 1 by different rounding errors; a joint needs them to agree
-        marginals = tuple(p / math.fsum(p) for p in self.marginals)
         if self.method == "worst-joint":
-            return [JointProgram(marginals, self.threshold)]
+            return [JointProgram(self.marginals, self.threshold)]
         if self.method == "best":
-            return [BestBound(marginals, self.threshold)]
+            return [BestBound(self.marginals, self.threshold)]
         return [ThresholdSearch(self.marginals, self.threshold, self.method)]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
         """Thresholds, a joint distribution (its cells of positive mass), or the best proof."""
         if self.method == "best":
-            assert solution.proof is not None
-            if "joint" in solution.proof:
-                solution.proof["joint"] = self._joint(solution.proof["joint"])
-            return solution.point
+            point: dict[str, Any] = solution.point
+            return point
         if self.method == "worst-joint":
-            return self._joint(solution.point)
+            cells = JointProgram(self.marginals, self.threshold).cells
+            exact = self._question.marginals, self._question.threshold
+            return exact_joint(*exact, cells, solution.point, self.threshold, strict=False)
         choice: Choice = solution.point
         return {"thresholds": list(choice.thresholds), "pivot": choice.pivot}
 
-    def _joint(self, x: Array) -> dict[str, Any]:
-        cells = JointProgram(self.marginals, self.threshold).cells
-        carrying = np.flatnonzero(x > 0)
-        return {"cells": cells[carrying].tolist(), "masses": x[carrying].tolist()}
+    @cached_property
+    def _question(self) -> Question:
+        """Return the exact question, as the checker reads it."""
+        return read_question(self.to_params())
+
+    def _exact(self, answer: dict[str, Any]) -> Fraction:
+        if self.method != "worst-joint":
+            return proven_by(self._question, answer, "the answer")
+        reached = reached_by(self._question, answer, "the answer")
+        if reached is None:
+            raise InvalidInputError("the joint does not meet the marginals")
+        return reached
 
     def value(self, answer: dict[str, Any]) -> float:
         """Compute the exposure of the joint, or what the thresholds or the proof tree prove."""
-        if self.method == "worst-joint":
-            return math.fsum(x for x in answer["masses"] if x <= self.threshold)
-        if self.method == "best" and answer["rule"] == "dual":
-            question = read_marginals(self.to_params())
-            return tree_bound(question, answer)
-        rule = answer["rule"] if self.method == "best" else self.method
-        form = ThresholdSearch(self.marginals, self.threshold, rule)
-        return rule_bound(form, answer["thresholds"], answer["pivot"])
+        return float(self._exact(answer))
+
+    def claim(self, answer: dict[str, Any]) -> float:
+        """Compute the same, rounded down for a joint and up for a proof."""
+        rounded = printed_below if self.method == "worst-joint" else printed_above
+        return rounded(self._exact(answer))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

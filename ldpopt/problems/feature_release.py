@@ -5,56 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ldpopt.checker import frame
+from ldpopt.checker.feature_release import Release, group_sizes, sample_of, table_exposure
+from ldpopt.checker.future_users import Sample, expected_exposure
+from ldpopt.checker.printed import printed
+from ldpopt.checker.rules import Marginals
 from ldpopt.core import validate
+from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
-from ldpopt.core.validate import Array
 from ldpopt.forms.subset_program import Subset, SubsetProgram
-from ldpopt.tables.codes import chosen_columns, group_sizes, value_codes
-from ldpopt.theory.anonymity.exposure import deviation, exposure_of_table
+from ldpopt.tables.codes import chosen_columns, value_codes
 from ldpopt.theory.anonymity.safety import least_risk, risk_beside
-from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure_ceiling
-
-
-class Released(NamedTuple):
-    """Marginals, table (or None) and weights of what would be released."""
-
-    marginals: tuple[Array, ...]
-    table: NDArray[np.int64] | None
-    weights: tuple[float, ...]
-
-
-def rarest(p: Array, at: float) -> list[int]:
-    """List the values to redact: all below ``at``, and the next rarest until they reach it together.
-
-    A redacted value is itself a value, and may be a rare one (Bravo-Hermsdorff et al. 2022, Section
-    8.1).
-
-    >>> rarest(np.array([0.5, 0.3, 0.15, 0.05]), 0.1)
-    [2, 3]
-    >>> rarest(np.array([0.5, 0.3, 0.2]), 0.1)
-    []
-    """
-    order = np.argsort(p, kind="stable")
-    if p[order[0]] >= at:
-        return []
-    redacted: list[int] = []
-    mass = 0.0
-    for v in order.tolist():
-        if p[v] >= at and mass >= at:
-            break
-        redacted.append(v)
-        mass += float(p[v])
-    return sorted(redacted)
 
 
 def anonymity(threshold: float, users: int) -> int:
@@ -63,12 +34,7 @@ def anonymity(threshold: float, users: int) -> int:
     >>> anonymity(0.1, 30), anonymity(0.1, 31)
     (3, 4)
     """
-    near = math.ceil(threshold * users)
-    return next(k for k in range(max(near - 1, 0), near + 2) if k / users >= threshold)
-
-
-def _empirical(table: NDArray[np.int64]) -> tuple[Array, ...]:
-    return tuple(np.bincount(column) / len(table) for column in table.T)
+    return math.ceil(printed(threshold) * users)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,9 +57,8 @@ class FeatureRelease(Problem):
       fewer than k = ⌈t·n⌉ of them have (the statistical exposure of Definition 7). With probability at
       least 1 − delta over the sample it holds for all sets of features at once (the corrected Theorem 8,
       :func:`ldpopt.theory.anonymity.statistical_exposure.statistical_exposure_ceiling`). The fraction
-      that comes out
-      in one release scatters around its expectation and may exceed the budget. OPTIMAL: no heavier set
-      has such a bound within the budget.
+      that comes out in one release scatters around its expectation and may exceed the budget. OPTIMAL:
+      no heavier set has such a bound within the budget.
 
     Args:
         threshold: t, in (0, 1].
@@ -171,33 +136,15 @@ class FeatureRelease(Problem):
         return {"table": [list(row) for row in zip(*columns, strict=True)]}
 
     @cached_property
-    def released(self) -> Released:
-        """The features as they would be released, rare values redacted if that was asked for."""
-        columns = None if self.table is None else np.array(self.table)
-        marginals = self.marginals if columns is None else _empirical(columns)
-        if self.redact is None:
-            return Released(marginals, columns, self.weights)
-        hidden = [rarest(p, self.redact) for p in marginals]
-        # a correctly rounded sum: the checker must meet the same number as a break-point
-        masses = [math.fsum(p[h]) for p, h in zip(marginals, hidden, strict=True)]
-        weights = tuple(w * (1 - mass) for w, mass in zip(self.weights, masses, strict=True))
-        merged = tuple(
-            np.append(np.delete(p, h), mass) if h else p
-            for p, h, mass in zip(marginals, hidden, masses, strict=True)
-        )
-        if columns is not None:
-            columns = np.array(
-                [
-                    # the codes of a column count from 0, so their number is a value of its own
-                    np.where(np.isin(column, h), len(p), column)
-                    for column, p, h in zip(columns.T, marginals, hidden, strict=True)
-                ]
-            ).T
-        return Released(merged, columns, weights)
+    def released(self) -> Release:
+        """Return the exact question, as the checker reads it, rare values redacted if so asked."""
+        found = frame.question(frame.statement(self.kind, self.to_params()))
+        assert isinstance(found, Release)
+        return found
 
     def forms(self) -> Iterable[Form]:
         """One form."""
-        return [SubsetProgram(self.released.weights, self.exposure, self.budget)]
+        return [SubsetProgram(tuple(self.released.weights), self.exposure, self.budget)]
 
     def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
         """Compute the risk of the features, which is compared with the budget.
@@ -218,22 +165,22 @@ class FeatureRelease(Problem):
         return {}
 
     def _risk(self, subset: Subset, limits: Limits) -> float:
-        if self.users is not None:
-            return self._future_exposure(subset, self.users)
-        if self.released.table is not None:
-            return float(exposure_of_table(self.released.table, list(subset), self.threshold))
-        return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
+        """Return a float on the same side of the budget as the exact risk, rounded up otherwise."""
+        if self.table is None:
+            return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
+        groups = group_sizes(self.released, subset)
+        if self.users is None:
+            return printed_above(table_exposure(self.released, groups))
+        values, known = self._sample
+        possible = math.prod(values[j] for j in subset)
+        return printed_above(Fraction(expected_exposure(known, groups, possible).high))
 
-    def _future_exposure(self, subset: Subset, users: int) -> float:
-        """Bound the statistical exposure, with probability 1 − δ over the table (Hoeffding)."""
-        sizes = [len(p) for p in self.released.marginals]
-        gamma = min(1.0, deviation(len(self.table), math.prod(n + 1 for n in sizes) - 1, self.delta))
-        frequencies = group_sizes(self.released.table, list(subset)) / len(self.table)
-        possible = math.prod(sizes[j] for j in subset)
-        level = anonymity(self.threshold, users)
-        return statistical_exposure_ceiling(frequencies, users, level, gamma, support=possible)
+    @cached_property
+    def _sample(self) -> tuple[list[int], Sample]:
+        return sample_of(self.released)
 
-    def _chosen(self, subset: Subset) -> list[Array]:
+    def _chosen(self, subset: Subset) -> Marginals:
+        assert self.released.marginals is not None
         return [self.released.marginals[j] for j in subset]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
@@ -249,7 +196,14 @@ class FeatureRelease(Problem):
 
     def value(self, answer: dict[str, Any]) -> float:
         """Add up the weight that is released."""
-        return float(sum(self.released.weights[j] for j in answer["features"]))
+        return float(self._weight(answer))
+
+    def claim(self, answer: dict[str, Any]) -> float:
+        """Add up the weight, rounded down."""
+        return printed_below(self._weight(answer))
+
+    def _weight(self, answer: dict[str, Any]) -> Fraction:
+        return sum((self.released.weights[j] for j in answer["features"]), Fraction(0))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -91,7 +91,7 @@ def proven(policy: Policy, users: int) -> str:
     from ldpopt.problems.feature_release import anonymity
 
     k = anonymity(policy.threshold, users)
-    # the checker accepts an exposure within 1e-9 of the budget
+    # the marginals are floats: those of the counts differ by rounding
     most = math.floor(users * (Fraction(str(policy.budget)) + Fraction(1, 10**9)))
     return (
         f"if the shuffler passes on what it gets, at most {most} + {k}·m of the rows are each sent by "

@@ -6,7 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ldpopt.checker.composition import read_marginals, tree_bound
+from ldpopt.checker.composition import Question, proven_by, reached_by
+from ldpopt.checker.printed import printed
+from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
@@ -14,7 +16,8 @@ from ldpopt.core.status import Status, relative_gap
 from ldpopt.forms.joint_program import JointProgram
 from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.solvers.joint_milp import MILP_NODES, JointMilp
-from ldpopt.theory.anonymity.composition import RULES, best_choice
+from ldpopt.theory.anonymity.composition import RULES, best_choice, exact_marginals, settled
+from ldpopt.theory.anonymity.joints import exact_joint
 
 JUST_BELOW = {1e-10: 0.5, 1e-6: 0.9}
 """The worst joint is sought at a threshold this much lower: its small cells are then *strictly* below
@@ -45,7 +48,8 @@ class BestOfAll(Solver[BestBound]):
         with suppress(OutOfTime):
             rules = limits.part(0.3)
             for rule in RULES:
-                choice = best_choice(ThresholdSearch(form.marginals, form.threshold, rule), rules)
+                search = ThresholdSearch(form.marginals, form.threshold, rule)
+                choice = settled(search, best_choice(search, rules), exact_marginals(form.marginals))
                 if choice.bound < value:
                     value = choice.bound
                     point = {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
@@ -67,13 +71,18 @@ def _least(form: BestBound, plain: FormSolution, worst: FormSolution, gap: float
 
     The exposure of that distribution is the bound from below.
     """
-    assert worst.proof is not None
     assert plain.value is not None
     value, point = plain.value, plain.point
-    marginals = {"marginals": [p.tolist() for p in form.marginals], "threshold": form.threshold}
-    proven = tree_bound(read_marginals({**marginals, "method": "best"}), worst.proof)
+    marginals = exact_marginals(form.marginals)
+    question = Question(marginals, printed(form.threshold), "best")
+    proven = printed_above(proven_by(question, {"rule": "dual", **(worst.proof or {})}, "the proof"))
     if proven < value:
-        value, point = proven, {"rule": "dual", **worst.proof}
-    measured = relative_gap(value, worst.value)
+        value, point = proven, {"rule": "dual", **(worst.proof or {})}
+    cells = JointProgram(form.marginals, form.threshold).cells
+    joint = exact_joint(marginals, question.threshold, cells, worst.point, form.threshold, strict=True)
+    reached = reached_by(question, joint, "the joint")
+    assert reached is not None
+    bound = printed_below(reached)
+    measured = relative_gap(value, bound)
     status = Status.OPTIMAL if measured is not None and measured <= gap else Status.GAP
-    return FormSolution(status, point, value, worst.value, {"joint": worst.point}, worst.stats)
+    return FormSolution(status, point, value, bound, {"joint": joint}, worst.stats)

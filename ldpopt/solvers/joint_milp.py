@@ -13,7 +13,10 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.checker.joints import tree_bound
+from ldpopt.checker.printed import printed
 from ldpopt.core import highs
+from ldpopt.core.certify import printed_above
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
@@ -21,8 +24,11 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.joint_program import BIG, FREE, SMALL, JointProgram
+from ldpopt.theory.anonymity.composition import exact_marginals
 
 MOST_CELLS = 4000
+LEAST_THRESHOLD = 1e-10
+"""HiGHS measures masses in thresholds: below, a probability is too large a number for its tolerances."""
 CUT_ROUNDS = 20
 CUTS_PER_ROUND = 20
 MILP_NODES = 2000
@@ -50,7 +56,9 @@ class JointMilp(Solver[JointProgram]):
         self.milp_nodes, self.proof_lps = milp_nodes, proof_lps
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
-        """Joint programs with a few thousand cells."""
+        """Joint programs with a few thousand cells, and a threshold that HiGHS can tell from 0."""
+        if form.threshold < LEAST_THRESHOLD:
+            return f"the threshold {form.threshold!r} is below {LEAST_THRESHOLD!r}"
         if form.size() > MOST_CELLS:
             return f"the joint has {form.size():.3g} cells, more than {MOST_CELLS} are too many"
         return True
@@ -80,25 +88,24 @@ class JointMilp(Solver[JointProgram]):
         tree = _Tree(model, value, model.limits.gap)
         with suppress(OutOfTime):
             tree.grow(self.proof_lps or PROOF_WORK // model.form.size())
-        bound = max(tree.bound, value)
-        return FormSolution(
-            status=Status.OPTIMAL if bound <= value * (1 + model.limits.gap) else Status.GAP,
-            point=joint,
-            value=value,
-            bound=bound,
-            proof={"cuts": model.cuts, "tree": tree.preorder()},
-            stats={**stats, "proof_lps": tree.lps},
-        )
+        return _claimed(model, joint, {"cuts": model.cuts, "tree": tree.preorder()}, stats, tree.lps)
+
+
+def _claimed(
+    model: _Model, joint: Array, proof: dict[str, Any], stats: dict[str, float], lps: int
+) -> FormSolution:
+    """Return the joint, with the bound that the proof really proves."""
+    form, value = model.form, model.form.exposed(joint)
+    exact = tree_bound(exact_marginals(form.marginals), printed(form.threshold), proof, "the proof")
+    bound = printed_above(exact)
+    status = Status.OPTIMAL if bound <= value * (1 + model.limits.gap) else Status.GAP
+    return FormSolution(status, joint, value, bound, proof, {**stats, "proof_lps": lps})
 
 
 def _unproven(model: _Model, joint: Array, stats: dict[str, float]) -> FormSolution:
-    """Return a joint distribution with the bound of one leaf without multipliers, which is 1 at most."""
-    form = model.form
-    state = np.full(len(form.cells), FREE, np.int8)
-    bound = form.lagrangian(np.zeros(len(form.mass)), np.zeros(len(form.cells)), 0.0, state)
-    leaf: dict[str, Any] = {"dual": [0.0] * len(form.mass), "cuts": []}
-    proof = {"cuts": model.cuts, "tree": [leaf]}
-    return FormSolution(Status.GAP, joint, form.exposed(joint), bound, proof, stats)
+    """Return a joint with the bound of one leaf without multipliers."""
+    leaf: dict[str, Any] = {"dual": [0.0] * len(model.form.mass), "cuts": []}
+    return _claimed(model, joint, {"cuts": model.cuts, "tree": [leaf]}, stats, 0)
 
 
 class _Model:

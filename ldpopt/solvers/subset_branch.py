@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from fractions import Fraction
 from typing import ClassVar
 
+from ldpopt.core.certify import printed_above
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
@@ -38,14 +40,14 @@ class Search:
         self.conflicts: list[Subset] = []
         self.pending: list[tuple[Subset, int]] = [((), 0)]
         self.nodes = 0
-        limits.keep(self.value, self.bound, self.solution)
+        limits.keep(float(self.value), float(self.bound), self.solution)
 
     @property
-    def bound(self) -> float:
+    def bound(self) -> Fraction:
         """No set within the budget is heavier: neither the best so far nor any that is still open."""
         return max((self._most(*node) for node in self.pending), default=self.value)
 
-    def _most(self, chosen: Subset, depth: int) -> float:
+    def _most(self, chosen: Subset, depth: int) -> Fraction:
         return max(self.value, self.form.weight(chosen) + self.rest[depth])
 
     def run(self) -> None:
@@ -71,7 +73,7 @@ class Search:
             return []
         if depth == len(self.order):
             self.best, self.value = chosen, form.weight(chosen)
-            self.limits.keep(self.value, self.bound, self.solution)
+            self.limits.keep(float(self.value), float(self.bound), self.solution)
             return []
         larger = tuple(sorted((*chosen, self.order[depth])))
         without = (chosen, depth + 1)
@@ -91,8 +93,8 @@ class Search:
         return FormSolution(
             status=Status.FEASIBLE if self.pending else Status.OPTIMAL,
             point=self.best,
-            value=self.value,
-            bound=None if self.pending else self.value,
+            value=float(self.value),
+            bound=None if self.pending else printed_above(self.value),
             proof={} if self.pending else {"conflicts": conflicts},
             stats={"nodes": self.nodes, "conflicts": len(conflicts)},
         )

@@ -24,7 +24,7 @@ class SubsetGreedy(Solver[SubsetProgram]):
     def run(self, form: SubsetProgram, limits: Limits) -> FormSolution:
         """One pass."""
         subset = greedy(form, limits)
-        return FormSolution(Status.FEASIBLE, subset, form.weight(subset), None, {})
+        return FormSolution(Status.FEASIBLE, subset, float(form.weight(subset)), None, {})
 
 
 def greedy(form: SubsetProgram, limits: Limits) -> Subset:

@@ -9,7 +9,10 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice, best_choice
+from ldpopt.theory.anonymity.composition import Choice, best_choice, exact_marginals, settled
+
+ROUNDING, LEAST = 2.0**-40, 1e-300
+"""The search is in floats: its optimum, less so much of it and this, is a bound for all thresholds."""
 
 
 class Thresholds(Solver[ThresholdSearch]):
@@ -18,15 +21,15 @@ class Thresholds(Solver[ThresholdSearch]):
     name: ClassVar[str] = "thresholds"
 
     def run(self, form: ThresholdSearch, limits: Limits) -> FormSolution:
-        """Search; the optimum is its own bound, unless the search was a local one."""
+        """Search; the optimum is its own bound up to rounding, unless the search was a local one."""
         trivial = Choice((1.0,) * len(form.marginals), 0, 1.0)
         limits.keep(1.0, 0.0, lambda: FormSolution(Status.FEASIBLE, trivial, 1.0, None, {}))
-        choice = best_choice(form, limits)
+        choice = settled(form, best_choice(form, limits), exact_marginals(form.marginals))
         exact = form.rule != "theorem-2-tight"
         return FormSolution(
             status=Status.OPTIMAL if exact else Status.FEASIBLE,
             point=choice,
             value=choice.bound,
-            bound=choice.bound if exact else None,
+            bound=max(0.0, choice.bound * (1 - ROUNDING) - LEAST) if exact else None,
             proof={},
         )

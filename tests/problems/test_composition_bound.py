@@ -111,8 +111,15 @@ def test_the_worst_joint_by_brute_force():
     for x in np.linspace(a + b - 1, min(a, b), 100_001):
         cells = np.array([x, a - x, b - x, 1 - a - b + x])
         best = max(best, cells[cells <= t + 1e-12].sum())
-    found = solve(CompositionBound([[a, 1 - a], [b, 1 - b]], t, "worst-joint"))
+    found = solve(CompositionBound([[a, 0.4], [b, 0.3]], t, "worst-joint"))
     assert found.value == pytest.approx(best, abs=1e-4)
+
+
+def test_a_tie_is_a_tie_of_decimals():
+    """1 − 0.7 is 0.30000000000000004 in floats: more than two cells of 0.15, so one must be bigger."""
+    found = solve(CompositionBound([[0.6, 0.4], [0.7, 1 - 0.7]], 0.15, "worst-joint"))
+    assert found.value == 0.15
+    assert verify(found)
 
 
 def test_one_marginal():
@@ -191,7 +198,8 @@ def test_another_question_is_refuted(document):
 
 def test_a_joint_with_other_marginals_is_refuted():
     document = solve(CompositionBound(TWO, 0.01, "worst-joint")).to_json()
-    document["answer"]["masses"][0] += 1e-6
+    masses = document["answer"]["masses"]
+    masses[0] = str(int(masses[0]) + 1)
     assert refuted(document)
 
 

@@ -14,10 +14,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
 
+from ldpopt.checker.printed import printed
+from ldpopt.checker.rules import Marginals, proven
+from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.threshold_search import ThresholdSearch
@@ -64,6 +68,50 @@ def _conditional(form: ThresholdSearch, p: Array, below: float, t: float) -> flo
     if form.rule == "theorem-2":
         return below + t * len(p)
     return float(np.minimum(p, t * (1 - p) / (1 - t)).sum()) if t < 1 else 1.0
+
+
+def exact_marginals(marginals: Sequence[Array]) -> list[list[Fraction]]:
+    """Return the positive probabilities as printed, each marginal divided by its exact sum."""
+    rows = [[printed(x) for x in p.tolist() if x > 0] for p in marginals]
+    return [[x / sum(row) for x in row] for row in rows]
+
+
+def settled(form: ThresholdSearch, choice: Choice, exact: Marginals) -> Choice:
+    """Return thresholds, as floats, whose decimals prove the bound exactly, and that bound, rounded up.
+
+    A threshold that was meant to keep a value must not exceed its exact probability, and the product
+    of the thresholds of Theorem 2 must not fall below t: each is moved by a rounding error.
+
+    Args:
+        form: the search; its marginals are floats near the exact ones.
+        choice: what the search found.
+        exact: the exact marginals, all positive.
+    """
+    t = printed(form.threshold)
+    ceilings = [
+        min((x for x, y in zip(p, raw[raw > 0], strict=True) if y >= s), default=Fraction(1))
+        for p, raw, s in zip(exact, form.marginals, choice.thresholds, strict=True)
+    ]
+    thresholds = [
+        s if printed(s) <= top else printed_below(top)
+        for s, top in zip(choice.thresholds, ceilings, strict=True)
+    ]
+    if form.rule.startswith("theorem-2"):
+        thresholds = _raised(thresholds, ceilings, t)
+    bound = proven(exact, t, form.rule, [printed(s) for s in thresholds], choice.pivot)
+    return Choice(tuple(thresholds), choice.pivot, printed_above(bound))
+
+
+def _raised(thresholds: list[float], ceilings: list[Fraction], t: Fraction) -> list[float]:
+    """Raise one threshold below its ceiling until the product of all is at least t, if one can."""
+    product = math.prod(printed(s) for s in thresholds)
+    if product >= t:
+        return thresholds
+    for j, (s, top) in enumerate(zip(thresholds, ceilings, strict=True)):
+        higher = printed_above(printed(s) * t / product)
+        if printed(higher) <= top:
+            return [*thresholds[:j], higher, *thresholds[j + 1 :]]
+    return thresholds
 
 
 def break_points(p: Array) -> list[float]:
@@ -194,12 +242,12 @@ def _best_caps(form: ThresholdSearch, pivot: int, best: Choice, limits: Limits) 
 def _coordinate_search(form: ThresholdSearch, limits: Limits) -> Choice:
     """From the optimum of Theorem 2 and from equal shares: move one threshold against the pivot's."""
     d = len(form.marginals)
-    printed = ThresholdSearch(form.marginals, form.threshold, "theorem-2")
+    plain = ThresholdSearch(form.marginals, form.threshold, "theorem-2")
     equal = form.threshold ** (1 / d)
     best = Choice((1.0,) * d, 0, 1.0)
     for pivot in range(d):
         for start in (
-            _best_caps(printed, pivot, Choice((equal,) * d, pivot, 2.0), limits).thresholds,
+            _best_caps(plain, pivot, Choice((equal,) * d, pivot, 2.0), limits).thresholds,
             (equal,) * d,
         ):
             best = min(best, _descend(form, pivot, list(start), limits), key=lambda choice: choice.bound)

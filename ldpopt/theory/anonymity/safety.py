@@ -31,47 +31,47 @@ if the feature i itself is left out and another takes its place. So a set that c
 conflict.
 
 Sets that are not provably safe may be safe in truth: the rules are not tight. The numbers are read as
-the decimals that are printed for them, and each marginal is divided by its sum.
+the decimals that are printed for them, and each marginal is divided by its sum. The search over all
+thresholds, in rationals, is the checker's own (:func:`ldpopt.checker.rules.provable`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from fractions import Fraction
 
+import numpy as np
+
+from ldpopt.checker.feature_release import SAFETY_RULES
+from ldpopt.checker.printed import printed
+from ldpopt.checker.rules import Marginals, provable
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.validate import Array
 from ldpopt.forms.threshold_search import ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice, best_choice
+from ldpopt.theory.anonymity.composition import Choice, best_choice, settled
 
-SAFETY_RULES = ("theorem-3-tight", "theorem-2")
 NEAR = 1e-9
 """Where rounding errors could decide, a risk is compared with the budget in rationals."""
 
 
-def least_risk(
-    marginals: Sequence[Array], threshold: float, limits: Limits = UNLIMITED
-) -> tuple[str, Choice]:
-    """Return the rule that proves the least, and its thresholds; a sum of doubles.
+def least_risk(marginals: Marginals, threshold: float, limits: Limits = UNLIMITED) -> tuple[str, Choice]:
+    """Return the rule that proves the least, its thresholds, and what they prove, rounded up.
 
-    >>> import numpy as np
-    >>> rule, choice = least_risk([np.array([0.6, 0.3, 0.1]), np.array([0.9, 0.1])], 0.01)
+    >>> marginals = [[Fraction(n, 10) for n in row] for row in ([6, 3, 1], [9, 1])]
+    >>> rule, choice = least_risk(marginals, 0.01)
     >>> rule, round(choice.bound, 12)
     ('theorem-3-tight', 0.06)
     """
-    searches = {rule: ThresholdSearch(tuple(marginals), threshold, rule) for rule in SAFETY_RULES}
-    proofs = [(rule, best_choice(search, limits)) for rule, search in searches.items()]
+    floats = tuple(np.array([float(x) for x in p]) for p in marginals)
+    searches = {rule: ThresholdSearch(floats, threshold, rule) for rule in SAFETY_RULES}
+    proofs = [(rule, settled(s, best_choice(s, limits), marginals)) for rule, s in searches.items()]
     return min(proofs, key=lambda proof: proof[1].bound)
 
 
 def risk_beside(
-    marginals: Sequence[Array], threshold: float, budget: float, limits: Limits = UNLIMITED
+    marginals: Marginals, threshold: float, budget: float, limits: Limits = UNLIMITED
 ) -> float:
     """Return the risk as a double that lies on the same side of the budget as the risk itself.
 
-    >>> import numpy as np
-    >>> coin = np.array([0.5, 0.5])
+    >>> coin = [Fraction(1, 2), Fraction(1, 2)]
     >>> risk_beside([coin, coin, coin], 0.0375, 0.3)  # 8 cells of 0.0375 are 0.3
     0.3
     """
@@ -83,85 +83,7 @@ def risk_beside(
     return max(risk, math.nextafter(budget, 2.0))
 
 
-def provably_safe(marginals: Sequence[Array], threshold: float, budget: float) -> bool:
+def provably_safe(marginals: Marginals, threshold: float, budget: float) -> bool:
     """Decide in rationals whether one of the rules proves an exposure within the budget."""
-    exact = [_normalised(p) for p in marginals]
-    t, most = _decimal(threshold), _decimal(budget)
-    return most >= 1 or _by_kept_values(exact, t, most) or _by_thresholds(exact, t, most)
-
-
-def _decimal(x: float) -> Fraction:
-    return Fraction(repr(float(x)))
-
-
-def _normalised(p: Array) -> list[Fraction]:
-    """Divide the probabilities by their sum, and sort them, largest first."""
-    numbers = sorted((_decimal(x) for x in p.tolist() if x > 0), reverse=True)
-    total = sum(numbers)
-    return [x / total for x in numbers]
-
-
-def _by_kept_values(marginals: list[list[Fraction]], t: Fraction, most: Fraction) -> bool:
-    """Search all numbers of kept values; of two partial choices keep those with less of something."""
-    front: dict[int, Fraction] = {1: Fraction(0)}  # number of cells: least probability of the others
-    for p in marginals:
-        merged: dict[int, Fraction] = {}
-        for cells, lost in front.items():
-            rest = Fraction(1)
-            for kept, x in enumerate(p, start=1):
-                rest -= x
-                if lost + rest + t * cells * kept <= most:
-                    known = merged.get(cells * kept)
-                    merged[cells * kept] = lost + rest if known is None else min(known, lost + rest)
-        front = _pareto(merged)
-    return bool(front)
-
-
-def _pareto(choices: dict[int, Fraction]) -> dict[int, Fraction]:
-    front: dict[int, Fraction] = {}
-    least = Fraction(2)
-    for cells in sorted(choices):
-        if choices[cells] < least:
-            front[cells] = least = choices[cells]
-    return front
-
-
-def _by_thresholds(marginals: list[list[Fraction]], t: Fraction, most: Fraction) -> bool:
-    """Search, for every feature i, the break-point up to which each threshold goes."""
-    for i in range(len(marginals)):
-        features = [marginals[i], *marginals[:i], *marginals[i + 1 :]]
-        sizes = [len(p) for p in features[1:]]
-        options = [
-            [(cap, sum((x for x in p if x < cap), Fraction(0))) for cap in {*p, Fraction(1)}]
-            for p in features
-        ]
-        pending: list[tuple[tuple[Fraction, ...], Fraction]] = [((), Fraction(0))]
-        while pending:
-            caps, exposed = pending.pop()
-            full = [*caps, *[Fraction(1)] * (len(features) - len(caps))]
-            if not _fill_within(sizes, full[1:], t / full[0], most - exposed):
-                continue
-            if len(caps) == len(features):
-                return True
-            pending += [((*caps, cap), exposed + q) for cap, q in options[len(caps)]]
-    return False
-
-
-def _fill_within(sizes: list[int], caps: list[Fraction], product: Fraction, room: Fraction) -> bool:
-    """Decide whether some t_j ≤ cap_j with Π t_j ≥ product have Σ t_j size_j ≤ room.
-
-    The least sum has t_j size_j = min(λ, cap_j size_j). With f thresholds below their caps, λ^f is
-    rational, and λ ≤ r is λ^f ≤ r^f.
-    """
-    if math.prod(caps) < product:
-        return False
-    order = sorted(zip(caps, sizes, strict=True), key=lambda pair: pair[0] * pair[1])
-    rest = product
-    for i, (cap, size) in enumerate(order):
-        free = len(order) - i
-        power = rest * math.prod(s for _, s in order[i:])
-        if power <= (cap * size) ** free:
-            return room >= 0 and power <= (room / free) ** free
-        rest /= cap
-        room -= cap * size
-    return room >= 0
+    t, most = printed(threshold), printed(budget)
+    return any(provable(marginals, t, rule, most, less=False) for rule in SAFETY_RULES)

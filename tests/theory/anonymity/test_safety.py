@@ -1,6 +1,7 @@
 """Provable safety: brute force in rationals, ties with the budget, one risk for both sides."""
 
 import math
+from collections import Counter
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -10,14 +11,27 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
+from ldpopt.checker.rules import provable
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.problems import FeatureRelease
-from ldpopt.theory.anonymity.composition import best_choice
+from ldpopt.theory.anonymity import safety
+from ldpopt.theory.anonymity.composition import best_choice, exact_marginals
 from ldpopt.theory.anonymity.exposure import exposure
-from ldpopt.theory.anonymity.safety import _by_thresholds, least_risk, provably_safe, risk_beside
 
 FAIR = np.array([0.5, 0.5])
+
+
+def least_risk(marginals, t):
+    return safety.least_risk(exact_marginals(marginals), t)
+
+
+def risk_beside(marginals, t, budget):
+    return safety.risk_beside(exact_marginals(marginals), t, budget)
+
+
+def provably_safe(marginals, t, budget):
+    return safety.provably_safe(exact_marginals(marginals), t, budget)
 
 
 def twentieths(rng, features):
@@ -72,8 +86,9 @@ def test_ties_of_theorem_2():
         ([fair, wide], Fraction(5, 10**4), Fraction(2, 100)),
         ([fair, wide, wide], Fraction(2, 10**6), Fraction(8, 100)),
     ):
-        assert _by_thresholds(marginals, t, bound)
-        assert not _by_thresholds(marginals, t, bound - little)
+        assert provable(marginals, t, "theorem-2", bound, less=False)
+        assert not provable(marginals, t, "theorem-2", bound, less=True)
+        assert not provable(marginals, t, "theorem-2", bound - little, less=False)
 
 
 @given(seed=st.integers(0, 10_000), t=st.floats(0.001, 0.1))
@@ -122,9 +137,9 @@ def test_optimal_is_over_the_provably_safe_sets(seed, budget):
 def test_the_redacted_value_is_a_value_of_its_own():
     """A real −1 stays apart from the redacted users."""
     table = [[-1]] * 5 + [[7]] * 5 + [[8]] + [[9]]
-    released = FeatureRelease(0.4, 0.0, table=table, redact=0.1).released
-    assert released.table is not None
-    assert sorted(np.unique(released.table, return_counts=True)[1].tolist()) == [2, 5, 5]
+    columns = FeatureRelease(0.4, 0.0, table=table, redact=0.1).released.columns
+    assert columns is not None
+    assert sorted(Counter(columns[0]).values()) == [2, 5, 5]
 
 
 @pytest.mark.parametrize("weights", [[-1, 1], [math.nan, 1], [math.inf, 1]])
