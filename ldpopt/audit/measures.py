@@ -95,6 +95,8 @@ def subject(made: Design | Result) -> Subject:
     question, domain, mechanism = made.question, made.domain, made.mechanism
     more = made.result.problem.subject(mechanism).promises
     promises = {**more, _asked(question): question.epsilon}
+    if question.together is not None and question.joint:
+        promises["two-reports"] = question.together
     if domain.public is None:
         plain = Subject.of_values(mechanism, question.p_hat.ravel(), promises)
         return replace(plain, secret_names=tuple(domain.secret.labels))

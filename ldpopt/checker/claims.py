@@ -27,7 +27,8 @@ class Claim(NamedTuple):
             why it is undecided.
         holds: True, False (refuted) or None (undecided).
         what: which claim of the frame it is: "stochastic", "member", "privacy", "value", "bound",
-            "order", "gap", "agreement" or "audit"; of a design "inputs", "counts", "level" or "digest".
+            "order", "gap", "agreement" or "audit"; of a design "inputs", "counts", "level",
+            "together" or "digest".
         about: the set that the claim is about, in words; empty if it is about the file's answer.
         value: the number that is claimed, where there is one.
     """

@@ -9,6 +9,8 @@ A mechanism is a matrix; what its rows mean is said by the section. The claims t
   ``params.counts`` are these counts, or ``params.p_hat`` (``params.prior``) are c/n, each rounded to the
   nearest float.
 * *level*: ε (and, for a confidence set, α and n) of the section are those of the question.
+* *together*: where the section promises a level for r reports about one person, they have it; see
+  :func:`_together`.
 * *digest*: SHA-256 of problem, parameters, mechanism and section, as :func:`digest` writes them.
 
 Lemma. Let a digest be computed when the file is made, and let every other part of the file change
@@ -24,15 +26,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from decimal import Context, Decimal, Inexact
+from fractions import Fraction
+from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 from .claims import Claim, decided, quoted
 from .reading import UnreadableError
+from .robust import confidence, is_robustly_private, read_robust_question
 from .schema import EPSILON, Flag, List, Nullable, Number, Record, Text, Whole, Word
 
 MOST_CELLS = 2**53
+MOST_TOGETHER = 100
+"""Reports about one person that a promise may cover."""
 KNOWN_SAMPLES = 1e12
 """A distribution counts as known as if it had been observed this often: to a part in a million."""
 COLUMN = Record(
@@ -51,7 +59,8 @@ DESIGN = Record(
         "counts": List(List(Whole(0, MOST_CELLS), 1), 1),
         "domain": Record({"secret": ATTRIBUTE, "public": Nullable(ATTRIBUTE)}),
         "digest": Text(),
-    }
+    },
+    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
 )
 """What ``ldpopt design`` says of its table."""
 
@@ -67,6 +76,8 @@ def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
     if counted(params):
         yield _counts(section["counts"], params)
     yield _level(section, params)
+    if "together" in section:
+        yield _together(section["together"], document["mechanism"]["matrix"], params)
     stated = section["digest"]
     words = f"labels, bins, counts, parameters and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: digest(document) == stated)
@@ -210,3 +221,54 @@ def _level(section: dict[str, Any], params: dict[str, Any]) -> Claim:
     known = f" and the set {quoted(robust)} with alpha = {alpha!r}" if confident else ""
     words = f"the design promises what the question asks for: the level {epsilon!r}{known}"
     return decided("level", words, holds, value=epsilon)
+
+
+def _together(promise: dict[str, Any], matrix: list[list[float]], params: dict[str, Any]) -> Claim:
+    """The level of r independent reports about one person.
+
+    A mechanism that is private for every distribution at the level ε' has W[x,y] ≤ e^ε' W[x',y] for all
+    inputs x, x' of different secrets, so products of r entries differ by e^(r ε') at most: r ε' ≤ ε is
+    enough. Against a confidence set, see :func:`private_together`.
+    """
+    reports, epsilon = promise["reports"], promise["epsilon"]
+
+    def holds() -> bool:
+        if "p_hat" not in params and "counts" not in params:
+            return bool(reports * Fraction(params["epsilon"]) <= Fraction(epsilon))
+        return private_together(matrix, {**params, "epsilon": epsilon}, reports)
+
+    words = f"{reports} reports about one person are together private at the level {epsilon!r}"
+    return decided("together", words, holds, value=epsilon)
+
+
+def private_together(matrix: list[list[float]], params: dict[str, Any], reports: int) -> bool:
+    """Whether r reports are proven private against the confidence set of the parameters.
+
+    They are one report of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry;
+    the order does not matter, nor does a common factor, so that integers are multiplied. Each column is
+    decided as that of a single report.
+    """
+    question = read_robust_question(confidence(params))
+    distinct = sorted({_integers(column) for column in zip(*matrix, strict=True)})
+    products = (
+        [math.prod(entries) for entries in zip(*chosen, strict=True)]
+        for chosen in combinations_with_replacement(distinct, reports)
+    )
+    columns = [_below_one(column) for column in products if any(column)]
+    return is_robustly_private(list(zip(*columns, strict=True)), question)
+
+
+def _integers(column: Sequence[float]) -> tuple[int, ...]:
+    """Whole numbers in the proportions of the entries, without a common factor."""
+    exact = [Fraction(entry) for entry in column]
+    scale = math.lcm(*(entry.denominator for entry in exact))
+    whole = [int(entry * scale) for entry in exact]
+    common = math.gcd(*whole) or 1
+    return tuple(entry // common for entry in whole)
+
+
+def _below_one(column: list[int]) -> list[Any]:
+    """Numbers below one in the same proportions, exactly: divided by a common power of ten."""
+    digits = max(column).bit_length() // 3 + 1
+    exact = Context(prec=10 * digits, Emin=-10 * digits, Emax=10 * digits, traps=[Inexact])
+    return [exact.scaleb(Decimal(entry), -digits) for entry in column]

@@ -62,6 +62,9 @@ def design(
     width: Annotated[
         int | None, typer.Option(help="How many public values polyopt tells apart.")
     ] = None,
+    reports: Annotated[
+        int, typer.Option(min=1, help="How many reports about one person have together the level.")
+    ] = 1,
     time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
     force: Force = False,
     as_json: AsJson = False,
@@ -84,6 +87,7 @@ def design(
             bins=read_bins(bins or []),
             text=split_columns(text),
             width=width,
+            reports=reports,
             time_limit=time_limit,
             progress=progress,
         )

@@ -11,7 +11,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.release.several import several
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table
 from ldpopt.tables.survey import survey
@@ -145,6 +146,8 @@ class Design:
             "counts": question.counts.tolist(),
             "domain": self.domain.to_json(),
         }
+        if question.together is not None:
+            section["together"] = {"reports": question.reports, "epsilon": question.together}
         document = {**self.result.to_json(), "design": section}
         section["digest"] = digest(document)
         return document
@@ -174,7 +177,7 @@ def load_design(path: str | os.PathLike[str]) -> Design:
     section, result = document["design"], Result.from_json(document)
     try:
         names = ("counts", "epsilon", "robust", "alpha", "width")
-        question = Question(**{name: section[name] for name in names})
+        question = Question(**{name: section[name] for name in names}, **_together(section))
         domain = Domain.from_json(section["domain"])
         method = section["method"]
     except (KeyError, TypeError) as error:
@@ -190,6 +193,13 @@ def load_design(path: str | os.PathLike[str]) -> Design:
             "designed: its digest is that of other ones"
         )
     return made
+
+
+def _together(section: dict[str, Any]) -> dict[str, Any]:
+    """The parameters of a question about several reports, from the section of a file."""
+    if "together" not in section:
+        return {}
+    return {"reports": section["together"]["reports"], "together": section["together"]["epsilon"]}
 
 
 def _agrees(made: Design) -> bool:
@@ -219,6 +229,7 @@ def design(
     bins: Mapping[str, int | Sequence[float]] | None = None,
     text: Iterable[str] = (),
     width: int | None = None,
+    reports: int = 1,
     gap: float = GAP,
     time_limit: float = SECONDS,
     progress: Progress | None = None,
@@ -240,6 +251,8 @@ def design(
         bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
         width: how many public values polyopt tells apart.
+        reports: how many reports about one person have together the level ``epsilon``; see
+            :mod:`ldpopt.release.several`.
         gap: the relative gap to prove.
         time_limit: seconds per solve.
         progress: called with (value, bound) during long work.
@@ -248,7 +261,7 @@ def design(
     were not given are values of it: design on data that may be known, such as an earlier sample.
     """
     domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
-    question = Question(counts, epsilon, robust, alpha, width)
+    question = Question(counts, epsilon, robust, alpha, width, reports)
     name = chosen(question, method)
     return _solved(domain, question, name, gap, time_limit, progress)
 
@@ -283,8 +296,9 @@ def compare(
 
 
 def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design | str:
+    asked = replace(made.question, epsilon=made.question.promised, together=None)
     try:
-        return _solved(made.domain, made.question, name, gap, time_limit, None)
+        return _solved(made.domain, asked, name, gap, time_limit, None)
     except LdpoptError as error:
         return str(error).split("\n", maxsplit=1)[0]
     except KeyboardInterrupt:
@@ -307,10 +321,16 @@ def _solved(
     time_limit: float,
     progress: Progress | None,
 ) -> Design:
-    method = METHODS[name]
-    answer = solve(
-        method.problem(question), method.solver, gap=gap, time_limit=time_limit, progress=progress
-    )
+    def solved(level: float) -> Result:
+        method, at = METHODS[name], replace(question, epsilon=level)
+        return solve(
+            method.problem(at), method.solver, gap=gap, time_limit=time_limit, progress=progress
+        )
+
+    if question.reports == 1:
+        answer = solved(question.epsilon)
+    else:
+        question, answer = several(question, METHODS[name], solved)
     if answer.mechanism is None:
         raise InvalidInputError(
             f"{name} found no mechanism in {time_limit:g} s; allow more time, or merge public values "

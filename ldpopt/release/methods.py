@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.design import KNOWN_SAMPLES
+from ldpopt.checker.design import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
@@ -46,6 +46,8 @@ class Question(Cleaned):
             does not reject; "all"; or "known", the observed one alone.
         alpha: the significance level.
         width: how many public values PolyOpt tells apart; chosen by the size if not given.
+        reports: how many reports about one person the promise covers.
+        together: the level of all of them, where there are several; ``epsilon`` is that of one.
     """
 
     counts: Any
@@ -53,12 +55,17 @@ class Question(Cleaned):
     robust: str = "chi2"
     alpha: float = 0.05
     width: int | None = None
+    reports: int = 1
+    together: float | None = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         validate.choice("robust", self.robust, ROBUSTNESS)
         if self.width is not None:
             validate.whole_number("width", self.width, 2)
+        validate.whole_number("reports", self.reports, 1)
+        if self.reports > MOST_TOGETHER:
+            raise InvalidInputError(f"reports must be at most {MOST_TOGETHER}, not {self.reports}")
         counts = validate.array("counts", self.counts, 2)
         whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
         if not (whole.all() and counts.any()):
@@ -69,6 +76,11 @@ class Question(Cleaned):
     def p_hat(self) -> Array:
         """The observed distribution [s][u]."""
         return self.counts / self.counts.sum()
+
+    @property
+    def promised(self) -> float:
+        """The level that is promised: of all reports about one person together."""
+        return self.epsilon if self.together is None else self.together
 
     @property
     def joint(self) -> bool:
@@ -112,6 +124,8 @@ class Method(NamedTuple):
     solver: str = "auto"
     repeats: Repeats | None = None
     """What it solves many times over, which is told by no single solve of its own."""
+    adds_up: bool = False
+    """Whether its mechanisms keep their level against all distributions, so that levels add up."""
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
@@ -165,8 +179,10 @@ METHODS: dict[str, Method] = {
         _without_set,
         repeats=Repeats("polyopt", CALIBRATION_STEPS + 2),
     ),
-    "staircase": Method("the best for every distribution of the data", _staircase, _never),
-    "srr": Method("secret randomised response", _staircase, _without_public, "randomized-response"),
+    "staircase": Method("the best for every distribution of the data", _staircase, _never, adds_up=True),
+    "srr": Method(
+        "secret randomised response", _staircase, _without_public, "randomized-response", adds_up=True
+    ),
     "ir": Method(
         "independent reporting of secret and public",
         lambda question: IndependentReporting(question.epsilon, **question.confidence()),
@@ -182,13 +198,18 @@ METHODS: dict[str, Method] = {
         lambda question: UEConditional(question.epsilon, **question.confidence()),
         _too_many_reports,
     ),
-    "ldp": Method("the best that hides all columns, public ones too", _everything, _without_public),
+    "ldp": Method(
+        "the best that hides all columns, public ones too", _everything, _without_public, adds_up=True
+    ),
     "learn": Method(
         "subset selection: of all that hide all columns, the frequencies are learnt best from it",
         lambda question: BroadFidelity(question.counts.size, question.epsilon),
         _too_many_subsets,
+        adds_up=True,
     ),
-    "grr": Method("randomised response on all columns", _everything, _never, "randomized-response"),
+    "grr": Method(
+        "randomised response on all columns", _everything, _never, "randomized-response", adds_up=True
+    ),
 }
 """Every method by its name, the most useful first."""
 

@@ -44,34 +44,40 @@ def adds_up(made: Design) -> bool:
 
 
 def repetition(made: Design) -> str:
-    """Say what a second report about the same person does to the promise, in words."""
-    epsilon, two = made.question.epsilon, reports_together(made, 2)
+    """Say what another report about the same person does to the promise, in words."""
+    question, covered = made.question, made.question.reports
     if adds_up(made):
+        two = reports_together(made, 2)
         return (
-            f"two reports about one person have {_level(two)}; r reports at most r·ε, as the "
-            "mechanism keeps its level against all distributions"
+            f"two reports about one person have {_level(two)}; r reports at most r times the level of "
+            "one, as the mechanism keeps it against all distributions"
         )
-    return (
-        f"ε = {epsilon:g} is for one report about a person; two have {_level(two)} "
-        f"(reports {_listed(two.found.outputs)}), as robust LDP does not add up"
+    more = reports_together(made, covered + 1)
+    outputs = " and ".join(map(str, more.found.outputs))
+    said = (
+        f"{_number(covered + 1)} have {_level(more)} (reports {outputs}), as robust LDP does not add up"
     )
+    if covered == 1:
+        return f"ε = {question.epsilon:g} is for one report about a person; {said}"
+    kept = _level(reports_together(made, covered))
+    return f"{_number(covered)} reports about one person have {kept}; {said}"
 
 
 def warning(made: Design, dates: Sequence[str]) -> str:
-    """Warn of what another release does, after those of the given dates; empty before the first."""
-    if not dates:
+    """Warn of another release, after those of the given dates; empty while the promise covers it."""
+    count, question = len(dates) + 1, made.question
+    if count <= question.reports:
         return ""
-    count = len(dates) + 1
     before = "once" if len(dates) == 1 else f"{len(dates)} times"
     return (
         f"this mechanism was used {before} before (last on {dates[-1]}): on the same people, the "
         f"{count} reports about a person have together {_level(reports_together(made, count))}, where "
-        f"{made.question.epsilon:g} is promised for one"
+        f"{question.promised:g} is promised for {_number(question.reports)}"
     )
 
 
-def _listed(outputs: Sequence[int]) -> str:
-    return " and ".join(map(str, outputs))
+def _number(reports: int) -> str:
+    return {1: "one", 2: "two", 3: "three"}.get(reports, str(reports))
 
 
 # ------------------------------------------------------------ the record

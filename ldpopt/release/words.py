@@ -9,9 +9,15 @@ from ldpopt.release.designing import Design
 
 def promise(made: Design) -> str:
     """Say what ε means for this table."""
-    epsilon = made.question.epsilon
+    question, epsilon = made.question, made.question.epsilon
+    several = (
+        f"{question.reports} reports about one person together have the level {question.promised:g}; "
+        if question.reports > 1
+        else ""
+    )
+    factor = math.exp(epsilon)
     return (
-        f"ε = {epsilon:g}: no report is more than {math.exp(epsilon):.3g} times as likely for one value "
+        f"{several}ε = {epsilon:.4g}: no report is more than {factor:.3g} times as likely for one value "
         f"of {made.domain.secret.name} as for another"
     )
 

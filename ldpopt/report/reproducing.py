@@ -29,7 +29,8 @@ def design_commands(made: Design, file: str) -> list[Command]:
     options = ["--secret", ",".join(column.name for column in domain.secret.columns)]
     if domain.public is not None:
         options += ["--public", ",".join(column.name for column in domain.public.columns)]
-    options += ["--epsilon", repr(question.epsilon)]
+    options += ["--epsilon", repr(question.promised)]
+    options += [] if question.reports == 1 else ["--reports", str(question.reports)]
     options += ["--known"] if question.robust == "known" else ["--robust", question.robust]
     options += ["--alpha", repr(question.alpha), "--method", made.method]
     options += [] if question.width is None else ["--width", str(question.width)]
