@@ -53,7 +53,7 @@ class Case:
 def cases(
     problems: Iterable[type[Problem]] | None = None, solvers: Iterable[Solver[Any]] | None = None
 ) -> list[Case]:
-    """Every example with every installed solver that accepts it; by default all registered ones."""
+    """List every example with every installed solver that accepts it; by default all registered ones."""
     problems = [PROBLEMS[name] for name in PROBLEMS] if problems is None else list(problems)
     if solvers is None:
         solvers = [SOLVERS[name]() for name in SOLVERS if not SOLVERS[name].missing()]
@@ -103,14 +103,17 @@ def check_options(solver: type[Solver[Any]]) -> None:
 
 
 def check_deadline(solver: Solver[Any], form: Form) -> None:
-    """When the time is over from the start, the solver looks at the clock a few times and returns."""
+    """Check that a solver without time looks at the clock a few times and returns."""
     limits = Watched(deadline=0.0)
     check_legal(solver.attempt(form, limits))
     assert len(limits.looks) <= MOST_LOOKS, f"{solver.name} went on for {len(limits.looks)} looks"
 
 
 def check_interruption(solver: Solver[Any], form: Form, look: int) -> None:
-    """Ctrl-C at a look at the clock leaves what was kept, and passes on only if that is nothing."""
+    """Check that Ctrl-C at a look at the clock leaves what was kept.
+
+    It is raised again only if nothing was kept.
+    """
     limits = Watched(interrupt_at=look)
     try:
         solution = solver.attempt(form, limits)
@@ -176,7 +179,7 @@ def check_parameters(problem: Problem) -> None:
 
 
 def check_against_optimum(result: Result, optimum: float, tolerance: float) -> None:
-    """Value and bound lie on the right sides of the known optimum; OPTIMAL means equal to it."""
+    """Check that value and bound lie on the right sides of the known optimum; OPTIMAL means equality."""
     sign = 1 if result.problem.sense == "maximise" else -1
     slack = tolerance * max(1, abs(optimum))
     assert result.value is not None
@@ -200,7 +203,7 @@ def check_file(result: Result) -> None:
 
 
 def tampered(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Forgeries of a result file about a mechanism; the checker must refute each.
+    """Forge a result file about a mechanism in several ways; the checker must refute each.
 
     A changed entry, a raised value, a lowered bound (raised, for minimisation a lowered value and a
     raised bound), and a dual vector that is a little too good.
@@ -221,5 +224,5 @@ def _with(document: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 
 def refuted(document: dict[str, Any]) -> bool:
-    """Whether the checker refutes at least one claim of a document."""
+    """Return whether the checker refutes at least one claim of a document."""
     return not all(claim.holds for claim in check_document(document))

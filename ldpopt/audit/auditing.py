@@ -92,7 +92,7 @@ class Empirical:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "source": self.source,
             "reports": self.reports,
@@ -131,7 +131,7 @@ class Audit:
         return next(measure for measure in self.measures if measure.key == key)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; infinity is the word "inf"."""
+        """Return plain data; infinity is the word "inf"."""
         return {
             "passed": self.passed,
             "verdict": self.verdict,
@@ -246,7 +246,10 @@ def _attacked(
 
 
 def _distributions(of: Subject, worst: Level | None) -> dict[str, Array]:
-    """Where the sampler is attacked; if an input is its own secret, any full distribution will do."""
+    """List the distributions under which the sampler is attacked.
+
+    If every input is its own secret, any full distribution will do.
+    """
     inputs = of.mechanism.shape[0]
     if worst is None:
         return {"inputs that are equally likely": np.full(inputs, 1 / inputs)}

@@ -222,7 +222,7 @@ def _by_secret(counts: Indices, secrets: Sequence[int] | Indices) -> Indices:
 def _attacks(
     counted: Tally, secrets: Sequence[int] | Indices, distribution: int, margin: float
 ) -> Iterator[Attack]:
-    """For each pair of secrets the best set of the outputs with the largest likelihood ratios.
+    """Choose for each pair of secrets the best set of the outputs with the largest likelihood ratios.
 
     Their order comes from other reports than their number: of many outputs the first seem better than
     they are on those that put them first.
@@ -240,7 +240,7 @@ def _attacks(
 
 
 def _worthwhile(seen: Indices, frequencies: Array) -> Iterable[tuple[int, int]]:
-    """All pairs of secrets with reports; of too many, those farthest apart on some output."""
+    """List all pairs of secrets with reports; of too many, those farthest apart on some output."""
     if len(seen) * (len(seen) - 1) <= MOST_PAIRS:
         return permutations(seen.tolist(), 2)
     top, low = seen[frequencies[seen].argmax(axis=0)], seen[frequencies[seen].argmin(axis=0)]
@@ -268,7 +268,7 @@ def _tested(plan: Attack, counts: Indices, error: float, confidence: float, test
 
 
 def at_least(hits: int, trials: int, error: float) -> float:
-    """Clopper and Pearson's lower bound on a probability: wrong with probability at most ``error``.
+    """Bound a probability from below by Clopper and Pearson; wrong with probability at most ``error``.
 
     >>> round(at_least(10, 10, 0.05), 6) == round(0.05 ** 0.1, 6)
     True
@@ -277,7 +277,7 @@ def at_least(hits: int, trials: int, error: float) -> float:
 
 
 def at_most(hits: int, trials: int, error: float) -> float:
-    """Clopper and Pearson's upper bound on a probability."""
+    """Bound a probability from above by Clopper and Pearson."""
     return 1 - at_least(trials - hits, trials, error)
 
 
@@ -285,7 +285,7 @@ def at_most(hits: int, trials: int, error: float) -> float:
 
 
 def goodness_of_fit(counts: Indices, matrix: Array, error: float = 0.005) -> Fit:
-    """Pearson's χ² test of reports [x][y] against a mechanism, row by row, with Bonferroni's factor.
+    """Test reports [x][y] against a mechanism by Pearson's χ², row by row, with Bonferroni's factor.
 
     An output that the mechanism never gives has the p-value 0. The p-value is meant to be compared with
     ``error``; much below it, it is too small.

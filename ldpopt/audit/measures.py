@@ -73,7 +73,7 @@ class Measured:
         return value if value == upper else f"{value} to {upper}"
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; infinity is the word "inf"."""
+        """Return plain data; infinity is the word "inf"."""
         numbers = {"value": self.value, "upper": self.upper, "promised": self.promised}
         return {
             "key": self.key,
@@ -123,7 +123,7 @@ def worst_level(of: Subject) -> Level | None:
 
 
 def measures(of: Subject, worst: Level | None) -> list[Measured]:
-    """Every measure that applies, with what is promised about it, those with a promise first.
+    """List every measure that applies, with what is promised about it, those with a promise first.
 
     Args:
         of: the mechanism and its secrets.
@@ -358,7 +358,7 @@ def in_words(uncertainty: Uncertainty) -> str:
 
 
 def witness_in_words(of: Subject, level: Level) -> str:
-    """Which report tells which secrets apart, and where the worst distribution differs most."""
+    """Say which report tells which secrets apart, and where the worst distribution differs most."""
     s, other = of.secret_names[level.s], of.secret_names[level.other]
     text = f"report {level.y}, {s} against {other}"
     if not of.public_names or of.p is None:

@@ -66,7 +66,7 @@ class Benchmark:
 
 
 def _sentences(rows: Iterable[Row]) -> list[str]:
-    """For every solver its first row, and how many more there are."""
+    """Write for every solver its first row, and how many more there are."""
     groups: dict[str, list[Row]] = {}
     for row in rows:
         groups.setdefault(row["solver"], []).append(row)
@@ -86,7 +86,7 @@ class Entry(NamedTuple):
 
 
 def catalogue(plugins: Sequence[type[Solver[Any]]] = ()) -> dict[str, Entry]:
-    """Every form that an example of a problem has, by name."""
+    """Return every form that an example of a problem has, by name."""
     entries: dict[str, Entry] = {}
     solvers = _entrants(None, plugins)
     for kind, form in _example_forms():
@@ -174,7 +174,7 @@ def run(
     interrupted = False
     try:
         for finished, group in enumerate(_groups(tasks, entrants, gap, time_limit), start=1):
-            rows += [row for row in group if _is_news(row, forms, homeless)]
+            rows += [row for row in group if _keep_row(row, forms, homeless)]
             if progress is not None:
                 progress(finished, len(tasks))
     except KeyboardInterrupt:
@@ -209,8 +209,12 @@ def _groups(
             raise interruption
 
 
-def _is_news(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> bool:
-    """Everything but the refusal of a solver of other forms; a plugin without a form is heard always."""
+def _keep_row(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> bool:
+    """Return whether the table keeps this row.
+
+    Refusals by solvers of other forms are dropped; a plugin that fits no form keeps its refusals, so
+    that its author sees why.
+    """
     of_form = forms[row["form"]].solvers if row["form"] in forms else []
     return row["status"] != "refused" or row["solver"] in of_form or row["solver"] in homeless
 
@@ -312,7 +316,7 @@ def _verified(result: Result) -> tuple[bool | None, str]:
 
 
 def _judge(group: list[Row], sense: str) -> None:
-    """No solver's value may pass another's proven bound (the checker's margin aside).
+    """Mark rows whose value passes another solver's proven bound (the checker's margin aside).
 
     Of two rows that contradict each other, both are marked, unless the checker refutes one alone.
     """
@@ -332,7 +336,7 @@ def _judge(group: list[Row], sense: str) -> None:
 
 
 def _passes(row: Row, other: Row, sign: int) -> bool:
-    """Is the value of one row better than the other row claims to be possible?"""
+    """Return whether the value of one row is better than the other row claims to be possible."""
     value, bound = row["value"], other["bound"]
     if value is None:
         return False

@@ -13,7 +13,10 @@ import psutil
 
 @contextmanager
 def peak_memory() -> Iterator[dict[str, float]]:
-    """How many megabytes the process grew at most, sampled every few milliseconds and at the end."""
+    """Measure by how many megabytes the process grew at most.
+
+    The memory is sampled every few milliseconds and at the end.
+    """
     process, found = psutil.Process(), {"megabytes": 0.0}
     _return_free_memory()
     start, done = process.memory_info().rss, threading.Event()

@@ -103,7 +103,7 @@ def write(
 def facts(
     found: Benchmark, command: str, started: datetime, plugins: Sequence[type[Solver[Any]]] = ()
 ) -> dict[str, Any]:
-    """Everything that the templates show."""
+    """Collect everything that the templates show."""
     forms = catalogue(plugins)
     return {
         "found": found,
@@ -146,7 +146,7 @@ def _processor() -> str:
 
 
 def overview(found: Benchmark) -> Table:
-    """For every problem the fastest solver that proves its largest instances optimal."""
+    """Find for every problem the fastest solver that proves its largest instances optimal."""
     head = ("problem", "form", "size", "fastest proven optimal", "median s", "× faster", "baseline")
     rows = []
     for form, of_form in _by("form", found.rows):
@@ -254,7 +254,7 @@ def _refusals(rows: list[Row]) -> Table:
 
 
 def draw_times(rows: list[Row], title: str) -> Markup:
-    """Median time against size on logarithmic axes, one line per solver, as an ``<svg>`` element."""
+    """Draw median time against size on logarithmic axes as an ``<svg>`` element, a line per solver."""
     figure = Figure(figsize=(5.6, 2.7), layout="constrained")
     axes = figure.subplots()
     for i, (solver, of_solver) in enumerate(
@@ -283,7 +283,7 @@ def draw_times(rows: list[Row], title: str) -> Markup:
 
 
 def _by(name: str, rows: Iterable[Row]) -> list[tuple[Any, list[Row]]]:
-    """Rows grouped by a column, in the order of first appearance."""
+    """Group the rows by a column, in the order of first appearance."""
     groups: dict[Any, list[Row]] = {}
     for row in rows:
         groups.setdefault(row[name], []).append(row)
@@ -309,7 +309,7 @@ def _counts(statuses: Iterable[str]) -> str:
 
 
 def _verdict(answers: Iterable[bool | None]) -> str:
-    """NO if any is false, yes if any is true, a dash if nothing was to be decided."""
+    """Write NO if any is false, yes if any is true, a dash if nothing was to be decided."""
     known = [answer for answer in answers if answer is not None]
     return "–" if not known else "yes" if all(known) else "NO"
 
@@ -332,10 +332,10 @@ def _templates() -> Environment:
 
 
 def _html_code(text: str) -> Markup:
-    """Docstring text in HTML: what stands in double backquotes is code."""
+    """Write docstring text in HTML: what stands in double backquotes is code."""
     return Markup(re.sub(r"``(.+?)``", r"<code>\1</code>", str(escape(text))))
 
 
 def _markdown(text: str) -> str:
-    """Text in Markdown: no character of it ends a cell or opens a tag."""
+    """Escape text for Markdown, so that none of its characters ends a cell or opens a tag."""
     return text.replace("``", "`").replace("|", "\\|").replace("<", "&lt;")

@@ -102,7 +102,7 @@ class Interval:
         return self if self.high == 0 else self * self.log()
 
     def at_most(self, other: Interval) -> bool | None:
-        """Whether x ≤ y: True, False, or None if the intervals overlap."""
+        """Return whether x ≤ y: True, False, or None if the intervals overlap."""
         if self.high <= other.low:
             return True
         return False if self.low > other.high else None
@@ -169,12 +169,12 @@ def log_above(x: Rational) -> Fraction:
 
 
 def units_below(x: Decimal, bits: int) -> int:
-    """⌊x · 2^bits⌋: a lower end in whole multiples of 2^−bits."""
+    """Compute ⌊x · 2^bits⌋: a lower end in whole multiples of 2^−bits."""
     top, bottom = x.as_integer_ratio()
     return (top << bits) // bottom
 
 
 def units_above(x: Decimal, bits: int) -> int:
-    """⌈x · 2^bits⌉: an upper end in whole multiples of 2^−bits."""
+    """Compute ⌈x · 2^bits⌉: an upper end in whole multiples of 2^−bits."""
     top, bottom = x.as_integer_ratio()
     return -((-top << bits) // bottom)

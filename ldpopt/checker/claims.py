@@ -71,7 +71,9 @@ def verdict(claims: Sequence[Claim]) -> bool | None:
 
 
 def escaped(words: Any) -> str:
-    r"""Words of a file for a terminal: control characters, line breaks and bidi marks are spelt out.
+    r"""Escape words of a file for a terminal.
+
+    Control characters, line breaks and bidi marks are spelt out.
 
     >>> escaped("a\nb\x1b[31m")
     'a\\nb\\x1b[31m'
@@ -81,7 +83,7 @@ def escaped(words: Any) -> str:
 
 
 def printable(text: str) -> str:
-    r"""Text of any length with all that is not printable spelt out.
+    r"""Return text of any length with all that is not printable spelt out.
 
     >>> printable("\u202eabc\x9b2J")
     '\\u202eabc\\x9b2J'

@@ -170,12 +170,12 @@ def _divergence(utility: str, rows: list[Weights], column: list[Fraction]) -> In
 
 
 def dominates(dual: Sequence[float], question: ColumnStatement) -> bool | None:
-    """β·v ≥ g(v) for every private column v: then no mechanism is worth more than Σ_x β_x."""
+    """Return whether β·v ≥ g(v) for every private column v; then no mechanism exceeds Σ_x β_x."""
     return corners.dominates(dual, *question)
 
 
 def bounded(dual: Sequence[float], bound: float, question: ColumnStatement) -> bool | None:
-    """Whether the dual vector proves the bound."""
+    """Return whether the dual vector proves the bound."""
     return sum(map(Fraction, dual)) <= Fraction(bound) and dominates(dual, question)
 
 

@@ -75,7 +75,7 @@ def dominates(
     utility: str,
     distributions: Sequence[Sequence[Fraction]],
 ) -> bool | None:
-    """Whether β·v ≥ g(v) for every private column v; None if they are too close to tell."""
+    """Return whether β·v ≥ g(v) for every private column v; None if they are too close to tell."""
     beta = [enclose(b) for b in dual]
     powers = [ONE, exp(epsilon), exp(2 * Fraction(epsilon))]
     found: bool | None = True
@@ -198,13 +198,13 @@ class InformationSearch:
         return a, least_a, q, least_q
 
     def _positive(self, counts: list[int]) -> bool:
-        """Whether the corner certainly violates the inequality."""
+        """Return whether the corner certainly violates the inequality."""
         _, least_a, q, least_q = self._taken(counts)
         mass = Interval(enclose(Fraction(least_q, 1 << BITS)).low, enclose(Fraction(q, 1 << BITS)).high)
         return least_a > units_above(mass.xlogx().high, BITS)
 
     def _done(self, node: Node, slope: int) -> bool:
-        """Whether the bound of Lemma 2 with λ = slope/2^SLOPE_BITS is at most 0."""
+        """Return whether the bound of Lemma 2 with λ = slope/2^SLOPE_BITS is at most 0."""
         a, _, q, least_q = self._taken(node.low)
         tangent = exp(Fraction(slope, 1 << SLOPE_BITS) - 1).high
         bound = (a << SLOPE_BITS) + units_above(tangent, BITS + SLOPE_BITS)
@@ -280,7 +280,7 @@ class InformationSearch:
 
 
 def _ratio(item: Item) -> float:
-    """gain/weight, for the order; an item of almost no weight stands at an end."""
+    """Compute gain/weight, for the order; an item of almost no weight stands at an end."""
     if item.weight == 0:
         return math.copysign(1e300, item.gain)
     ratio = Fraction(item.gain, item.weight)
@@ -366,7 +366,7 @@ class DivergenceSearch:
         return units_above((enclose(ratio) * log(ratio)).high, BITS)
 
     def _positive(self, corner: list[bool]) -> bool:
-        """Whether the corner certainly violates the inequality."""
+        """Return whether the corner certainly violates the inequality."""
         v = [high if up else low for (low, high), up in zip(self.ends, corner, strict=True)]
         q0, q1 = (total(enclose(p) * e for p, e in zip(row, v, strict=True)) for row in self.rows)
         paid = total(b * e for b, e in zip(self.intervals, v, strict=True))

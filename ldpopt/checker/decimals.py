@@ -21,12 +21,12 @@ def decimal(number: Fraction) -> Decimal:
 
 
 def xlogx(q: Decimal) -> Decimal:
-    """q log q, zero at zero."""
+    """Compute q log q, zero at zero."""
     return q * q.ln() if q else Decimal(0)
 
 
 def information(prior: list[Decimal], T: list[Decimal]) -> Decimal:
-    """Σ P T log T − q log q."""
+    """Compute Σ P T log T − q log q."""
     weighted = [p * t for p, t in zip(prior, T, strict=True)]
     own = sum((w * t.ln() for w, t in zip(weighted, T, strict=True) if w), Decimal(0))
     return own - xlogx(sum(weighted, Decimal(0)))

@@ -169,7 +169,7 @@ def loss_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction], loss: s
 
 
 def _at_most(matrix: Rows, above: Callable[[], Fraction | None], value: float) -> bool:
-    """Whether the enclosure says ≤ value; a mechanism without an inverse has no finite value."""
+    """Return whether the enclosure says ≤ value; a mechanism without an inverse has no finite value."""
     if not is_stochastic(matrix):
         return False
     found = above()
@@ -288,7 +288,7 @@ def _mechanism_claims(matrix: Rows, epsilon: float, family: str) -> Iterator[Cla
 
 
 def _audit(case: Case) -> Iterator[Claim]:
-    """The claims about the level; for subset selection that of the column of one subset.
+    """Check the claims about the level; for subset selection that of the column of one subset.
 
     Lemma. Subset selection of size m, 0 < m < K, has for every subset y an input in y and one that is
     not, and W[x,y] is the ratio r times as large for the first. So every column is a multiple of one

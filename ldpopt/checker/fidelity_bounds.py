@@ -30,12 +30,12 @@ ONE = Fraction(1)
 
 
 def balanced_phi(k: int, m: int, E: Fraction) -> Fraction:
-    """φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal."""
+    """Compute φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal."""
     return 1 + ((k - 1) * (m * E + k - m) / (E - 1)) ** 2 / (m * (k - m))
 
 
 def phi_bound(k: int, E: Fraction) -> Fraction:
-    """φ* = min over m = 1..K−1 of :func:`balanced_phi`, which no mechanism's φ is below.
+    """Compute φ* = min over m = 1..K−1 of :func:`balanced_phi`, which no mechanism's φ is below.
 
     Lemma. W D⁻¹ Wᵀ, D the column sums, has the eigenvalue 1 (eigenvector 1), and its trace Σ_y
     |w_y|²/c_y is at most K times the largest |v|²/|v|₁² over v ∈ {1, E}^K, as |v|²/|v|₁ is sublinear.
@@ -49,7 +49,7 @@ def phi_bound(k: int, E: Fraction) -> Fraction:
 
 
 def weighted_phi_bound(k: int, E: Fraction, c: Fraction) -> Fraction:
-    """No square W has Σ_j Σ_y (a_j·w_y) (W⁻¹_yj)² below this; a_jj = 1 and a_jx = c for x ≠ j.
+    """Bound Σ_j Σ_y (a_j·w_y) (W⁻¹_yj)² of square W from below; a_jj = 1, a_jx = c for x ≠ j.
 
     Lemma. Let s = 1 + (K−1) c, ω_jy = a_j·w_y, b the column j of W⁻¹. W b = e_j gives Σ_y ω_jy b_y =
     a_jj = 1, and Σ_y ω_jy = s, so b' = b − 1/s has Σ_y ω_jy b_y² = 1/s + Σ_y ω_jy b'_y². With n_j = K
@@ -69,7 +69,7 @@ def weighted_phi_bound(k: int, E: Fraction, c: Fraction) -> Fraction:
 
 
 def alpha_bound(p: Sequence[Fraction], E: Fraction, loss: str) -> Fraction:
-    """No mechanism has an α below this at p: Pastore and Gastpar 2021, (46), with φ* for Lemma 11.
+    """Bound α at p from below: Pastore and Gastpar 2021, (46), with φ* for Lemma 11.
 
     Lemma. M ≤ W D⁻¹ Wᵀ/min p in the order of matrices, so (M⁻¹)_kk ≥ min p · ψ_k with Σ ψ_k = φ(W) ≥
     φ*, and (M⁻¹)_kk ≥ p_k as no mechanism tells more than the input. This gives the first two losses.
@@ -94,7 +94,9 @@ def alpha_bound(p: Sequence[Fraction], E: Fraction, loss: str) -> Fraction:
 
 
 def minimax_bound(k: int, E: Fraction, loss: str, p0: Fraction) -> Fraction:
-    """No mechanism with K outputs (for "tv": none at all) has a sup of α over {p ≥ p0} below this.
+    """Bound from below the sup of α over {p ≥ p0} of every mechanism with K outputs.
+
+    For "tv" the number of outputs does not matter.
 
     Lemma. For a square W the second moments pΦ(W) are linear in p, so the mean over the K vertices (one
     entry h = 1 − (K−1) p0, the others p0) of Σ_j (pΦ)_j/p_j is the sum of :func:`weighted_phi_bound`
@@ -115,7 +117,7 @@ def minimax_bound(k: int, E: Fraction, loss: str, p0: Fraction) -> Fraction:
 
 
 def symmetric_bound(k: int, E: Fraction, rest: Fraction, rows: Sequence[Fraction]) -> Fraction:
-    """No mechanism has an α of "tv" below this at all of p_1, …, p_K; p_i is ``rest`` but at i.
+    """Bound from below the largest α of "tv" at p_1, …, p_K; p_i is ``rest`` but at i.
 
     Lemma. Let z, u, w ≥ 0, n = (K−1, −1, …, −1), P the projection to the vectors that are 0 at input 1
     and sum to 0, y_1 = z n and y_k = u P e_k − w n for k > 1: these sum to 0, with y_11 = (K−1) z, y_kk
@@ -178,7 +180,7 @@ def _dominated(
     weights: list[Fraction],
     beta: list[Fraction],
 ) -> bool:
-    """Whether Σ_k C_k (E−1)² (y_k·s)² ≤ (β·v)(p·v) at all corners v = 1 + (E−1) s.
+    """Return whether Σ_k C_k (E−1)² (y_k·s)² ≤ (β·v)(p·v) at all corners v = 1 + (E−1) s.
 
     In whole multiples of 2^−BITS: the left side rounded up, β and p down, E − 1 as it is needed on each
     side.

@@ -118,7 +118,7 @@ def section(name: str) -> Section:
 
 
 def knows(kind: Any) -> bool:
-    """Whether the checker can read the statement of this kind off its parameters."""
+    """Return whether the checker can read the statement of this kind off its parameters."""
     return isinstance(kind, str) and kind in KINDS
 
 
@@ -233,7 +233,7 @@ def _order(case: Case, form: Form) -> Claim:
 
 
 def relative_gap(value: float, bound: float) -> Fraction:
-    """|bound − value| relative to the larger of the two, or to :data:`GAP_FLOOR` if that is larger."""
+    """Compute |bound − value| relative to the larger of the two, at least to :data:`GAP_FLOOR`."""
     exact = Fraction(value), Fraction(bound)
     return abs(exact[1] - exact[0]) / max(abs(exact[0]), abs(exact[1]), Fraction(GAP_FLOOR))
 

@@ -36,7 +36,7 @@ def read_matrix(document: dict[str, Any], rows: int) -> Rows:
 
 
 def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:
-    """Every entry ≥ 0 and every row sums to exactly 1."""
+    """Return whether every entry is ≥ 0 and every row sums to exactly 1."""
     return all(min(row) >= 0 and sum(map(Fraction, row)) == 1 for row in matrix)
 
 
@@ -49,7 +49,7 @@ def stochastic(matrix: Rows) -> Claim:
 def worst_ratios(
     matrix: Sequence[Sequence[float]], secrets: Sequence[Any]
 ) -> Iterator[tuple[float, float]]:
-    """For each output and secret: the largest entry of the secret, the least of the others."""
+    """List for each output and secret the largest entry of the secret, the least of the others."""
     for column in zip(*matrix, strict=True):
         extremes: dict[Any, tuple[float, float]] = {}
         for s, entry in zip(secrets, column, strict=True):
@@ -62,7 +62,7 @@ def worst_ratios(
 
 
 def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilon: float) -> bool:
-    """W[x,y] ≤ e^ε W[x',y] for every y and every x, x' with different secrets, exactly.
+    """Return whether W[x,y] ≤ e^ε W[x',y] for every y and every x, x' with different secrets, exactly.
 
     Every ratio is compared with a rational just below e^ε (relative 1e-58); e^ε itself is never the
     ratio of two rationals, as e is transcendental and ε ≠ 0 is rational, so what is refused here is

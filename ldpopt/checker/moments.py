@@ -40,7 +40,10 @@ class Enclosed(NamedTuple):
 
 
 def moments_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> list[Fraction] | None:
-    """Numbers just above the diagonal of M⁻¹; None if no precision shows that M has an inverse."""
+    """Compute numbers just above the diagonal of M⁻¹.
+
+    None if no precision shows that M has an inverse.
+    """
     found = inverse_information(matrix, p)
     if found is None:
         return None
@@ -48,7 +51,10 @@ def moments_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> l
 
 
 def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> Enclosed | None:
-    """M⁻¹, enclosed. Outputs that never occur are left out. The rows must sum to 1."""
+    """Enclose M⁻¹.
+
+    Outputs that never occur are left out. The rows must sum to 1.
+    """
     columns = [column for column in zip(*matrix, strict=True) if any(column)]
     k = len(matrix)
     if len(columns) < k:
@@ -70,7 +76,9 @@ def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]
 
 
 def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
-    """Φ = W (W⁻¹ ∘ W⁻¹) of a square W, enclosed; None if no precision shows that W has an inverse.
+    """Enclose Φ = W (W⁻¹ ∘ W⁻¹) of a square W.
+
+    None if no precision shows that W has an inverse.
 
     If every entry of W⁻¹ is within r of B, those of W⁻¹ ∘ W⁻¹ are within 2 max|B| r + r² of B ∘ B, and
     so are their means Φ; rounding the squares down adds 2^−bits.
@@ -137,7 +145,7 @@ def _eliminated(S: list[list[int]], bits: int) -> list[list[int]] | None:
 
 
 def _dyadic(matrix: Sequence[Sequence[float]]) -> tuple[list[list[int]], int]:
-    """Floats as whole numbers of 2^−shift: (whole numbers, shift)."""
+    """Write floats as whole numbers of 2^−shift: (whole numbers, shift)."""
     ratios = [[entry.as_integer_ratio() for entry in map(float, row)] for row in matrix]
     shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)
     return [[top << (shift - bottom.bit_length() + 1) for top, bottom in row] for row in ratios], shift

@@ -196,7 +196,7 @@ class Nullable(Schema):
         return f"{self.schema.words()}, or null"
 
     def read(self, value: Any, where: str) -> Any:
-        """None, or the clean value."""
+        """Read the value, or None."""
         return None if value is None else self.schema.read(value, where)
 
 
@@ -294,7 +294,7 @@ class Joint(Schema):
 
 
 def normalised(rows: list[list[float]], where: str) -> list[list[Fraction]]:
-    """Numbers divided by their exact sum, which must be 1 up to :data:`SUM_TOLERANCE`."""
+    """Divide numbers by their exact sum, which must be 1 up to :data:`SUM_TOLERANCE`."""
     exact = [[Fraction(entry) for entry in row] for row in rows]
     total = sum((entry for row in exact for entry in row), Fraction(0))
     if abs(total - 1) > SUM_TOLERANCE:

@@ -58,7 +58,7 @@ def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: Fraction, loss: str
 
 
 def _alpha_above(Phi: Enclosed, at: int, p0: Fraction, loss: str) -> Fraction:
-    """α at the vertex with h at one input, from above."""
+    """Bound α at the vertex with h at one input from above."""
     k = len(Phi.entries)
     high = 1 - (k - 1) * p0
     unit = 1 << Phi.bits
@@ -72,7 +72,7 @@ def _alpha_above(Phi: Enclosed, at: int, p0: Fraction, loss: str) -> Fraction:
 
 
 def alpha_above(moments: Sequence[Fraction], p: Sequence[Fraction], loss: str) -> Fraction:
-    """α from second moments that are not too small; Pastore and Gastpar 2021, (20a)–(20c)."""
+    """Compute α from second moments that are not too small; Pastore and Gastpar 2021, (20a)–(20c)."""
     square = added(x * x for x in p)
     if loss == "f-divergence":
         return (added(m / x for m, x in zip(moments, p, strict=True)) - 1) / (len(p) - 1)
@@ -220,6 +220,6 @@ HUGE = Fraction(10**150)
 
 
 def _cubed_root(s: Fraction) -> Interval:
-    """s^{3/2}, enclosed."""
+    """Enclose s^{3/2}."""
     found = enclose(s)
     return found * found.sqrt()

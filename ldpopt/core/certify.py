@@ -98,7 +98,7 @@ def printed_above(exact: Fraction) -> float:
 
 
 def dual_bound(dual: Array) -> float:
-    """Σ_x β_x, rounded up to a float."""
+    """Compute Σ_x β_x, rounded up to a float."""
     return value_above(sum(map(Fraction, dual.tolist()), Fraction(0)))
 
 

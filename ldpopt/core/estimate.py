@@ -36,5 +36,5 @@ class Estimate(float):
         return f"Estimate({float(self)!r}, error={self.error:.2g}, method={self.method!r})"
 
     def through(self, scale: float, shift: float = 0.0) -> Estimate:
-        """scale · value + shift, with the error scaled likewise."""
+        """Compute scale · value + shift, with the error scaled likewise."""
         return Estimate(scale * float(self) + shift, abs(scale) * self.error, self.method)

@@ -61,7 +61,7 @@ class Limits:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Self:
-        """Limits whose deadline lies so many seconds ahead."""
+        """Return limits whose deadline lies so many seconds ahead."""
         return cls(gap, None if seconds is None else time.monotonic() + seconds, seed, progress)
 
     def remaining(self) -> float:

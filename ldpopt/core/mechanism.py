@@ -178,7 +178,7 @@ class Mechanism:
         return np.array([keep for keep, _ in tables]), np.array([alias for _, alias in tables])
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data; the floats are exact, so the matrix round-trips bit for bit."""
+        """Return the mechanism as plain data; the floats are exact, so nothing of the matrix is lost."""
         return {
             "inputs": [_plain(label) for label in self.inputs],
             "outputs": [_plain(label) for label in self.outputs],
@@ -245,7 +245,7 @@ def _hashable(label: Any) -> Label:
 
 
 def _alias_table(p: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Vose's alias table of one distribution: keep the cell with probability keep, else alias."""
+    """Build Vose's alias table of one distribution: keep the cell with probability keep, else alias."""
     m = len(p)
     scaled = p * m / p.sum()
     keep, alias = np.ones(m), np.arange(m)

@@ -15,4 +15,4 @@ class Privacy(Protocol):
         """The level, in nats."""
 
     def admits(self, matrix: Array) -> bool:
-        """Whether the mechanism is private, decided in exact arithmetic."""
+        """Return whether the mechanism is private, decided in exact arithmetic."""

@@ -115,11 +115,11 @@ class Problem(Cleaned, ABC):
     @classmethod
     @abstractmethod
     def examples(cls) -> Iterable[Example]:
-        """Tiny instances with known optimum."""
+        """Give tiny instances with known optimum."""
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Random instances of a size with their labels, for the benchmark."""
+        """Draw instances of a size, with their labels, for the benchmark."""
         raise InvalidInputError(f"{cls.kind} has no random instances to benchmark")
 
     def statement(self) -> dict[str, Any] | None:

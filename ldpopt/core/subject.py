@@ -25,7 +25,7 @@ class Uncertainty(Protocol):
         """The number of secrets s and of public values u."""
 
     def contains(self, p: Any) -> bool:
-        """Whether the joint distribution p is a member."""
+        """Return whether the joint distribution p is a member."""
 
     def sample(self, rng: np.random.Generator) -> Array:
         """Draw a distribution of the set."""
@@ -62,7 +62,7 @@ class Subject:
 
     @classmethod
     def of_values(cls, mechanism: Mechanism, p: Array | None, promises: Mapping[str, float]) -> Self:
-        """Every input is a secret of its own."""
+        """Describe a mechanism for which every input is a secret of its own."""
         names = tuple(map(str, mechanism.inputs))
         return cls(mechanism, np.arange(len(names)), names, p=p, promises=promises)
 
@@ -109,7 +109,7 @@ class Subject:
         return next((self.promises[key] for key in LEVELS if key in self.promises), None)
 
     def channel(self, p: Array) -> tuple[Mechanism, Array]:
-        """P(y|s) and P(s) of the secrets that occur under P."""
+        """Compute P(y|s) and P(s) of the secrets that occur under P."""
         mass = np.bincount(self.secrets, weights=p)
         joint = np.zeros((len(mass), self.mechanism.shape[1]))
         np.add.at(joint, self.secrets, p[:, None] * self.mechanism.matrix)

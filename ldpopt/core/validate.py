@@ -117,7 +117,7 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
 
 
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
-    """One of a few words.
+    """Check that the value is one of a few words.
 
     >>> choice("utility", "kl", ("kl", "total-variation"))
     'kl'

@@ -104,7 +104,7 @@ def check_limits(gap: float, time_limit: float | None) -> None:
 
 
 def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
-    """Every registered solver that can run here and accepts a form of the problem."""
+    """List every registered solver that can run here and accepts a form of the problem."""
     seen: set[str] = set()
     for form in problem.forms():
         for name in solvers_of(form):
@@ -115,7 +115,7 @@ def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
 
 
 def environment() -> dict[str, str]:
-    """Versions of everything that influences a number."""
+    """List the versions of everything that influences a number."""
     return {name: _version(name) for name in ("python", "ldpopt", "numpy", "scipy", "highspy")}
 
 

@@ -68,7 +68,7 @@ class Contributions:
         return self.sign * given.value > self.sign * known.value
 
     def answered(self) -> bool:
-        """Whether there is a point already."""
+        """Return whether there is a point already."""
         return self.answer is not None and self.answer.point is not None
 
     def merged(self) -> FormSolution:

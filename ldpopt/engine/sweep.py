@@ -95,7 +95,10 @@ def point_key(point: Point) -> str:
 
 
 def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> Row:
-    """One row with its provenance: experiment, version, seconds (and the point's own seed, solver)."""
+    """Measure one row with its provenance.
+
+    That is: experiment, version, seconds (and the point's own seed and solver).
+    """
     start = time.perf_counter()
     found = measure(**point)
     seconds = time.perf_counter() - start
@@ -115,7 +118,7 @@ def read_journal(path: Path) -> dict[str, Row]:
 
 
 def write_csv(path: Path, rows: list[Row]) -> None:
-    """One tidy line per row; columns in the order of first appearance."""
+    """Write one tidy line per row; columns in the order of first appearance."""
     import io
 
     names = list(dict.fromkeys(name for row in rows for name in row))

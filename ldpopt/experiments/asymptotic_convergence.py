@@ -24,7 +24,7 @@ MOST_TALLIES = 80
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
+    """List randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
     counts = (5, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320, 10_000, 1_000_000)
     for alpha in (0.5, 2.0, 5.0):
         for n in counts:

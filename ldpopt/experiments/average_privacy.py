@@ -28,7 +28,7 @@ STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "BLH": "v:"}
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Every protocol at ε = 2 for a growing number of values."""
+    """List every protocol at ε = 2 for a growing number of values."""
     sizes = (2, 4, 8, 16, 32) if quick else (2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 128, 256, 512, 1000)
     for name in PROTOCOLS:
         for a in sizes:
@@ -36,7 +36,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(protocol: str, a: int, epsilon: float) -> Row:
-    """S_μ under Jeffreys' prior."""
+    """Compute S_μ under Jeffreys' prior."""
     m = PROTOCOLS[protocol](a, epsilon)
     found = average_privacy(m, Dirichlet.jeffreys(a))
     return {
@@ -48,7 +48,7 @@ def measure(protocol: str, a: int, epsilon: float) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """S_μ against a, and the level that all protocols share."""
+    """Draw S_μ against a, and the level that all protocols share."""
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     for name, style in STYLES.items():
@@ -67,7 +67,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Who is most private at the largest a."""
+    """State who is most private at the largest a."""
     largest = max(row["a"] for row in rows)
     last = {row["protocol"]: row["average_privacy"] for row in rows if row["a"] == largest}
     ranking = ", ".join(f"{name} {value:.3f}" for name, value in sorted(last.items(), key=_by_value))

@@ -63,7 +63,7 @@ def measure(features: int, threshold: float) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Single columns, then a panel per number of columns."""
+    """Draw single columns, then a panel per number of columns."""
     numbers = sorted({row["features"] for row in rows})
     figure = Figure(figsize=(10, 7.5), layout="constrained")
     axes = figure.subplots(2, 2).ravel()
@@ -99,7 +99,7 @@ def _panel(axis: Axes, rows: list[Row]) -> None:
 
 
 def conclude(rows: list[Row]) -> str:
-    """How much tighter."""
+    """State how much tighter the bounds are."""
     useful = [row for row in rows if 0 < row["proven"] and row["printed"] < 1]
     ratios = [row["printed"] / row["proven"] for row in useful]
     return (

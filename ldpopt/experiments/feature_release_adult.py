@@ -15,7 +15,7 @@ from ldpopt.tables.datasets import adult_features
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Budgets against thresholds, exact and greedy."""
+    """List budgets against thresholds, exact and greedy."""
     features = ["sex", "income", "race", "workclass", "marital_status", "relationship"]
     if not quick:
         features += ["occupation", "education"]
@@ -46,7 +46,7 @@ def measure(threshold: float, budget: float, solver: str, features: list[str]) -
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Released weight against the budget."""
+    """Draw released weight against the budget."""
     figure = Figure(figsize=(7, 4.5), layout="constrained")
     axis = figure.subplots()
     colours = {t: f"C{i}" for i, t in enumerate(sorted({row["threshold"] for row in rows}))}
@@ -68,7 +68,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Where greedy loses."""
+    """State where greedy loses."""
     best = {(r["threshold"], r["budget"]): r["weight"] for r in rows if r["solver"] == "subset-branch"}
     greedy = [r for r in rows if r["solver"] == "subset-greedy"]
     worse = sum(r["weight"] < best[r["threshold"], r["budget"]] - 1e-9 for r in greedy)

@@ -27,7 +27,7 @@ LOSSES = {"kl": "f-divergence", "mse": "mse", "tv": "tv"}
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """ε = 0.1 and 1, sample sizes on a logarithmic grid."""
+    """List ε = 0.1 and 1, sample sizes on a logarithmic grid."""
     sizes = np.geomspace(2, 45, 5) if quick else np.geomspace(2, 1e5, 24)
     for epsilon in (0.1, 1.0):
         for n in sizes:
@@ -54,7 +54,7 @@ def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Figure 2: losses and expansions. Figure 3: ratios and limits."""
+    """Draw Figure 2, losses and expansions, and Figure 3, ratios and limits."""
     lines = (("ml", "-", "ML"), ("mmse", ":", "MMSE"), ("expansion", "--", "expansion"))
     ratios = (("ratio_ml", "-", "ML"), ("ratio_mmse", ":", "MMSE"), ("alpha", "--", "limit α"))
     return [
@@ -90,7 +90,7 @@ def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
 
 
 def conclude(rows: list[Row]) -> str:
-    """How far the last sample size still is from the limit."""
+    """State how far the last sample size still is from the limit."""
     last = max(row["n"] for row in rows)
     parts = [
         f"ε = {row['epsilon']:g}, {row['loss']}: ratio {row['ratio_ml']:.4g}, limit {row['alpha']:.4g}"

@@ -21,7 +21,7 @@ from ldpopt.theory.fidelity.minimax import worst_step_alpha
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """K, p0 as a share of 1/K, loss and level."""
+    """List K, p0 as a share of 1/K, loss and level."""
     sizes = (7, 13) if quick else (5, 7, 13, 21)
     for k in sizes:
         for share in (0.5, 0.1):
@@ -48,7 +48,7 @@ def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per (K, p0)."""
+    """Draw one panel per (K, p0)."""
     cases = list(dict.fromkeys((row["k"], row["p0"]) for row in rows))
     columns = 2
     lines = -(-len(cases) // columns)
@@ -72,7 +72,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Where a design closes the gap."""
+    """State where a design closes the gap."""
     closed = [row for row in rows if row["status"] == "optimal"]
     gain = max(rows, key=lambda row: row["step"] / row["design"])
     saved = 1 - gain["design"] / gain["step"]

@@ -18,7 +18,7 @@ from ldpopt.theory.fidelity import measures as fidelity
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """ε and K on a logarithmic grid."""
+    """List ε and K on a logarithmic grid."""
     for epsilon in (0.1, 1.0, 2.5, 5.0):
         for k in np.unique(np.geomspace(2, 1000, 8 if quick else 40).round().astype(int)):
             yield {"epsilon": epsilon, "k": int(k)}
@@ -37,7 +37,7 @@ def measure(epsilon: float, k: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """φ against K, one colour per ε."""
+    """Draw φ against K, one colour per ε."""
     figure = Figure(figsize=(6.6, 4.6), layout="constrained")
     axes = figure.subplots()
     lines = (("step", "-"), ("best", "o"), ("printed_bound", ":"))

@@ -26,7 +26,10 @@ LARGEST_SOLVED = 5
 
 
 def source(name: str) -> Array:
-    """uniform-K, zipf-K or age-K, the ages of the Adult data in K groups of (nearly) as many years."""
+    """Build uniform-K, zipf-K or age-K.
+
+    The last are the ages of the Adult data in K groups of (nearly) as many years.
+    """
     family, _, k = name.partition("-")
     if family == "age":
         data = datasets.adult_features()
@@ -71,7 +74,7 @@ _SOURCE = source
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per source: α against ε, one colour per loss."""
+    """Draw one panel per source: α against ε, one colour per loss."""
     sources = list(dict.fromkeys(row["source"] for row in rows))
     lines = -(-len(sources) // 4)
     columns = -(-len(sources) // lines)
@@ -97,7 +100,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """How much the step mechanism loses, and how much better the corrected bound is."""
+    """State how much the step mechanism loses, and how much better the corrected bound is."""
     solved = [row for row in rows if row["optimum"] is not None]
     worst = max(solved, key=lambda row: row["step"] / row["optimum"])
     gain = max(row["phi_bound"] / row["printed_phi_bound"] for row in rows)

@@ -93,7 +93,7 @@ def curves(rows: list[Row]) -> dict[tuple[int, str], list[Row]]:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per (k, prior): the share of the optimum that each mechanism reaches."""
+    """Draw one panel per (k, prior): the share of the optimum that each mechanism reaches."""
     groups = curves(rows)
     priors = list(dict.fromkeys(name for _, name in groups))
     sizes = sorted({k for k, _ in groups})
@@ -130,7 +130,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Where each mechanism is optimal, and how much the better of the two loses between."""
+    """State where each mechanism is optimal, and how much the better of the two loses between."""
     parts = []
     for (k, name), curve in curves(rows).items():
         binary, randomized = switches(curve)

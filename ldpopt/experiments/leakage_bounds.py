@@ -33,7 +33,10 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(mechanism: str, missed: int, interval: int = 1, offset: float = 0.0) -> Row:
-    """Bounds on SML (nats) and distortion; ε is log C(τ+d−1, d−1) of the known d, plus the offset."""
+    """Compute bounds on SML (nats) and distortion.
+
+    ε is log C(τ+d−1, d−1) of the known d, plus the offset.
+    """
     case = MisspecifiedSupport(TAU, FEASIBLE - missed + ADDED, missed)
     if mechanism == "quantisation":
         sml, printed = case.quantisation_bounds(interval), case.quantisation_upper(interval)

@@ -31,7 +31,7 @@ RAW = 0
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Intervals of the secret's grid, repeated with independent releases."""
+    """List intervals of the secret's grid, repeated with independent releases."""
     size = {"rows": 1_500, "trees": 20} if quick else {"rows": 32_561, "trees": 100}
     data = os.environ.get("LDPOPT_ADULT", "adult.csv.gz")
     for interval in (RAW, 17, 1) if quick else (RAW, 17, 9, 6, 5, 4, 3, 2, 1):
@@ -103,12 +103,12 @@ def share_quantisation(categories: Any, tau: int, interval: int) -> BlockQuantiz
 
 
 def _coded(table: Any, names: list[Any]) -> Any:
-    """Each column as the rank of its value; ages rank as numbers do, all having two digits."""
+    """Replace each value by its rank in its column; ages rank as numbers do, all having two digits."""
     return np.column_stack([np.searchsorted(own, table[:, j]) for j, own in enumerate(names)])
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Mean ROC curves and the areas under them."""
+    """Draw mean ROC curves and the areas under them."""
     figure = Figure(figsize=(9, 4), layout="constrained")
     curves, areas = figure.subplots(1, 2)
     means = []

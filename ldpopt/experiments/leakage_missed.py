@@ -29,7 +29,7 @@ BUDGET = 4 * math.log(2)
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Forests by interval and by added combinations; the leakage of each by missed combinations."""
+    """List forests by interval and by added combinations; the leakage of each by missed combinations."""
     intervals = (17, FIXED, 1) if quick else (17, 9, FIXED, 5, 4, 3, 2, 1)
     added = (0, 5_000) if quick else (0, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
     missed = (0, 5, 20) if quick else (0, 1, 2, 5, 10, 20, 50, 100)
@@ -123,7 +123,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def _areas(rows: list[Row]) -> dict[tuple[int, int], tuple[float, float]]:
-    """Mean and standard deviation by interval and added combinations."""
+    """Compute mean and standard deviation by interval and added combinations."""
     found: dict[tuple[int, int], list[float]] = {}
     for row in rows:
         if row["part"] == "forest":

@@ -21,7 +21,7 @@ MECHANISMS = {"response": "randomised response", "quantisation": "quantisation",
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Budgets log 1, log 2, …, at which quantisation can be exact."""
+    """List budgets log 1, log 2, …, at which quantisation can be exact."""
     spaces = [(2, 3)] if quick else [(4, 2), (3, 3), (4, 3), (5, 3), (3, 4)]
     for tau, d in spaces:
         for bins in range(1, tau + 2):
@@ -53,7 +53,7 @@ def _response(tau: int, d: int, budget: float) -> float:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Distortion against budget, one panel per space."""
+    """Draw distortion against budget, one panel per space."""
     spaces = list(dict.fromkeys((row["tau"], row["d"]) for row in rows))
     figure = Figure(figsize=(3.4 * len(spaces), 3.6), layout="constrained")
     panels = figure.subplots(1, len(spaces), squeeze=False, sharey=True)[0]

@@ -21,7 +21,7 @@ LP_LIMIT = 600.0
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Deterministic mechanisms of growing size, then random ones; the LP without cuts for comparison."""
+    """List deterministic mechanisms of growing size, then random ones; also the LP without cuts."""
     sizes = [60, 200] if quick else [60, 120, 240, 480, 10_000, 100_000]
     slow = 60 if quick else 480
     for size in sizes:
@@ -33,7 +33,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(case: str, size: int, solver: str, seed: int) -> Row:
-    """Seconds, value and bound of one method on one instance of the benchmark."""
+    """Compute seconds, value and bound of one method on one instance of the benchmark."""
     instances = StatisticLeakage.random(size, np.random.default_rng(seed))
     problem = next(instance for label, instance in instances if label.startswith(case))
     start = time.perf_counter()
@@ -59,7 +59,7 @@ def _full_lp(problem: StatisticLeakage) -> float | None:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Seconds against size, one panel per case."""
+    """Draw seconds against size, one panel per case."""
     figure = Figure(figsize=(9, 3.8), layout="constrained")
     titles = {"deterministic": "parameters (deterministic)", "dirichlet": "parameters (20 per secret)"}
     for axes, (case, label) in zip(figure.subplots(1, 2), titles.items(), strict=True):

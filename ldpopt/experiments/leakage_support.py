@@ -19,7 +19,7 @@ INTERVAL = 10_000
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Missed feasible categories, and infeasible ones that the holder adds."""
+    """List missed feasible categories, and infeasible ones that the holder adds."""
     for missed in (5, 20) if quick else (1, 2, 5, 10, 20, 100):
         for added in (0, 50_000) if quick else (0, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000):
             yield {"missed": missed, "added": added}
@@ -33,7 +33,7 @@ def measure(missed: int, added: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Leakage against added categories, a colour per number of missed ones."""
+    """Draw leakage against added categories, a colour per number of missed ones."""
     figure = Figure(figsize=(6.5, 4.2), layout="constrained")
     axes = figure.subplots()
     for i, missed in enumerate(dict.fromkeys(row["missed"] for row in rows)):
@@ -53,7 +53,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """How much adding categories helps, and how loose the printed bound is."""
+    """State how much adding categories helps, and how loose the printed bound is."""
     most = max(row["missed"] for row in rows)
     own = [row for row in rows if row["missed"] == most]
     loose = max(row["printed"] - row["bound"] for row in rows)

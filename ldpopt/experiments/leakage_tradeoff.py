@@ -27,7 +27,10 @@ PAPER_COMBINATIONS = 22_381
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Fig. 4(a): numbers of secrets; 4(b): levels; 5: budgets; last, where each mechanism wins."""
+    """List the points of Fig. 4(a), 4(b) and 5, and those where each mechanism wins.
+
+    They are numbers of secrets, levels and budgets.
+    """
     few = 5 if quick else 25
     for secrets in np.unique(np.geomspace(2, TAU + 1, few).astype(int)):
         yield {"figure": "4a", "d": COMBINATIONS, "secrets": int(secrets)}
@@ -43,7 +46,7 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(
     figure: str, d: int, secrets: int | None = None, offset: float = 0.0, interval: int = 1
 ) -> Row:
-    """One point of one figure."""
+    """Compute one point of one figure."""
     if figure == "4a":
         response = HistogramRandomizedResponse(TAU, d, 4.0, secrets)
         assert secrets is not None
@@ -75,7 +78,7 @@ def _response(d: int, budget: float) -> float:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Four panels."""
+    """Draw four panels."""
     figure = Figure(figsize=(10, 7.5), layout="constrained")
     panels = figure.subplots(2, 2).ravel()
     own = {name: [r for r in rows if r["figure"] == name] for name in ("4a", "4b", "5", "winner")}

@@ -18,13 +18,13 @@ SECOND = Mechanism([[2 / 3, 1 / 3, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]])
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Weights of the second protocol from 0 to 1."""
+    """List weights of the second protocol from 0 to 1."""
     for w in np.linspace(0, 1, 9 if quick else 41):
         yield {"weight": round(float(w), 6)}
 
 
 def measure(weight: float) -> Row:
-    """Privacy and asymptotic utility of the mixture under the uniform prior."""
+    """Compute privacy and asymptotic utility of the mixture under the uniform prior."""
     mixture, prior = Mechanism.mixture([FIRST, SECOND], [1 - weight, weight]), Dirichlet.uniform(3)
     utility = asymptotic_utility(mixture, prior)
     return {
@@ -36,7 +36,7 @@ def measure(weight: float) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """U^as against the weight, with the straight line that (7.12) guarantees."""
+    """Draw U^as against the weight, with the straight line that (7.12) guarantees."""
     figure = Figure(figsize=(6.4, 4.2), layout="constrained")
     axes = figure.subplots()
     curve = sorted((row["weight"], row["asymptotic_utility"]) for row in rows)

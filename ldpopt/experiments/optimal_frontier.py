@@ -52,7 +52,7 @@ def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """F_μ against S_μ: the protocols and the optimal curves."""
+    """Draw F_μ against S_μ: the protocols and the optimal curves."""
     figure = Figure(figsize=(7, 5), layout="constrained")
     axes = figure.subplots()
     for name, style in STYLES.items():

@@ -25,7 +25,7 @@ STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "subset selection": "v:"}
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Sizes and levels under Jeffreys' prior."""
+    """List sizes and levels under Jeffreys' prior."""
     for k in (3, 5) if quick else (3, 4, 5, 6, 8):
         for level in np.geomspace(0.2, 4, 6 if quick else 21):
             yield {"k": k, "epsilon": round(float(level), 6)}
@@ -55,7 +55,7 @@ def measure(k: int, epsilon: float) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per k: effective users relative to the optimal protocol."""
+    """Draw one panel per k: effective users relative to the optimal protocol."""
     sizes = sorted({row["k"] for row in rows})
     figure = Figure(figsize=(3.6 * len(sizes), 3.6), layout="constrained")
     panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]

@@ -17,7 +17,7 @@ from ldpopt.theory.fidelity import measures as fidelity
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """All K up to 40, or to 200."""
+    """List all K up to 40, or to 200."""
     for k in range(2, 41 if quick else 201):
         yield {"k": k}
 
@@ -41,7 +41,7 @@ def measure(k: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One bar per design: K against the range of ε."""
+    """Draw one bar per design: K against the range of ε."""
     figure = Figure(figsize=(6.4, 5.2), layout="constrained")
     axes = figure.subplots()
     top = 1.15 * max(entry["from"] for row in rows for entry in row["designs"])

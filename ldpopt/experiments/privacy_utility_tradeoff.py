@@ -20,14 +20,14 @@ from ldpopt.theory.bayes.priors import Dirichlet
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Every protocol with a = 3 values, ε from high privacy to nearly none."""
+    """List every protocol with a = 3 values, ε from high privacy to nearly none."""
     for name in PROTOCOLS:
         for level in np.geomspace(0.1, 10, 9 if quick else 41):
             yield {"protocol": name, "a": 3, "epsilon": round(float(level), 6)}
 
 
 def measure(protocol: str, a: int, epsilon: float) -> Row:
-    """Privacy of both kinds, and the share F_μ of the reports that remains."""
+    """Compute privacy of both kinds, and the share F_μ of the reports that remains."""
     m, prior = PROTOCOLS[protocol](a, epsilon), Dirichlet.jeffreys(a)
     factor = participation_factor(m, prior)
     return {
@@ -40,7 +40,7 @@ def measure(protocol: str, a: int, epsilon: float) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Two panels: F_μ against S_μ, and against S^wc with square-root axes as in the paper."""
+    """Draw two panels: F_μ against S_μ, and against S^wc with square-root axes as in the paper."""
     figure = Figure(figsize=(9.6, 4.2), layout="constrained")
     for axes, key in zip(figure.subplots(1, 2), ("average_privacy", "worst_case_privacy"), strict=True):
         for name, style in STYLES.items():

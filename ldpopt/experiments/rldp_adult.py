@@ -18,7 +18,7 @@ RIVALS = ("ir", "grr_cr", "ue_cr", "srr", "grr")
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Every table at every level, the data themselves and a drawn table of the same shape."""
+    """List every table at every level, the data themselves and a drawn table of the same shape."""
     for name in ["sex-race"] if quick else tables():
         for epsilon in (0.5, 2.0) if quick else (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0):
             for source in ("adult", "synthetic"):
@@ -26,7 +26,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(table: str, source: str, epsilon: float) -> Row:
-    """Normalised utilities with n = 32561 and α = 0.05."""
+    """Compute normalised utilities with n = 32561 and α = 0.05."""
     data = _table(table)
     p_hat = data.distribution()
     if source == "synthetic":
@@ -39,7 +39,7 @@ _table = table
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One figure for the data, one for the drawn tables."""
+    """Draw one figure for the data, one for the drawn tables."""
     files = []
     for source in ("adult", "synthetic"):
         mine = [row for row in rows if row["source"] == source]
@@ -53,7 +53,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Where PolyOpt is ahead."""
+    """State where PolyOpt is ahead."""
     ahead = [row for row in rows if row["polyopt"] > max(row[name] or 0.0 for name in RIVALS)]
     gains = [row["polyopt"] / max(row[name] or 0.0 for name in RIVALS) for row in rows]
     return (

@@ -19,7 +19,7 @@ from ldpopt.theory.columns.utilities import entropy
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """5 × 5 tables at ε = 4; 2000 of them in the full run, as in the paper."""
+    """List 5 × 5 tables at ε = 4; 2000 of them in the full run, as in the paper."""
     for seed in range(25 if quick else 2000):
         yield {"size": 5, "epsilon": 4.0, "seed": seed}
 

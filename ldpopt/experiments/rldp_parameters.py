@@ -27,7 +27,7 @@ NAMES = {
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """5 × 5 tables (3 × 3 in the quick run)."""
+    """List 5 × 5 tables (3 × 3 in the quick run)."""
     size = 3 if quick else 5
     for epsilon in np.linspace(0.25, 6, 5 if quick else 24):
         for seed in range(2 if quick else 200):
@@ -48,7 +48,7 @@ def measure(size: int, epsilon: float, seed: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Two single tables and the average, as in the paper."""
+    """Draw two single tables and the average, as in the paper."""
     both = [{**row, "panel": f"table {row['seed']}"} for row in rows if row["seed"] < 2]
     both += [{**row, "panel": "average"} for row in rows]
     path = out / "rldp-parameters.png"
@@ -58,7 +58,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """How often the whole budget goes to one part."""
+    """State how often the whole budget goes to one part."""
     extreme = [row["ir_share"] < 0.01 or row["ir_share"] > 0.99 for row in rows]
     silent = [row["kappa"] > 0.999 for row in rows if row["epsilon"] <= 1]
     return (

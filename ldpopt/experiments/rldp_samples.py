@@ -13,7 +13,7 @@ from ldpopt.experiments import robust_study as rldpstudy
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """n varies at α = 0.05, α varies at n = 1000; 5 × 5 tables (3 × 3 in the quick run)."""
+    """List values of n at α = 0.05, then of α at n = 1000; 5 × 5 tables (3 × 3 in the quick run)."""
     size, seeds = (3, range(1)) if quick else (5, range(20))
     levels = (1.0,) if quick else (0.5, 1.0, 2.0, 4.0)
     for seed in seeds:
@@ -26,13 +26,13 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(size: int, epsilon: float, seed: int, varied: str, n: int, alpha: float) -> Row:
-    """Normalised utilities; the table is always that of 1000 draws, so that only F changes."""
+    """Compute normalised utilities; the table is always that of 1000 draws, so that only F changes."""
     _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
     return rldpstudy.utilities(p_hat, n, alpha, epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One figure for n and one for α."""
+    """Draw one figure for n and one for α."""
     files = []
     for varied, label in (("n", "samples n"), ("alpha", "significance level α")):
         mine = [row for row in rows if row["varied"] == varied]

@@ -17,7 +17,7 @@ RIVALS = ("ir", "grr_cr", "ue_cr", "srr", "grr")
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Sizes, levels and draws; the paper's 200 draws for its Figure 2, 20 for the wider tables."""
+    """List sizes, levels and draws; the paper's 200 draws for its Figure 2, 20 for the wider tables."""
     sizes = [(2, 2), (3, 3)] if quick else [(a1, a2) for a1 in (3, 5, 7, 9) for a2 in (3, 5, 7, 9)]
     levels = (0.5, 1.5, 4.0) if quick else (0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
     for a1, a2 in sizes:
@@ -27,19 +27,19 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(a1: int, a2: int, epsilon: float, seed: int) -> Row:
-    """Normalised utilities for n = 1000 and α = 0.05."""
+    """Compute normalised utilities for n = 1000 and α = 0.05."""
     _, p_hat = rldpstudy.drawn_table(a1, a2, 1000, seed)
     return rldpstudy.utilities(p_hat, 1000, 0.05, epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per size."""
+    """Draw one panel per size."""
     path = out / "rldp-synthetic.png"
     return rldpstudy.draw_curves(rows, path, panel=lambda r: f"{r['a1']} × {r['a2']}", x="epsilon")
 
 
 def conclude(rows: list[Row]) -> str:
-    """How much PolyOpt gains over the best of the rivals."""
+    """State how much PolyOpt gains over the best of the rivals."""
     gains = [row["polyopt"] / max(row[name] or 0.0 for name in RIVALS) for row in rows]
     slowest = max(row["polyopt_seconds"] for row in rows)
     return (

@@ -22,7 +22,7 @@ LIMIT = {"cdd": 12, "enumerate": 12, "column-generation": 100}
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Square and nearly square tables; cdd and the explicit list up to 3 × 4."""
+    """List square and nearly square tables; cdd and the explicit list up to 3 × 4."""
     for a1, a2 in SMALL if quick else SMALL + LARGE:
         for pairs in ("all", "distinct"):
             for solver, most in LIMIT.items():
@@ -31,7 +31,10 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(a1: int, a2: int, pairs: str, solver: str) -> Row:
-    """Seconds, value and proven gap at ε = 1; the gap asked for is 1e-8, 1e-4 or 1e-3 by size."""
+    """Compute seconds, value and proven gap at ε = 1.
+
+    The gap asked for is 1e-8, 1e-4 or 1e-3 by size.
+    """
     a = a1 * a2
     n = 1000 if a < 100 else 10_000
     gap = 1e-8 if a <= 16 else 1e-4 if a < 100 else 1e-3
@@ -41,7 +44,7 @@ def measure(a1: int, a2: int, pairs: str, solver: str) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Logarithmic time against a."""
+    """Draw logarithmic time against a."""
     figure = Figure(figsize=(9, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, pairs in zip(panels, ("all", "distinct"), strict=True):

@@ -30,7 +30,7 @@ NAMES = {name: rldpstudy.STYLES[name] for name in ("polyopt", "ir", "grr_cr", "u
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Several n; 5 × 5 tables (3 × 3 in the quick run)."""
+    """List several n; 5 × 5 tables (3 × 3 in the quick run)."""
     for n in (100, 100_000) if quick else (100, 1000, 10_000):
         for epsilon in (1.0, 3.0) if quick else (0.5, 1.0, 2.0, 4.0, 6.0):
             for seed in range(1 if quick else 50):
@@ -38,7 +38,10 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(size: int, n: int, epsilon: float, seed: int) -> Row:
-    """(I under p̂ − I under P*)/H(X) of every method, from the matrices (Theorems 18, 20 need P = p̂)."""
+    """Compute (I under p̂ − I under P*)/H(X) of every method.
+
+    It is computed from the matrices, as Theorems 18 and 20 need P = p̂.
+    """
     true, p_hat = rldpstudy.drawn_table(size, size, n, seed)
     given: dict[str, Any] = {"p_hat": p_hat, "n": n, "epsilon": epsilon}
     matrices = {"polyopt": solve(PolyOpt(**given), gap=1e-4).answer.matrix}
@@ -51,7 +54,7 @@ def measure(size: int, n: int, epsilon: float, seed: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per n."""
+    """Draw one panel per n."""
     path = out / "rldp-true-utility.png"
     return rldpstudy.draw_curves(
         rows,

@@ -60,7 +60,10 @@ def best(problem: Reporting, gap: float = 1e-4) -> FormSolution:
 
 
 def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: float = 60.0) -> Row:
-    """I(X; Y)/H(X) under p̂ of every method; for PolyOpt also its proven bound and its seconds."""
+    """Compute I(X; Y)/H(X) under p̂ of every method.
+
+    For PolyOpt also its proven bound and its seconds.
+    """
     a1, a2 = p_hat.shape
     H, information = entropy(p_hat), MutualInformation(p_hat.ravel())
     given: dict[str, Any] = {"p_hat": p_hat, "n": n, "alpha": alpha, "epsilon": epsilon}
@@ -101,7 +104,7 @@ def draw_curves(
     ylabel: str = "I(X;Y) / H(X)",
     log: bool = False,
 ) -> list[Path]:
-    """One panel per group of rows, one averaged curve per method."""
+    """Draw one panel per group of rows, one averaged curve per method."""
     panels = list(dict.fromkeys(panel(row) for row in rows))
     columns = min(len(panels), 3)
     lines = -(-len(panels) // columns)

@@ -20,13 +20,13 @@ USERS = 128
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Every anonymity level k, with the paper's 1000 simulations (100 in the quick study)."""
+    """List every anonymity level k, with the paper's 1000 simulations (100 in the quick study)."""
     for k in range(1, USERS // 2 + 8, 6 if quick else 1):
         yield {"k": k, "simulations": 100 if quick else 1000, "seed": 0}
 
 
 def measure(k: int, simulations: int, seed: int) -> Row:
-    """Mean and spread of both plug-in estimates over databases of 128 users."""
+    """Compute mean and spread of both plug-in estimates over databases of 128 users."""
     samples = np.random.default_rng(seed).multinomial(USERS, P, size=simulations) / USERS
     plain = np.array([exposure_curve(p)(k / USERS) for p in samples])
     statistical = np.array([statistical_exposure(p, USERS, k) for p in samples])
@@ -40,7 +40,7 @@ def measure(k: int, simulations: int, seed: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Means with one standard deviation around them."""
+    """Draw means with one standard deviation around them."""
     rows = sorted(rows, key=lambda row: int(row["k"]))
     k = np.array([row["k"] for row in rows])
     figure = Figure(figsize=(7, 4.5), layout="constrained")
@@ -64,7 +64,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Whose spread is smaller, and by how much."""
+    """State whose spread is smaller, and by how much."""
     largest = {n: max(row[f"{n}_std"] for row in rows) for n in ("exposure", "statistical")}
     return (
         f"The largest standard deviation is {largest['statistical']:.3f} for the statistical exposure "

@@ -33,7 +33,7 @@ BETTER = 1e-9
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """K and ε, the latter up to where the step mechanism becomes optimal and a little beyond."""
+    """List K and ε, the latter up to where the step mechanism becomes optimal and a little beyond."""
     sizes = (5, 7, 13) if quick else (4, 5, 6, 7, 11, 13, 21, 31, 40, 57, 73, 100)
     for k in sizes:
         threshold = fidelity.optimal_range(k, 1)
@@ -45,7 +45,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
-    """φ of the step mechanism and of the best mechanism of every family, with the bound under them."""
+    """Compute φ of the step mechanism, of the best mechanism of every family, and the bound."""
     row: Row = {
         "step": fidelity.balanced_phi(k, epsilon, 1),
         "bound": fidelity.phi_bound(k, epsilon),
@@ -58,7 +58,7 @@ def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """One panel per K: φ relative to the bound."""
+    """Draw one panel per K: φ relative to the bound."""
     sizes = sorted({row["k"] for row in rows})
     columns = min(3, len(sizes))
     lines = -(-len(sizes) // columns)
@@ -84,7 +84,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """For every K: up to which ε each family beats the step mechanism, and where it meets the bound."""
+    """State for every K up to which ε each family beats the step mechanism, and where it is optimal."""
     parts = []
     for k in sorted({row["k"] for row in rows}):
         curve = [row for row in rows if row["k"] == k]

@@ -20,7 +20,7 @@ SHIFT = 1e-4
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """Database sizes, doubling."""
+    """List database sizes, doubling."""
     for power in range(1, 9 if quick else 14):
         yield {"n": 2**power}
 
@@ -38,7 +38,7 @@ def measure(n: int) -> Row:
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """All three on logarithmic axes."""
+    """Draw all three on logarithmic axes."""
     rows = sorted(rows, key=lambda row: int(row["n"]))
     n = [row["n"] for row in rows]
     figure = Figure(figsize=(6, 4.5), layout="constrained")
@@ -54,7 +54,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """Where the printed bound fails."""
+    """State where the printed bound fails."""
     broken = [row["n"] for row in rows if row["error"] > row["printed"]]
     return (
         f"The printed bound of Theorem 8 is violated from n = {min(broken)} on; the corrected one holds."

@@ -18,7 +18,7 @@ class Cone(Privacy, Protocol):
         """The number of inputs."""
 
     def size(self) -> float:
-        """How many generators :meth:`rays` lists, or an upper bound of it."""
+        """Return how many generators :meth:`rays` lists, or an upper bound of it."""
 
     def rays(self) -> Array:
         """Return generators of the cone, as the columns of a matrix."""

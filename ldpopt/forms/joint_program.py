@@ -74,11 +74,11 @@ class JointProgram(Form):
         return size
 
     def exposed(self, x: Array) -> float:
-        """Σ x_v over the cells with x_v ≤ t."""
+        """Add up x_v over the cells with x_v ≤ t."""
         return float(x[x <= self.threshold].sum())
 
     def cover(self, weights: Array) -> tuple[NDArray[np.bool_], Array]:
-        """For each row c of ``weights``: is ρ > 0, and the coefficients of its cut on the big cells."""
+        """Compute for each row c of ``weights`` whether ρ > 0, and its cut on the big cells."""
         w = np.maximum(weights[:, self.rows].sum(axis=2), 0.0)
         rho = weights @ self.mass - w @ self.most_small
         useful = rho > 1e-9

@@ -29,9 +29,9 @@ class SubsetProgram(Form):
     budget: float
 
     def fits(self, subset: Subset, limits: Limits) -> bool:
-        """Is the set within the budget?"""
+        """Return whether the set is within the budget."""
         return not subset or self.risk(subset, limits) <= self.budget
 
     def weight(self, subset: Subset) -> Fraction:
-        """Σ of the weights."""
+        """Add up the weights."""
         return sum((self.weights[j] for j in subset), Fraction(0))

@@ -63,7 +63,7 @@ class DifferenceSet:
 
 
 def is_difference_set(design: DifferenceSet) -> bool:
-    """Whether every difference but 0 occurs equally often."""
+    """Return whether every difference but 0 occurs equally often."""
     counts = dict.fromkeys(_group(design.moduli), 0)
     for a in design.elements:
         for b in design.elements:
@@ -107,7 +107,10 @@ def paley(k: int) -> Iterator[DifferenceSet]:
 
 
 def quartic(k: int) -> Iterator[DifferenceSet]:
-    """Fourth powers modulo a prime 4a² + 1 with a odd, or with 0 for a prime 4a² + 9, a odd (Lehmer)."""
+    """Build the set of fourth powers modulo a prime 4a² + 1 with a odd (Lehmer 1953).
+
+    For a prime 4a² + 9 with a odd, 0 belongs to it, too.
+    """
     if prime_power(k) != (k, 1):
         return
     for offset, zero in ((1, False), (9, True)):
@@ -117,7 +120,7 @@ def quartic(k: int) -> Iterator[DifferenceSet]:
 
 
 def octic(k: int) -> Iterator[DifferenceSet]:
-    """Eighth powers modulo a prime 8a² + 1 = 64b² + 9 with a and b odd (Lehmer 1953)."""
+    """Build the set of eighth powers modulo a prime 8a² + 1 = 64b² + 9, a and b odd (Lehmer 1953)."""
     a, b = math.isqrt((k - 1) // 8), math.isqrt(max(k - 9, 0) // 64)
     odd = a % 2 == 1 and b % 2 == 1
     if odd and prime_power(k) == (k, 1) and 8 * a * a + 1 == 64 * b * b + 9 == k:
@@ -125,7 +128,7 @@ def octic(k: int) -> Iterator[DifferenceSet]:
 
 
 def twin_primes(k: int) -> Iterator[DifferenceSet]:
-    """K = p(p + 2), both prime powers: m = (K − 1)/2 (Stanton and Sprott 1958).
+    """Build the set for K = p(p + 2), both prime powers: m = (K − 1)/2 (Stanton and Sprott 1958).
 
     The pairs with χ(x)χ(y) = 1, and those with y = 0.
     """
@@ -152,7 +155,10 @@ def twin_primes(k: int) -> Iterator[DifferenceSet]:
 
 
 def bent(k: int) -> Iterator[DifferenceSet]:
-    """K = 4^r: the bit strings with x1x2 + x3x4 + … odd: m = 2^{2r−1} − 2^{r−1} (Mann, Menon)."""
+    """Build the set of bit strings with x1x2 + x3x4 + … odd (Mann, Menon).
+
+    K = 4^r and m = 2^{2r−1} − 2^{r−1}.
+    """
     r = (k.bit_length() - 1) // 2
     if r >= 1 and 4**r == k:
         moduli = (2,) * (2 * r)
@@ -171,7 +177,7 @@ CONSTRUCTIONS: tuple[Callable[[int], Iterable[DifferenceSet]], ...] = (
 
 
 def single(k: int) -> DifferenceSet:
-    """One element: the design of the step mechanism, in the cyclic group."""
+    """Build the set of one element: the design of the step mechanism, in the cyclic group."""
     return DifferenceSet("step", (k,), ((0,),))
 
 
@@ -215,7 +221,9 @@ def step_mechanism(k: int, epsilon: float) -> Mechanism:
 
 
 def subset_selection(k: int, epsilon: float, size: int) -> Mechanism:
-    """All C(K, m) subsets as outputs, those that contain x being E times as likely (Ye and Barg 2018).
+    """Build the mechanism with all C(K, m) subsets as outputs (Ye and Barg 2018).
+
+    The subsets that contain x are E times as likely as the others.
 
     >>> subset_selection(4, 1.0, 2).shape
     (4, 6)

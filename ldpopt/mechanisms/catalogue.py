@@ -21,7 +21,7 @@ MOST_CELLS = 2**22
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:
-    """Generalised randomised response: the truth e^ε times as likely as each lie.
+    """Build generalised randomised response: the truth e^ε times as likely as each lie.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (16).
 
@@ -36,7 +36,7 @@ def randomized_response(k: int, epsilon: float) -> Mechanism:
 
 
 def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Mechanism:
-    """Secret randomised response on inputs (s, u), s < a1 and u < a2.
+    """Build secret randomised response on inputs (s, u), s < a1 and u < a2.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (18). Within a secret the factor is e^2ε, across secrets e^ε.
 
@@ -190,7 +190,7 @@ def ue_conditional_reporting(
 
 
 def response(k: int, epsilon: float) -> Mechanism:
-    """Randomised response as a building block: any level from 0 to ∞, without checks."""
+    """Build randomised response as a building block: any level from 0 to ∞, without checks."""
     odds = np.where(np.eye(k), 1.0, math.exp(-epsilon))
     return Mechanism(odds / odds.sum(axis=1, keepdims=True))
 

@@ -38,7 +38,7 @@ class Support(ABC):
 
     @abstractmethod
     def supports(self, reports: Reports) -> NDArray[np.bool_]:
-        """One row per report: which values it supports."""
+        """Mark the values that each report supports, a row per report."""
 
     def estimate(self, reports: Reports) -> Array:
         """Estimate the frequencies without bias.
@@ -75,7 +75,7 @@ class SetMechanism(Support):
 
     @abstractmethod
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
-        """One report for every input index in x."""
+        """Draw one report for every input index in x."""
 
     @property
     def inputs(self) -> tuple[int, ...]:
@@ -141,12 +141,12 @@ class UnaryEncoding(SetMechanism):
 
     @classmethod
     def oue(cls, k: int, epsilon: float) -> Self:
-        """Optimised unary encoding: κ = 1/2."""
+        """Create optimised unary encoding: κ = 1/2."""
         return cls(k, 0.5, 1 / (math.exp(validate.epsilon(epsilon)) + 1))
 
     @classmethod
     def blh(cls, k: int, epsilon: float) -> Self:
-        """Binary local hashing in the form of unary encoding: λ = 1/2."""
+        """Create binary local hashing in the form of unary encoding: λ = 1/2."""
         E = math.exp(validate.epsilon(epsilon))
         return cls(k, E / (E + 1), 0.5)
 

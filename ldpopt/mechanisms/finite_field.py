@@ -14,7 +14,7 @@ Element = tuple[int, ...]
 
 
 def prime_power(q: int) -> tuple[int, int] | None:
-    """(p, e) with q = p^e, or None.
+    """Find (p, e) with q = p^e, or None.
 
     >>> prime_power(27), prime_power(12)
     ((3, 3), None)
@@ -58,7 +58,7 @@ class Field:
         return (0,) * len(self.moduli)
 
     def elements(self) -> Iterator[Element]:
-        """All elements."""
+        """List all elements."""
         return product(*(range(n) for n in self.moduli))
 
     def powers(self, exponent: int) -> set[Element]:
@@ -79,7 +79,7 @@ def _cycle(p: int, tail: Element) -> list[Element]:
 
 
 def _times_x(a: Element, tail: Element, p: int) -> Element:
-    """x·a modulo x^e + Σ tail_i x^i."""
+    """Compute x·a modulo x^e + Σ tail_i x^i."""
     top = a[-1]
     shifted = (0, *a[:-1])
     return tuple((s - top * t) % p for s, t in zip(shifted, tail, strict=True))

@@ -28,7 +28,7 @@ MOST_LISTED = 20_000
 
 
 def log_count(tau: int, d: int) -> float:
-    """log C(τ+d−1, d−1), the number of histograms.
+    """Compute log C(τ+d−1, d−1), the number of histograms.
 
     >>> round(math.exp(log_count(4, 3)))
     15
@@ -37,7 +37,7 @@ def log_count(tau: int, d: int) -> float:
 
 
 def histograms(tau: int, d: int) -> Histogram:
-    """Every histogram of τ records over d categories, one per row, small spaces only.
+    """Return every histogram of τ records over d categories, one per row, small spaces only.
 
     >>> histograms(2, 2).tolist()
     [[0, 2], [1, 1], [2, 0]]
@@ -80,7 +80,7 @@ class HistogramMechanism(Cleaned, ABC):
 
     @abstractmethod
     def sml(self) -> float:
-        """Statistic maximal leakage, in nats."""
+        """Compute the statistic maximal leakage, in nats."""
 
     @abstractmethod
     def distortion(self) -> float:
@@ -144,13 +144,13 @@ class HistogramRandomizedResponse(HistogramMechanism):
         return self.epsilon + math.log(-math.expm1(-self.epsilon)) - log_count(self.tau, self.d)
 
     def sml(self) -> float:
-        """log (1 + s r)/(1 + r) (Wang et al. 2024, Theorem 4)."""
+        """Compute log (1 + s r)/(1 + r) (Wang et al. 2024, Theorem 4)."""
         s = self.secret_values
         assert s is not None
         return float(np.logaddexp(0.0, math.log(s) + self.log_r) - np.logaddexp(0.0, self.log_r))
 
     def distortion(self) -> float:
-        """(d − 1)/(d (1 + r)) (Wang et al. 2024, Theorem 4)."""
+        """Compute (d − 1)/(d (1 + r)) (Wang et al. 2024, Theorem 4)."""
         return (self.d - 1) / self.d * math.exp(-np.logaddexp(0.0, self.log_r))
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
@@ -216,11 +216,11 @@ class HistogramQuantization(HistogramMechanism):
         return min(value // self.interval * self.interval + self.interval // 2, self.tau)
 
     def sml(self) -> float:
-        """log ⌈s/I⌉ (Wang et al. 2024, Theorem 4)."""
+        """Compute log ⌈s/I⌉ (Wang et al. 2024, Theorem 4)."""
         return math.log(self.bins)
 
     def distortion(self) -> float:
-        """1 − (τ − ⌊I/2⌋)/(τ(d−1)).
+        """Compute 1 − (τ − ⌊I/2⌋)/(τ(d−1)).
 
         Wang et al. 2024, Theorem 4, corrected: the print is right for d = 2.
         """
@@ -266,7 +266,10 @@ class HistogramMaxL(HistogramMechanism):
         return np.array(result)
 
     def sml(self) -> float:
-        """log of the number of members: each is the release of itself, and their secrets differ."""
+        """Compute the log of the number of members.
+
+        Each is the release of itself, and their secrets differ.
+        """
         return math.log(len(self.members))
 
     def distortion(self) -> float:
@@ -274,7 +277,10 @@ class HistogramMaxL(HistogramMechanism):
         return float(distances(histograms(self.tau, self.d), self.members).min(axis=1).max())
 
     def distortion_bounds(self) -> tuple[float, float]:
-        """Below: all records in one category. Above: the best single member, at its rarest category.
+        """Bound the distortion.
+
+        From below: all records in one category. From above: the best single member, at its rarest
+        category.
 
         TV(θ, a) = 1 − Σ_i min(θ_i, a_i), so a data set in category i alone is at 1 − a_i, and no data
         set is farther from a than 1 − min_i a_i.

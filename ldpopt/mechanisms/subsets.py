@@ -8,7 +8,7 @@ from ldpopt.core.validate import Array
 
 
 def subsets(k: int) -> Array:
-    """All subsets of k values as the rows of a 0/1 matrix, 2^k of them.
+    """Return all subsets of k values as the rows of a 0/1 matrix, 2^k of them.
 
     >>> subsets(2)
     array([[0., 0.],

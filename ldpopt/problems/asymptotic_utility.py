@@ -56,13 +56,13 @@ class AsymptoticUtility(DesignProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Jeffreys' prior on ``size`` values at two levels."""
+        """Draw Jeffreys' prior on ``size`` values at two levels."""
         for level in (1.0, 2.0):
             yield f"k={size} epsilon={level:g}", cls([0.5] * size, level)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Randomised response where it is optimal (its utility has a closed form)."""
+        """Give randomised response where it is optimal (its utility has a closed form)."""
         yield Example(cls([0.5, 0.5, 0.5], 2.0), RESPONSE_3_2, 1e-8)
         yield Example(cls([1.0, 1.0], 1.0), RESPONSE_2_1, 1e-8)
 

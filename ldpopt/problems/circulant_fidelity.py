@@ -35,7 +35,7 @@ class CirculantFidelity(PhiProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Difference sets at levels where they are optimal; the step mechanism where that is."""
+        """Give difference sets at levels where they are optimal; the step mechanism where that is."""
         yield Example(cls(7, 0.5), 571.530243354543)
         yield Example(cls(13, 0.8), 854.523338506134)
         yield Example(cls(4, 1.0), 34.224891557110)

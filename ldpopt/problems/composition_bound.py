@@ -81,7 +81,7 @@ class CompositionBound(Problem):
         return [ThresholdSearch(self.marginals, self.threshold, self.method)]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
-        """Thresholds, a joint distribution (its cells of positive mass), or the best proof."""
+        """Return thresholds, a joint distribution (its cells of positive mass), or the best proof."""
         if self.method == "best":
             point: dict[str, Any] = solution.point
             return point
@@ -116,14 +116,14 @@ class CompositionBound(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """``size`` features of three values each, by every method."""
+        """Draw ``size`` features of three values each, by every method."""
         marginals = rng.dirichlet(np.ones(3), size=size).tolist()
         for method in METHODS:
             yield f"features={size} {method}", cls(marginals, 0.01, method)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Two and three marginals, every method."""
+        """Give two and three marginals, every method."""
         two, three = [[0.6, 0.3, 0.1], [0.9, 0.1]], [[0.6, 0.3, 0.1], [0.5, 0.5], [0.7, 0.2, 0.05, 0.05]]
         known = {
             "theorem-2": (0.133333333333, 0.266666666667, 0.309838667697),

@@ -143,7 +143,7 @@ class FeatureRelease(Problem):
         return found
 
     def forms(self) -> Iterable[Form]:
-        """One form."""
+        """Give one form."""
         return [SubsetProgram(tuple(self.released.weights), self.exposure, self.budget)]
 
     def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
@@ -207,14 +207,17 @@ class FeatureRelease(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """``size`` features of three values each with random weights, t = 1 %, budget 20 %."""
+        """Draw ``size`` features of three values each with random weights, t = 1 %, budget 20 %."""
         marginals = rng.dirichlet(np.ones(3), size=size).tolist()
         weights = rng.random(size).round(3).tolist()
         yield f"features={size}", cls(0.01, 0.2, marginals=marginals, weights=weights)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """By hand: three of four features are safe together; two columns identify nobody."""
+        """Give cases solved by hand.
+
+        Three of four features are safe together; two columns identify nobody.
+        """
         fair, rare = [0.5, 0.5], [0.9, 0.07, 0.03]
         yield Example(cls(0.01, 0.1, marginals=[fair, fair, rare], weights=[1, 1, 3]), 4.0)
         yield Example(cls(0.01, 0.1, marginals=[fair, fair, fair]), 3.0)

@@ -65,7 +65,7 @@ class Fidelity(Problem):
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
 
     def forms(self) -> Iterable[Form]:
-        """α over the family, and over square mechanisms: each of them is a broad one, too."""
+        """Give α over the family, and over square mechanisms, each of which is a broad one, too."""
         bound = certify.value_below(alpha_bound(self._source(), exp_above(self.epsilon), self.loss))
         objective = MomentObjective(self.p, self.loss)
         families = dict.fromkeys([self.family, "square"])
@@ -77,11 +77,11 @@ class Fidelity(Problem):
         return Mechanism(repaired(solution.point, self.epsilon, form.family))
 
     def value(self, answer: Mechanism) -> float:
-        """α of the mechanism at p."""
+        """Compute α of the mechanism at p."""
         return fidelity.alpha(answer, self.p, self.loss)
 
     def claim(self, answer: Mechanism) -> float:
-        """α by the checker's exact arithmetic, rounded up."""
+        """Compute α by the checker's exact arithmetic, rounded up."""
         return stated(loss_above(answer.matrix.tolist(), self._source(), self.loss))
 
     def _source(self) -> list[Fraction]:
@@ -97,7 +97,7 @@ class Fidelity(Problem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """At the uniform distribution α is (φ* − 1)/(K − 1)."""
+        """Give the uniform distribution, where α is (φ* − 1)/(K − 1)."""
         yield Example(cls([0.25] * 4, 1.0, "mse"), (34.224891557110 - 1) / 3)
         yield Example(cls([0.25] * 4, 1.0, "f-divergence"), (34.224891557110 - 1) / 3)
         yield Example(cls([0.25] * 4, 1.0, "tv"), (34.224891557110 - 1) / 3)

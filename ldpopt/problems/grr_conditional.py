@@ -41,14 +41,14 @@ class GRRConditional(Reporting):
         return np.zeros(1), np.array([self.epsilon])
 
     def utilities(self, least: Array, most: Array) -> Array:
-        """(86), with ε₁ = ε − least and ε₂ = most."""
+        """Compute the utility (86), with ε₁ = ε − least and ε₂ = most."""
         first = np.maximum(self.epsilon - least[:, 0], 0.0)
         secrets = self.uncertainty.secrets
         c, d = response(len(secrets), first)
         return response_information(secrets, first) + (c + d) * self.block_utilities(most[:, 0])
 
     def block_utilities(self, second: Array) -> Array:
-        """I(R^S(U); U | S) for every ε₂."""
+        """Compute I(R^S(U); U | S) for every ε₂."""
         total = np.zeros(len(second))
         for p, q, d in zip(self.uncertainty.secrets, self.given, self.radii, strict=True):
             level = relaxed_level(second, d)
@@ -59,7 +59,7 @@ class GRRConditional(Reporting):
         return total
 
     def block_mechanisms(self, second: float) -> list[Mechanism]:
-        """R^s for every s."""
+        """Build R^s for every s."""
         levels = [float(relaxed_level(np.array(second), d)) for d in self.radii]
         if self.blocks == "grr":
             return [mechanisms.response(self.given.shape[1], level) for level in levels]
@@ -67,14 +67,14 @@ class GRRConditional(Reporting):
         return [best_block(MutualInformation(q), len(q), level)[1] for q, level in pairs]
 
     def mechanism(self, point: Array) -> Mechanism:
-        """GRR-CR with the given ε₂."""
+        """Build GRR-CR with the given ε₂."""
         blocks = self.block_mechanisms(point[0])
         p_hat = self.uncertainty.p_hat
         return mechanisms.grr_conditional_reporting(p_hat, self.epsilon - point[0], blocks)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Known optima of a 3 × 3 table."""
+        """Give known optima of a 3 × 3 table."""
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(0.5, table, 1000), 0.112367115715, 1e-6)
         yield Example(cls(1.0, table, 1000), 0.188991, 1e-5)

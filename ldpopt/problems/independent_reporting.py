@@ -50,7 +50,7 @@ class IndependentReporting(Reporting):
         return float(min(2.0, 2 * self.radii.max() + apart))
 
     def utilities(self, least: Array, most: Array) -> Array:
-        """Theorem 16, with ε₁ = ε − least and ε₂ = most."""
+        """Compute the utility of Theorem 16, with ε₁ = ε − least and ε₂ = most."""
         first = np.maximum(self.epsilon - least[:, 0], 0.0)
         second = relaxed_level(most[:, 0], self.distance)
         if self.blocks == "optimal":
@@ -73,7 +73,7 @@ class IndependentReporting(Reporting):
         return own + value, block
 
     def mechanism(self, point: Array) -> Mechanism:
-        """IR with the given ε₂."""
+        """Build IR with the given ε₂."""
         first, second = self.epsilon - point[0], float(relaxed_level(point[0], self.distance))
         a1, a2 = self.uncertainty.shape
         block = mechanisms.response(a2, second) if self.blocks == "grr" else self._best(first, second)[1]
@@ -81,7 +81,7 @@ class IndependentReporting(Reporting):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Known optima of a 3 × 3 table."""
+        """Give known optima of a 3 × 3 table."""
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(0.5, table, 1000), 0.047085220034, 1e-6)
         yield Example(cls(2.0, table, 1000), 0.508172130104, 1e-6)

@@ -75,7 +75,7 @@ class LeakageDesign(Problem):
         return LeakageProgram(counts, 2 * self.tau, groups, self.budget)
 
     def forms(self) -> Iterable[Form]:
-        """One form."""
+        """Give one form."""
         return [self.form]
 
     def subject(self, mechanism: Mechanism) -> Subject:
@@ -89,7 +89,7 @@ class LeakageDesign(Problem):
         return Mechanism(solution.point, labels, labels)
 
     def value(self, answer: Mechanism) -> float:
-        """max_θ Σ_θ' W[θ, θ'] TV(θ, θ') (Wang et al. 2024, Lemma 1)."""
+        """Compute max_θ Σ_θ' W[θ, θ'] TV(θ, θ') (Wang et al. 2024, Lemma 1)."""
         return float((answer.matrix * histograms.distances(self.space, self.space)).sum(axis=1).max())
 
     def claim(self, answer: Mechanism) -> float:
@@ -99,13 +99,13 @@ class LeakageDesign(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """``size`` records over three categories at a random budget."""
+        """Draw ``size`` records over three categories at a random budget."""
         budget = round(float(rng.uniform(0.1, math.log(size + 1))), 3)
         yield f"tau={size} d=3 budget={budget:g}", cls(size, 3, budget)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Without leakage, a constant release; with log(τ+1), the data; else from the LP."""
+        """Give the constant release (no leakage), the data (log(τ+1)), and a case between, by an LP."""
         yield Example(cls(2, 2, 0.0), 0.5)
         yield Example(cls(2, 2, math.log(2)), 1 / 6)
         yield Example(cls(3, 3, math.log(3)), 4 / 33)

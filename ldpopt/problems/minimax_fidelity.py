@@ -64,7 +64,7 @@ class MinimaxFidelity(Problem):
         return {"k": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
-        """One form: the supremum over square mechanisms."""
+        """Give one form: the supremum over square mechanisms."""
         objective = WorstObjective(np.full(self.k, 1 / self.k), self.loss, self.p0)
         return [MatrixProgram(objective, self.epsilon, "square", *self._bound())]
 
@@ -100,7 +100,7 @@ class MinimaxFidelity(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """All losses on ``size`` inputs, for a drawn least probability."""
+        """Draw all losses on ``size`` inputs, for a drawn least probability."""
         p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
         for loss in fidelity.LOSSES:
             yield f"k={size} {loss} p0={p0:g}", cls(size, 1.0, p0, loss)

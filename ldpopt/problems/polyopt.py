@@ -109,7 +109,7 @@ class PolyOpt(ColumnProblem):
         return self.cone_at(self.epsilon)
 
     def cone_at(self, epsilon: float) -> Cone:
-        """Γ at another level."""
+        """Build Γ at another level."""
         F = self.merged[0]
         if self.facets:
             return FacetCone(F, epsilon, self.pairs, self.facets)
@@ -123,7 +123,7 @@ class PolyOpt(ColumnProblem):
         return MutualInformation(self.merged[0].p_hat.ravel())
 
     def value(self, answer: Mechanism) -> float:
-        """I(X; Y) under p̂, or its guaranteed least value."""
+        """Compute I(X; Y) under p̂, or its guaranteed least value."""
         F = self.uncertainty
         robust = self.objective == "robust"
         utility = RobustInformation(F.ball) if robust else MutualInformation(F.p_hat.ravel())
@@ -167,7 +167,7 @@ class PolyOpt(ColumnProblem):
         return found
 
     def _ceiling(self, best: FormSolution) -> FormSolution:
-        """No mechanism private against F is worth more than max I(S; Y) + H(U | S), with its proof.
+        """Bound every mechanism private against F by max I(S; Y) + H(U | S), with a proof.
 
         I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP. In Γ the ceiling
         is the bound of a dual vector, see :meth:`_ceiling_dual`.
@@ -208,7 +208,7 @@ class PolyOpt(ColumnProblem):
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """s is hidden against every distribution of F."""
+        """Describe that s is hidden against every distribution of F."""
         return robust_subject(mechanism, self.uncertainty, self.epsilon)
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
@@ -237,7 +237,7 @@ class PolyOpt(ColumnProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Known optima of a 3 × 3 table; the last is that of all distributions, as F grows."""
+        """Give known optima of a 3 × 3 table; the last is that of all distributions, as F grows."""
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(1.0, table, 1000), 0.908081315593)
         yield Example(cls(1.0, table, 1000, pairs="all"), 0.801185563490)

@@ -53,7 +53,7 @@ class PrivacyUtilityFrontier(DesignProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Jeffreys' prior on ``size`` values under a floor of 0.8, the level fixed."""
+        """Draw Jeffreys' prior on ``size`` values under a floor of 0.8, the level fixed."""
         yield f"k={size} floor=0.8 epsilon=2", cls([0.5] * size, 0.8, 2.0)
 
     @classmethod

@@ -66,7 +66,7 @@ class SecretStaircase(ColumnProblem):
         return product(range(a1), range(a2))
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """s is hidden whatever the joint distribution of s and u."""
+        """Describe that s is hidden whatever the joint distribution of s and u."""
         everything = AllDistributions(*self.prior.shape)
         return Subject.of_pairs(mechanism, self.prior, everything, {"robust-all": self.epsilon})
 
@@ -79,7 +79,7 @@ class SecretStaircase(ColumnProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Known optima of a 3 × 3 prior; at ε = 4 it is secret randomised response."""
+        """Give known optima of a 3 × 3 prior; at ε = 4 secret randomised response is optimal."""
         prior = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(prior, 1.0), 0.168302701710)
         yield Example(cls(prior, 2.0), 0.595909985924)

@@ -105,7 +105,7 @@ class Staircase(ColumnProblem):
             super().check_params()
 
     def statement(self) -> dict[str, Any] | None:
-        """None for a utility of one's own: the checker cannot run Python code."""
+        """Return None for a utility of one's own: the checker cannot run Python code."""
         return None if callable(self.utility) else super().statement()
 
     def to_params(self) -> dict[str, Any]:
@@ -123,7 +123,7 @@ class Staircase(ColumnProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Known optima; the first three from the LP, the last from a closed form."""
+        """Give known optima; the first three from the LP, the last from a closed form."""
         prior, pair = [0.4, 0.3, 0.2, 0.1], [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]
         yield Example(cls(0.5, prior=prior), 0.030571552775)
         yield Example(cls(1.0, prior=prior), 0.121973473181)

@@ -65,7 +65,7 @@ class StatisticLeakage(Problem):
         return selection_program(self.matrix, self.secrets)
 
     def forms(self) -> Iterable[Form]:
-        """One form."""
+        """Give one form."""
         return [self.form]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, list[int]]:
@@ -73,7 +73,7 @@ class StatisticLeakage(Problem):
         return {"selection": [int(row) for row in solution.point]}
 
     def value(self, answer: Any) -> float:
-        """log Σ_θ' max_g P(θ'|θ_g)."""
+        """Compute log Σ_θ' max_g P(θ'|θ_g)."""
         return math.log(csr_array(self.matrix)[answer["selection"]].max(axis=0).sum())
 
     def claim(self, answer: Any) -> float:
@@ -81,12 +81,12 @@ class StatisticLeakage(Problem):
         return selection.exact_value(csr_array(self.matrix), answer["selection"])
 
     def to_params(self) -> dict[str, Any]:
-        """Dense rows as lists, a sparse matrix as triples."""
+        """Return dense rows as lists, a sparse matrix as triples."""
         return {"matrix": plain_matrix(self.matrix), "secrets": [plain_secret(s) for s in self.secrets]}
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """``size`` parameters and half as many outputs: deterministic, and Dirichlet(0.05) rows."""
+        """Draw ``size`` parameters and half as many outputs: deterministic, and Dirichlet(0.05) rows."""
         outputs = max(size // 2, 1)
         released = (np.ones(size), (np.arange(size), rng.integers(0, outputs, size)))
         secrets = rng.integers(0, max(size // 3, 1), size).tolist()
@@ -98,7 +98,7 @@ class StatisticLeakage(Problem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Wang et al. 2024, Fig. 1; a deterministic mechanism; two copies of the Fano plane."""
+        """Give Fig. 1 of Wang et al. 2024; a deterministic mechanism; two copies of the Fano plane."""
         yield Example(cls([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1]), math.log(7 / 5))
         outputs, secrets = [0, 1, 1, 0, 1, 2, 2], [0, 0, 1, 1, 2, 2, 3]
         yield Example(cls(np.eye(3)[outputs], secrets), math.log(3))

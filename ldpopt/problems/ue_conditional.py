@@ -54,7 +54,7 @@ class UEConditional(GRRConditional):
         return np.zeros(2), np.array([self.epsilon / 2, 1.0])
 
     def utilities(self, least: Array, most: Array) -> Array:
-        """(96), with κ and ε₂ at their largest, and λ at its smallest."""
+        """Compute the utility (96), with κ and ε₂ at their largest, and λ at its smallest."""
         first = self.epsilon - least[:, 0]
         lam = self.smallest(least[:, 1], first)
         kappa = most[:, 1]
@@ -73,7 +73,7 @@ class UEConditional(GRRConditional):
         return subset_sums(secrets), subset_sums(np.ones(len(secrets)))
 
     def encoding_information(self, kappa: Array, lam: Array) -> Array:
-        """I(S; UE(S)): the entropy of the reported set less that of its independent bits."""
+        """Compute I(S; UE(S)): the entropy of the reported set less that of its independent bits."""
         mass, count = self._subsets
         k = len(self.uncertainty.secrets)
         ones, x, y = count[None, :], kappa[:, None], lam[:, None]
@@ -92,7 +92,7 @@ class UEConditional(GRRConditional):
         return mechanisms.ue_conditional_reporting(p_hat, float(kappa[0]), lam, blocks)
 
     def mechanism(self, point: Array) -> Mechanism:
-        """UE-CR with the given ε₂ and κ; outputs that never occur are left out."""
+        """Build UE-CR with the given ε₂ and κ; outputs that never occur are left out."""
         full = self.protocol(point).mechanism()
         used = np.flatnonzero(full.matrix.any(axis=0))
         outputs = [full.outputs[i] for i in used]
@@ -100,7 +100,7 @@ class UEConditional(GRRConditional):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Known optima of a 3 × 3 table; every secret is reported, and the budget goes to u."""
+        """Give known optima of a 3 × 3 table; every secret is reported, and the budget goes to u."""
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(0.5, table, 1000), 0.164444363189, 1e-8)
         yield Example(cls(1.0, table, 1000), 0.337101347144, 1e-8)

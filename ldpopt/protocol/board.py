@@ -169,7 +169,7 @@ class Board:
         self.incidents.append(Incident("board", "absent", detail))
 
     def _show(self, party: Party, content: Any) -> None:
-        """Several processes may work on a stage: show their sum."""
+        """Show the sum over the processes that work on a stage."""
         try:
             stage, done, total = content
             counts = int(done), int(total)

@@ -52,7 +52,7 @@ class Record(NamedTuple):
 
 
 def envelope_length(this: Round) -> int:
-    """Bytes of every envelope of a round."""
+    """Compute the bytes of every envelope of a round."""
     return _HEADER.size + this.slots * this.sealed_length + OVERHEAD + SIGNATURE
 
 

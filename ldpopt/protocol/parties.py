@@ -73,7 +73,7 @@ class Reporter:
 
 
 def run_users(line: Line, start: dict[str, Any]) -> None:
-    """Users ``first``, ``first + 1``, … : each with a key of its own and one row."""
+    """Run the users ``first``, ``first + 1``, …, each with a key of its own and one row."""
     users = [User(start["first"] + i, row) for i, row in enumerate(start["rows"])]
     nonce, faults = bytes.fromhex(start["nonce"]), [Fault(*fault) for fault in start["faults"]]
     line.say("keys", [[user.public.hex(), user.prove(nonce).hex()] for user in users])

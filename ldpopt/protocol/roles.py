@@ -160,7 +160,7 @@ class Counted:
     ledger: Ledger = field(default_factory=lambda: Ledger((), ()))
 
     def unreadable(self, slot: int) -> int:
-        """How many users' notes in this place do not count."""
+        """Return how many users' notes in this place do not count."""
         return len(self.users) - self.columns[slot].total()
 
 

@@ -233,7 +233,9 @@ class _Run:
     def _roster(
         self, claimed: list[tuple[int, bytes, bytes]], taken: set[bytes], nonce: bytes
     ) -> tuple[bytes, ...]:
-        """Everybody's key. Of several users who claim one key, the first who owns it keeps it.
+        """Collect everybody's key.
+
+        Of several users who claim one key, the first who owns it keeps it.
 
         A key that nobody else claims needs no proof: who does not own it cannot sign with it.
         """

@@ -55,7 +55,7 @@ class Agreement(NamedTuple):
         return self.p_value < self.alpha
 
     def in_words(self) -> str:
-        """The numbers in one sentence."""
+        """Return the numbers in one sentence."""
         where = "inside" if self.distance <= self.radius else "outside"
         said = (
             f"the frequencies of its {self.rows:,} rows lie {where} the confidence set (χ² "
@@ -102,7 +102,7 @@ def agreement(made: Design, counts: Any) -> Agreement | None:
 
 
 def _distance(p: Array, q: Array, n: float) -> float:
-    """n Σ (p − q)²/q, infinite if p has mass where q has none.
+    """Compute n Σ (p − q)²/q, infinite if p has mass where q has none.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (3).
     """
@@ -113,7 +113,7 @@ def _distance(p: Array, q: Array, n: float) -> float:
 
 
 def _homogeneity(first: Array, second: Array) -> tuple[float, int]:
-    """Pearson's statistic for two samples of one distribution, rare cells taken together."""
+    """Return Pearson's statistic for two samples of one distribution, rare cells taken together."""
     n, rows = first.sum(), second.sum()
     groups = _groups(min(n, rows) * (first + second) / (n + rows))
     one, other = (np.bincount(groups, weights=part) for part in (first, second))
@@ -123,7 +123,10 @@ def _homogeneity(first: Array, second: Array) -> tuple[float, int]:
 
 
 def _groups(expected: Array) -> NDArray[np.int64]:
-    """A number for every cell, the same for those that are taken together: the rarest that suffice."""
+    """Compute A number for every cell, the same for those that are taken together.
+
+    The rarest that suffice.
+    """
     order = np.argsort(expected, kind="stable")
     reached = np.cumsum(expected[order])
     rare = int((expected < LEAST_EXPECTED).sum())

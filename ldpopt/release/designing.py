@@ -203,7 +203,10 @@ def _together(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _agrees(made: Design) -> bool:
-    """Whether the certified question is that of the table: the domain, the counts, ε and the set."""
+    """Return whether the certified question is that of the table.
+
+    The domain, the counts, ε and the set.
+    """
     question, proven = made.question, made.result.problem
     if made.result.mechanism is None or made.domain.shape != question.counts.shape:
         return False

@@ -82,7 +82,7 @@ class Frequencies:
         return tuple(row for row in self.rows if row.group == name)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "n": self.n,
             "level": self.level,
@@ -112,7 +112,7 @@ class Frequencies:
 
 
 def estimate(released: Any, made: Design, *, level: float = 0.95, seed: int = 0) -> Frequencies:
-    """Frequencies from a released file.
+    """Estimate frequencies from a released file.
 
     Args:
         released: what :func:`ldpopt.release.releasing.privatize` wrote; a file of another mechanism is
@@ -140,7 +140,7 @@ def estimate(released: Any, made: Design, *, level: float = 0.95, seed: int = 0)
 def frequencies(
     counts: NDArray[np.int64], made: Design, *, level: float = 0.95, seed: int = 0
 ) -> Frequencies:
-    """Frequencies from how often each report was made."""
+    """Estimate frequencies from how often each report was made."""
     if not 0 < level < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
     W = made.mechanism.matrix
@@ -212,7 +212,7 @@ class Intervals(NamedTuple):
 def confidence_intervals(
     W: Array, counts: NDArray[np.int64], functionals: Array, level: float
 ) -> Intervals:
-    """Intervals that hold all at once with the given confidence, cut to [0, 1].
+    """Compute intervals that hold all at once with the given confidence, cut to [0, 1].
 
     Determined functionals: normal intervals around the mean of the a of least variance with W a = c,
     with the largest variance that a box of Clopper–Pearson intervals allows; the plain variance of few
@@ -245,7 +245,7 @@ def confidence_intervals(
 
 
 def _unbiased(W: Array, functionals: Array, law: Array) -> Array:
-    """For each functional c the a with W a = c of least variance under the law of the reports.
+    """Find for each functional c the a with W a = c of least variance under the law of the reports.
 
     Where there is none, the a that comes nearest to it.
     """
@@ -254,7 +254,7 @@ def _unbiased(W: Array, functionals: Array, law: Array) -> Array:
 
 
 def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
-    """Clopper–Pearson intervals for the probability of every report, all at once."""
+    """Compute Clopper–Pearson intervals for the probability of every report, all at once."""
     n, tail = int(counts.sum()), alpha / 2 / len(counts)
     low = np.where(counts > 0, beta.ppf(tail, counts, n - counts + 1), 0.0)
     high = np.where(counts < n, beta.isf(tail, counts + 1, n - counts), 1.0)
@@ -262,7 +262,7 @@ def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
 
 
 def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:
-    """For each row of values its largest mean under a law in the box: large values filled first."""
+    """Compute for each row of values its largest mean under a law in the box: large values first."""
     low, high = box
     order = np.argsort(-values, axis=1)
     room = (high - low)[order]

@@ -102,7 +102,7 @@ class Question(Cleaned):
         return {"counts": self.counts.tolist(), "alpha": self.alpha}
 
     def merged_width(self) -> int | None:
-        """How many public values PolyOpt tells apart; None for all."""
+        """Return how many public values PolyOpt tells apart; None for all."""
         a1, a2 = self.counts.shape
         most = self.width or max(2, min(MOST_PUBLIC, MOST_INPUTS // a1))
         return most if most < a2 else None
@@ -215,7 +215,7 @@ METHODS: dict[str, Method] = {
 
 
 def applicable(question: Question) -> dict[str, str | None]:
-    """Every method with the reason why it does not apply, or None.
+    """Return every method with the reason why it does not apply, or None.
 
     >>> [name for name, reason in applicable(Question([[3], [4]], 1.0)).items() if reason is None]
     ['staircase', 'learn', 'grr']

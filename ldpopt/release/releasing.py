@@ -35,12 +35,12 @@ RandomWords = Callable[[int], Words]
 
 
 def secure_words(count: int) -> Words:
-    """Random 64-bit words of the operating system's cryptographic generator."""
+    """Draw random 64-bit words from the operating system's cryptographic generator."""
     return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
 
 
 def seeded_words(seed: int) -> RandomWords:
-    """Words that everybody who knows the seed can draw again: for tests, never for a release."""
+    """Draw words that everybody who knows the seed can draw again: for tests, never for a release."""
     rng = np.random.default_rng(seed)
     return lambda count: rng.integers(2**64, size=count, dtype=np.uint64)
 
@@ -72,7 +72,7 @@ class ExactSampler:
         self._words = words
 
     def sample(self, x: ArrayLike) -> NDArray[np.int64]:
-        """One report index for every input index."""
+        """Draw one report index for every input index."""
         rows = np.asarray(x, dtype=np.int64)
         if rows.size and not 0 <= rows.min() <= rows.max() < len(self._ends) // self._outputs:
             raise InvalidInputError("an input index is outside the mechanism")
@@ -82,7 +82,7 @@ class ExactSampler:
 
     @staticmethod
     def _start(rows: NDArray[np.int64]) -> Words:
-        """Each row's probabilities occupy an interval of length 2^52 of their own."""
+        """Lay the probabilities of each row on an interval of length 2^52 of its own."""
         return rows.astype(np.uint64) << np.uint64(BITS)
 
 

@@ -37,7 +37,7 @@ def _level(reports: Together) -> str:
 
 
 def adds_up(made: Design) -> bool:
-    """Whether the mechanism keeps its level against all distributions, where levels add up."""
+    """Return whether the mechanism keeps its level against all distributions, where levels add up."""
     everything = AllDistributions(*made.domain.shape)
     level = rldp_level(made.mechanism, everything).level
     return level <= made.question.epsilon * (1 + ROUNDING)
@@ -84,7 +84,7 @@ def _number(reports: int) -> str:
 
 
 def record_of(mechanism: str | os.PathLike[str]) -> Path:
-    """Where the releases of a mechanism's file are recorded."""
+    """Return the file in which the releases of a mechanism's file are recorded."""
     path = Path(mechanism)
     return path.with_name(path.name + SUFFIX)
 

@@ -34,7 +34,7 @@ def known_distribution(result: Result) -> Array | None:
 
 
 def data_entropy(loaded: Loaded) -> float | None:
-    """H(X), the information of the data as they are, where the value is information."""
+    """Compute H(X), the information of the data as they are, where the value is information."""
     p = known_distribution(loaded.result)
     return None if p is None else entropy(p)
 

@@ -70,7 +70,10 @@ def _cells(row: Iterable[float], largest: float) -> list[Cell]:
 
 
 def _probability(p: float) -> str:
-    """Three decimals, or what there is below them; what the repair to exact arithmetic left is ≈ 0."""
+    """Write three decimals, or what there is below them.
+
+    What the repair to exact arithmetic left is ≈ 0.
+    """
     if p == 0 or p >= 0.001:
         return f"{p:.3f}" if p else "0"
     return f"{p:.0e}" if p >= LEAST else "≈ 0"

@@ -15,7 +15,7 @@ AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
 
 
 def audited(content: Design | Result) -> Audit | None:
-    """Every measure of a mechanism, and an attack on its sampler."""
+    """Compute every measure of a mechanism, and attack its sampler."""
     if isinstance(content, Result) and content.mechanism is None:
         return None
     return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE)

@@ -23,7 +23,7 @@ class Command(NamedTuple):
 
 
 def design_commands(made: Design, file: str) -> list[Command]:
-    """From the table to this page, for a design in the given file."""
+    """List the commands from the table to this page, for a design in the given file."""
     table = embedded_table(made) or "TABLE.csv"
     question, domain = made.question, made.domain
     options = ["--secret", ",".join(column.name for column in domain.secret.columns)]
@@ -48,7 +48,7 @@ def design_commands(made: Design, file: str) -> list[Command]:
 
 
 def _reading_options(columns: list[Column]) -> list[str]:
-    """How the columns are binned, and which are words."""
+    """Return how the columns are binned, and which are words."""
     options = []
     for column in columns:
         if column.edges:
@@ -59,7 +59,7 @@ def _reading_options(columns: list[Column]) -> list[str]:
 
 
 def result_commands(result: Result, file: str) -> list[Command]:
-    """From the question to this page, for a plain result in the given file."""
+    """List the commands from the question to this page, for a plain result in the given file."""
     again = ["--solver", result.solver, "--gap", repr(result.certificate.gap), "--out", "again.json"]
     return [
         _command("Solve it again (the file states its own question)", "solve", file, *again),

@@ -114,7 +114,7 @@ def of_result(result: Result, seconds: float, progress: Progress | None = None) 
 
 
 def has_level(result: Result) -> bool:
-    """Whether the problem has a level ε that can be varied, and the result a value at it.
+    """Return whether the problem has a level ε that can be varied, and the result a value at it.
 
     >>> from ldpopt import solve
     >>> from ldpopt.problems import Staircase
@@ -166,7 +166,7 @@ class _Work:
         self.omitted: list[str] = []
 
     def done(self, refused: tuple[str, ...]) -> TradeOff:
-        """All points that the time allows: every method at the result's level, then the others."""
+        """Compute all points that the time allows, the result's own level first."""
         self.points[self.own_name].append(self.own)
         for name in reversed(self.tasks):  # the most useful, which come first, take longest
             if name != self.own_name and self.tasks[name].repeats is None:

@@ -24,7 +24,7 @@ def number(value: Any, digits: int = 6) -> str:
 
 
 def abbreviated(value: Any, most: int = 8) -> str:
-    """Plain data as text, long arrays cut short.
+    """Write plain data as text, long arrays cut short.
 
     >>> abbreviated([[0.125, 1]] + [[2, 3]] * 20)
     '[[0.125, 1], [2, 3], [2, 3], [2, 3], [2, 3], [2, 3], … 21 in all]'

@@ -71,7 +71,7 @@ class Tree:
                 break
 
     def _affordable(self) -> int:
-        """How many boxes can be halved in a quarter of the time left, going by the pace so far."""
+        """Count the boxes that can be halved in a quarter of the time left, at the pace so far."""
         pace = (time.monotonic() - self.start) / self.spent
         return int(np.clip(self.limits.remaining() / 4 / max(3 * pace, 1e-12), 1, BATCH))
 

@@ -31,7 +31,7 @@ class Cdd(Solver[ColumnProgram]):
     requires: ClassVar[tuple[str, ...]] = ("cdd",)
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
-        """Column programs of few inputs: the double description method is exponential."""
+        """Accept column programs of few inputs: the double description method is exponential."""
         if form.cone.dimension > MOST_INPUTS:
             return f"vertex enumeration of {form.cone.dimension} > {MOST_INPUTS} inputs takes too long"
         if form.cone.epsilon > MOST_EPSILON:
@@ -39,7 +39,7 @@ class Cdd(Solver[ColumnProgram]):
         return True
 
     def suits(self, form: ColumnProgram) -> Literal[True] | str:
-        """Never the first choice."""
+        """Leave the first choice to other solvers."""
         return "a cross-check, slower than the explicit list"
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:

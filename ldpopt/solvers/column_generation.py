@@ -41,7 +41,7 @@ class ColumnGeneration(Solver[ColumnProgram]):
     name: ClassVar[str] = "column-generation"
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
-        """Column programs with a cone and a utility whose pricing problem is known."""
+        """Accept column programs with a cone and a utility whose pricing problem is known."""
         if not isinstance(form.cone, SecretCone):
             return block_generation.accepts(form)
         if pricer(form.utility) is None:
@@ -75,7 +75,7 @@ class BoxSearch(Generation):
     # ---- the three phases
 
     def open(self) -> None:
-        """Columns of many sizes, and the best dual vector that is a multiple of the reference.
+        """Add columns of many sizes, and find the best dual vector that is a multiple of the reference.
 
         The multiple is max_v g(v) / (π·v), found by Newton's (Dinkelbach's) iteration on the bound.
         """
@@ -94,7 +94,7 @@ class BoxSearch(Generation):
         self.scatter()
 
     def scatter(self) -> None:
-        """Random columns that the reference dual likes as well as its favourite, up to 1e-6."""
+        """Add random columns that the reference dual likes as well as its favourite, up to 1e-6."""
         if not self.pricer.many_optima or self.k < SCATTER_FROM:
             return
         # not self.dual: the noise of one lucky trial in it would bias all later ones
@@ -112,7 +112,10 @@ class BoxSearch(Generation):
         self.resolve()
 
     def step(self) -> None:
-        """One round: solve, price between the best proven dual and the new one, adjust the mix."""
+        """Do one round.
+
+        Solve, price between the best proven dual and the new one, adjust the mix.
+        """
         self.rounds += 1
         dual = self.classes @ self.optimum.dual
         assert self.dual is not None
@@ -140,11 +143,11 @@ class BoxSearch(Generation):
         self.mix = self.mix / 2 if self.mix > 0.1 else 0.0
 
     def finished(self) -> bool:
-        """Also when floats have nothing more to give."""
+        """Return whether to stop, which is also when floats have nothing more to give."""
         return super().finished() or self.idle > MOST_IDLE
 
     def close(self) -> None:
-        """Nothing: every round has its own proof."""
+        """Do nothing: every round has its own proof."""
 
     # ---- tools
 
@@ -163,7 +166,7 @@ class BoxSearch(Generation):
         return [priced.rays for priced in found]
 
     def _corners(self, chosen: Mask) -> Array:
-        """Rays of the first box: high where chosen."""
+        """Build rays of the first box: high where chosen."""
         low, high = self.cone.boxes[0]
         return np.where(chosen, high[:, None], low[:, None])
 

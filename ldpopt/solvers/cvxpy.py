@@ -27,17 +27,17 @@ class Cvxpy(Solver[ConvexProgram]):
     name: ClassVar[str] = "cvxpy"
 
     def accepts(self, form: ConvexProgram) -> Literal[True] | str:
-        """Small convex programs."""
+        """Accept small convex programs."""
         if form.blocks.size > LARGEST:
             return f"the cone program would have {form.blocks.size} coefficients, more than {LARGEST}"
         return True
 
     def suits(self, form: ConvexProgram) -> Literal[True] | str:
-        """Never the first choice."""
+        """Leave the first choice to other solvers."""
         return "slower and less accurate than frank-wolfe"
 
     def run(self, form: ConvexProgram, limits: Limits) -> FormSolution:
-        """Model, solve, certify."""
+        """Solve the model, and certify the answer."""
         import cvxpy as cp
 
         start = convex.value(form, form.start)

@@ -45,7 +45,7 @@ class Descent(Solver[MatrixProgram]):
         self.starts = starts
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
-        """Circulant and square families."""
+        """Accept circulant and square families."""
         if form.family == "broad":
             return "the number of outputs must be that of the inputs"
         if form.k > MOST_CIRCULANT:
@@ -81,7 +81,7 @@ def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, 
 
 
 def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
-    """Mechanisms worth comparing: the designs, then local minima from them and from random starts.
+    """Find mechanisms worth comparing: the designs, then local minima from them and random starts.
 
     Raises:
         OutOfTime: the time is over; the first mechanism comes in any case.

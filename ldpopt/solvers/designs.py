@@ -37,7 +37,7 @@ class Designs(Solver[MatrixProgram]):
     name: ClassVar[str] = "designs"
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
-        """φ over any family, any objective over square ones."""
+        """Accept φ over any family, any objective over square ones."""
         if form.family == "broad" and form.objective.loss != "phi":
             return "subset selection is balanced: it suits φ, not a given distribution"
         if form.family != "broad" and form.k > MOST_SQUARE:
@@ -45,7 +45,7 @@ class Designs(Solver[MatrixProgram]):
         return True
 
     def suits(self, form: MatrixProgram) -> Literal[True] | str:
-        """Where a design meets the bound, nothing can be better."""
+        """Recommend this solver, as nothing can be better where a design meets the bound."""
         if form.objective.loss != "phi":
             return "a design is good for φ, but seldom the best here"
         if form.family == "broad" or _exact(form) is not None:

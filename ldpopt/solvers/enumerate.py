@@ -22,13 +22,13 @@ class Enumerate(Solver[ColumnProgram]):
     tuned: ClassVar[bool] = True
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
-        """Column programs with at most a million rays."""
+        """Accept column programs with at most a million rays."""
         if (columns := form.cone.size()) > MOST_COLUMNS:
             return f"the cone has {columns:.3g} rays, more than {MOST_COLUMNS} cannot be listed"
         return True
 
     def suits(self, form: ColumnProgram) -> Literal[True] | str:
-        """Small lists only."""
+        """Recommend this solver for small lists only."""
         if (columns := form.cone.size()) > FASTER_BELOW:
             return f"slower than column generation beyond {FASTER_BELOW} rays; here are {columns}"
         return True
@@ -47,5 +47,5 @@ class EnumerateDefault(Enumerate):
     tuned: ClassVar[bool] = False
 
     def suits(self, form: ColumnProgram) -> Literal[True] | str:
-        """Never."""
+        """Decline to be chosen by ``auto``."""
         return "a baseline for the benchmark"

@@ -30,11 +30,11 @@ class FlowNetworkx(Solver[SelectionProgram]):
     name: ClassVar[str] = "flow-networkx"
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
-        """Deterministic selection programs with a network of bearable size."""
+        """Accept deterministic selection programs with a network of bearable size."""
         return accepts_network(form, MOST_EDGES)
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
-        """Never the first choice."""
+        """Leave the first choice to other solvers."""
         return "a cross-check, far slower than the matching"
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:
@@ -60,7 +60,7 @@ def cheapest_flow(groups: Whole, released: Whole, shape: Whole) -> Whole:
 
 
 def algorithm_1(groups: Whole, released: Whole, shape: Whole) -> nx.DiGraph:
-    """Source → secrets → parameters → outputs (all of them) → sink, every capacity 1."""
+    """Build the network source → secrets → parameters → outputs (all) → sink, every capacity 1."""
     network = nx.DiGraph()
     outputs = int(shape[1])
     for g in range(int(groups.max()) + 1):

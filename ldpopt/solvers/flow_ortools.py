@@ -26,11 +26,11 @@ class FlowOrtools(Solver[SelectionProgram]):
     requires: ClassVar[tuple[str, ...]] = ("ortools",)
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
-        """Deterministic selection programs with a network of bearable size."""
+        """Accept deterministic selection programs with a network of bearable size."""
         return accepts_network(form, MOST_EDGES)
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
-        """Never the first choice."""
+        """Leave the first choice to other solvers."""
         return "a cross-check, slower than the matching"
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:

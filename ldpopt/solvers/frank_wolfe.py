@@ -97,7 +97,7 @@ class _Restricted:
         return np.append(theta, max(float(room), 1e-12))
 
     def centre(self, x: Array, mu: float, limits: Limits) -> Array:
-        """Newton's method at a fixed μ, in the relative variables dx / x."""
+        """Solve at a fixed μ by Newton's method, in the relative variables dx / x."""
         for _ in range(25):
             limits.check()
             inverse = np.linalg.inv(np.tensordot(self.blocks, x, axes=(1, 0)))

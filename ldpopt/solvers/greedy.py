@@ -22,7 +22,7 @@ class Greedy(Solver[SelectionProgram]):
     name: ClassVar[str] = "greedy"
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
-        """Never the first choice."""
+        """Leave the first choice to other solvers."""
         return "only within a factor 2 of the optimum"
 
     def run(self, form: SelectionProgram, limits: Limits) -> FormSolution:

@@ -25,7 +25,7 @@ class GridRefine(Solver[ScalarSearch]):
     name: ClassVar[str] = "grid-refine"
 
     def suits(self, form: ScalarSearch) -> Literal[True] | str:
-        """Never the first choice."""
+        """Leave the first choice to other solvers."""
         return "proves nothing"
 
     def run(self, form: ScalarSearch, limits: Limits) -> FormSolution:

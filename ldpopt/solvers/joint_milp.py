@@ -56,7 +56,7 @@ class JointMilp(Solver[JointProgram]):
         self.milp_nodes, self.proof_lps = milp_nodes, proof_lps
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
-        """Joint programs with a few thousand cells, and a threshold that HiGHS can tell from 0."""
+        """Accept joint programs with a few thousand cells and a threshold that HiGHS tells from 0."""
         if form.threshold < LEAST_THRESHOLD:
             return f"the threshold {form.threshold!r} is below {LEAST_THRESHOLD!r}"
         if form.size() > MOST_CELLS:

@@ -41,7 +41,7 @@ class LeakageCuts(Solver[LeakageProgram]):
     name: ClassVar[str] = "leakage-cuts"
 
     def accepts(self, form: LeakageProgram) -> Literal[True] | str:
-        """Leakage programs of bearable size."""
+        """Accept leakage programs of bearable size."""
         if form.counts.size > MOST_VARIABLES:
             return f"the mechanism has {form.counts.size} entries, more than {MOST_VARIABLES}"
         return True

@@ -41,7 +41,7 @@ class MilpHighs(Solver[SelectionProgram]):
         return True
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
-        """Small models."""
+        """Recommend this solver for small models."""
         if form.matrix.nnz > QUICK:
             return f"slower than cuts beyond {QUICK} entries; here are {form.matrix.nnz}"
         return True

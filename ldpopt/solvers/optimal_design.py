@@ -20,7 +20,7 @@ class OptimalDesign(Solver[MatrixProgram]):
     name: ClassVar[str] = "optimal-design"
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
-        """α at a known distribution, any number of outputs."""
+        """Accept α at a known distribution, any number of outputs."""
         if form.family != "broad" or not _known(form):
             return "the number of outputs must be free and the distribution known"
         if form.k > MOST_INPUTS:

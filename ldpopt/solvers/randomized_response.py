@@ -27,7 +27,7 @@ class RandomizedResponse(Solver[ColumnProgram]):
     automatic: ClassVar[bool] = False
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
-        """Column programs over the cone of a secret with as many public values for every secret."""
+        """Accept column programs over a secret's cone, with as many public values for every secret."""
         if not isinstance(form.cone, SecretCone):
             return f"is private for every distribution, which a {type(form.cone).__name__} does not ask"
         if len(set(Counter(form.cone.secrets).values())) > 1:

@@ -18,17 +18,17 @@ class SubsetGreedy(Solver[SubsetProgram]):
     name: ClassVar[str] = "subset-greedy"
 
     def suits(self, form: SubsetProgram) -> Literal[True] | str:
-        """Only by name."""
+        """Decline to be chosen by ``auto``: it runs only by name."""
         return "greedy proves nothing"
 
     def run(self, form: SubsetProgram, limits: Limits) -> FormSolution:
-        """One pass."""
+        """Make one pass."""
         subset = greedy(form, limits)
         return FormSolution(Status.FEASIBLE, subset, float(form.weight(subset)), None, {})
 
 
 def greedy(form: SubsetProgram, limits: Limits) -> Subset:
-    """Heaviest first, whatever still fits; a set whose risk is not known in time is left out."""
+    """Take whatever still fits, heaviest first; a set whose risk is not known in time is left out."""
     chosen: Subset = ()
     with suppress(OutOfTime):
         for j in sorted(range(len(form.weights)), key=lambda j: -form.weights[j]):

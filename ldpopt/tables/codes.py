@@ -31,7 +31,7 @@ def column_names(table: Any) -> list[Any]:
 
 
 def group_sizes(table: Any, columns: Any = None) -> Codes:
-    """How many users share each combination of values that occurs.
+    """Count how many users share each combination of values that occurs.
 
     >>> group_sizes({"sex": ["m", "f", "m"], "age": [1, 2, 1]}).tolist()
     [2, 1]
@@ -98,7 +98,7 @@ def _matrix(table: Any) -> NDArray[Any]:
 
 
 def _object_rows(table: Any) -> NDArray[Any]:
-    """Rows as a matrix of objects, so that 1 and "1" stay different."""
+    """Return rows as a matrix of objects, so that 1 and "1" stay different."""
     rows = [tuple(row) for row in table]
     lengths = {len(row) for row in rows}
     if len(lengths) != 1:

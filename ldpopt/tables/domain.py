@@ -144,13 +144,13 @@ class Domain:
             yield self.codes(batch, first_row)
 
     def count(self, table: TableReader) -> Codes:
-        """How often each (s, u) occurs in a table, as a matrix [s][u]."""
+        """Count how often each (s, u) occurs in a table, as a matrix [s][u]."""
         inputs = math.prod(self.shape)
         total = sum(np.bincount(codes, minlength=inputs) for codes in self.rows(table))
         return np.reshape(total, self.shape)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data."""
+        """Return plain data."""
         return {
             "secret": _plain(self.secret),
             "public": None if self.public is None else _plain(self.public),
@@ -250,7 +250,7 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
 
 
 def is_number(word: str) -> bool:
-    """Whether a cell reads as a finite number."""
+    """Return whether a cell reads as a finite number."""
     try:
         return math.isfinite(float(word)) and "_" not in word
     except ValueError:

@@ -105,7 +105,7 @@ def _check_size(domain: Domain) -> None:
 def _combinations(
     table: TableReader, names: list[str], binned: Mapping[str, Column], text: set[str]
 ) -> tuple[Counter[tuple[str, ...]], dict[str, set[str]]]:
-    """How often each combination of cells occurs, and the cells of every column that is not binned."""
+    """Count how often each combination of cells occurs, and list the cells of columns without bins."""
     total = Counter[tuple[str, ...]]()
     seen: dict[str, set[str]] = {name: set() for name in names if name not in binned}
     for first_row, batch in numbered(table.batches(names)):

@@ -64,7 +64,7 @@ def _spread(form: ThresholdSearch, thresholds: Sequence[float]) -> list[float]:
 
 
 def _conditional(form: ThresholdSearch, p: Array, below: float, t: float) -> float:
-    """How much mass a value of conditional probability below t can have."""
+    """Return how much mass a value of conditional probability below t can have."""
     if form.rule == "theorem-2":
         return below + t * len(p)
     return float(np.minimum(p, t * (1 - p) / (1 - t)).sum()) if t < 1 else 1.0
@@ -115,7 +115,7 @@ def _raised(thresholds: list[float], ceilings: list[Fraction], t: Fraction) -> l
 
 
 def break_points(p: Array) -> list[float]:
-    """Where the exposure is about to jump: the distinct probabilities, and 1.
+    """List where the exposure is about to jump: the distinct probabilities, and 1.
 
     >>> break_points(np.array([0.6, 0.2, 0.2]))
     [0.2, 0.6, 1.0]
@@ -138,7 +138,7 @@ def best_choice(form: ThresholdSearch, limits: Limits = UNLIMITED) -> Choice:
 
 
 def _pareto_merge(form: ThresholdSearch, limits: Limits) -> Choice:
-    """Only break-points matter; of two partial choices keep those with less exposure or less spread."""
+    """Keep of two partial choices those with less exposure or less spread; only break-points matter."""
     front: list[tuple[float, float, tuple[float, ...]]] = [(0.0, 1.0, ())]
     for j, p in enumerate(form.marginals):
         points = break_points(p)
@@ -240,7 +240,7 @@ def _best_caps(form: ThresholdSearch, pivot: int, best: Choice, limits: Limits) 
 
 
 def _coordinate_search(form: ThresholdSearch, limits: Limits) -> Choice:
-    """From the optimum of Theorem 2 and from equal shares: move one threshold against the pivot's."""
+    """Move one threshold against the pivot's, from the optimum of Theorem 2 and from equal shares."""
     d = len(form.marginals)
     plain = ThresholdSearch(form.marginals, form.threshold, "theorem-2")
     equal = form.threshold ** (1 / d)

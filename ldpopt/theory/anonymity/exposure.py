@@ -37,7 +37,7 @@ class ExposureCurve(NamedTuple):
     exposures: Array
 
     def __call__(self, t: ArrayLike) -> Array:
-        """Q(t), strict: the probability of the values with p < t."""
+        """Compute Q(t), strict: the probability of the values with p < t."""
         return self._steps(t, "left")
 
     def at_most(self, t: ArrayLike) -> Array:
@@ -68,7 +68,7 @@ def exposure(p: ArrayLike, t: float) -> float: ...
 @overload
 def exposure(p: ArrayLike, t: list[float] | Array) -> Array: ...
 def exposure(p: ArrayLike, t: Any) -> Any:
-    """Q(t) = Σ_v p(v) 1{p(v) < t}, strict (Bravo-Hermsdorff et al. 2022, (1)).
+    """Compute Q(t) = Σ_v p(v) 1{p(v) < t}, strict (Bravo-Hermsdorff et al. 2022, (1)).
 
     Args:
         p: a distribution.
@@ -83,7 +83,7 @@ def exposure(p: ArrayLike, t: Any) -> Any:
 
 
 def exposure_at_most(p: ArrayLike, t: Any) -> Any:
-    """Σ_v p(v) 1{p(v) ≤ t}: the non-strict exposure.
+    """Compute Σ_v p(v) 1{p(v) ≤ t}: the non-strict exposure.
 
     >>> exposure_at_most([0.5, 0.25, 0.25], 0.25)
     0.5
@@ -95,7 +95,7 @@ def exposure_at_most(p: ArrayLike, t: Any) -> Any:
 
 
 def exposure_of_table(table: Any, columns: Any, t: Any) -> Any:
-    """Q(t) of the empirical joint distribution of some columns.
+    """Compute Q(t) of the empirical joint distribution of some columns.
 
     Bravo-Hermsdorff et al. 2022, (1) and (2).
 
@@ -144,7 +144,7 @@ class Interval(NamedTuple):
 def exposure_interval(
     p_hat: ArrayLike, t: float, samples: int, *, support: int | None = None, delta: float = 0.05
 ) -> Interval:
-    """Where the true exposure lies with probability 1 − delta, given a sample's frequencies.
+    """Enclose the true exposure with probability 1 − delta, given a sample's frequencies.
 
     Q̂(t−γ) − γ|V| ≤ Q(t) ≤ Q̂(t+γ) + γ|V| with γ = √(log(2|V|/δ) / 2n) (Bravo-Hermsdorff et al. 2022,
     Theorem 5; corrected: the two-sided Hoeffding bound of its proof needs log(2|V|/δ), not log(|V|/δ)).
@@ -161,7 +161,7 @@ def exposure_interval(
 
 
 def deviation(samples: int, support: int, delta: float) -> float:
-    """γ: with probability 1 − δ no frequency of n samples is further than this from the truth.
+    """Compute the γ that no frequency of n samples is further from the truth, with probability 1 − δ.
 
     >>> round(deviation(10_000, 4, 0.05), 6)
     0.01593
@@ -189,7 +189,7 @@ def samples_needed(gamma: float, support: int, delta: float) -> int:
 
 
 def entropy_from_curve(curve: ExposureCurve) -> float:
-    """H = ∫₀¹ Q(t)/t dt (Bravo-Hermsdorff et al. 2022, Proposition 9), integrated exactly step by step.
+    """Compute H = ∫₀¹ Q(t)/t dt exactly, step by step (Bravo-Hermsdorff et al. 2022, Proposition 9).
 
     >>> round(entropy_from_curve(exposure_curve([0.5, 0.25, 0.25])), 12)
     1.03972077084
@@ -199,7 +199,7 @@ def entropy_from_curve(curve: ExposureCurve) -> float:
 
 
 def entropy_bound(entropy: float, t: float) -> float:
-    """Q(t) ≤ H / (−log t), and so is the non-strict exposure.
+    """Bound Q(t), and the non-strict exposure, by H / (−log t).
 
     Bravo-Hermsdorff et al. 2022, Proposition 9.
 

@@ -86,7 +86,10 @@ def statistical_exposure_ceiling(
 
 
 def _peak(n: int, k: int) -> float:
-    """Where x F(k−2; n−1, x) is largest: F = (k−1) b(k−1; n−1, x), once between 0 and (k−1)/(n−1)."""
+    """Find the x where x F(k−2; n−1, x) is largest.
+
+    There F = (k−1) b(k−1; n−1, x), once between 0 and (k−1)/(n−1).
+    """
     if not 1 < k <= n:
         return 1.0
 
@@ -182,7 +185,7 @@ def _statistical(p: Array, n: int, k: int) -> NDArray[np.float64]:
 
 
 def _steepest(low: Array, high: Array, n: int, k: int) -> Array:
-    """max(1, (k−1) max b(k−1; n−1, x)) over low ≤ x ≤ high; the mass is unimodal in x."""
+    """Compute max(1, (k−1) max b(k−1; n−1, x)) over low ≤ x ≤ high; the mass is unimodal in x."""
     if k <= 1:
         return np.zeros_like(low)
     if k > n:

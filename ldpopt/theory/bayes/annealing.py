@@ -38,7 +38,7 @@ class Bracket(NamedTuple):
 def bracket(
     W: Array, prior: Dirichlet, points: Array, counts: Tallies, steps: int, rng: np.random.Generator
 ) -> Bracket:
-    """Bounds on log P(y) for tallies ``counts`` (rows) that were drawn from the ``points`` (rows)."""
+    """Bound log P(y) for tallies ``counts`` (rows) that were drawn from the ``points`` (rows)."""
     path = Path.towards(W, prior.alpha, counts.astype(np.float64))
     powers = np.sin(np.linspace(0, math.pi / 2, steps + 1)) ** 2  # small steps where chains start
     drawn = np.maximum(rng.standard_gamma(path.shape), TINY) / path.rate
@@ -85,7 +85,7 @@ class Path:
         return cls(W, alpha, counts, shape, shape / g, information, g)
 
     def collected(self, points: Array, powers: Array, rng: np.random.Generator) -> Array:
-        """Σ Δτ · log(posterior/simple) along the chains that start at ``points``."""
+        """Compute Σ Δτ · log(posterior/simple) along the chains that start at ``points``."""
         total, p = np.zeros(len(points)), np.maximum(points, TINY)
         every = max(1, len(powers) // FITS)
         for i, (power, following) in enumerate(pairwise(powers)):
@@ -97,7 +97,7 @@ class Path:
         return total
 
     def log_ratio(self, log_g: Array) -> Array:
-        """log of Π p^{α − 1} Π (pW)^s over the simple density, at p = g/Σg."""
+        """Compute the log of Π p^{α − 1} Π (pW)^s over the simple density, at p = g/Σg."""
         log_p = log_g - log_g.max(axis=1, keepdims=True)
         log_p = log_p - np.log(np.exp(log_p).sum(axis=1, keepdims=True))
         p, whole = np.exp(log_p), self.shape.sum(axis=1)
@@ -107,7 +107,7 @@ class Path:
         return value + whole * np.log((self.rate * p).sum(axis=1))
 
     def _moved(self, p: Array, power: float, root: Array, rng: np.random.Generator) -> Array:
-        """One step of Hamiltonian Monte Carlo from every row, with a new Σg."""
+        """Make one step of Hamiltonian Monte Carlo from every row, with a new Σg."""
         size = rng.standard_gamma(self.shape.sum(axis=1)) / (self.rate * p).sum(axis=1)
         start = np.log(p) + np.log(size)[:, None]
         momentum = rng.standard_normal(p.shape)
@@ -143,7 +143,7 @@ class Path:
         return pull + power * towards
 
     def _root(self, power: float) -> Array:
-        """M with covariance M Mᵀ of log g at the mode."""
+        """Compute the M with covariance M Mᵀ of log g at the mode."""
         whole, n = self.shape.sum(axis=1), self.mode.sum(axis=1)
         direct = np.eye(len(self.alpha)) * self.shape[:, None, :]
         outer = self.mode[:, :, None] * (self.mode / n[:, None])[:, None, :]
@@ -154,7 +154,7 @@ class Path:
 
 
 def _information(W: Array, counts: Array, g: Array) -> Array:
-    """Σ_y s_y V_y V_yᵀ/q_y² about log g, V = g W_y, q = gW."""
+    """Compute Σ_y s_y V_y V_yᵀ/q_y² about log g, V = g W_y, q = gW."""
     V = g[:, :, None] * (W * (np.sqrt(counts) / (g @ W))[:, None, :])
     return V @ np.swapaxes(V, 1, 2)
 

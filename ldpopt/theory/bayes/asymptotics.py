@@ -26,13 +26,13 @@ LogDet = Callable[[Array], Array]
 
 
 def unobfuscated_utility(prior: Prior) -> float:
-    """C_μ = U^as of the identity, −½ log 2πe − Σ_x E log P_x / (2a − 2)."""
+    """Compute C_μ = U^as of the identity, −½ log 2πe − Σ_x E log P_x / (2a − 2)."""
     a = _continuous(prior).size
     return -HALF_LOG_2PIE - float(prior.expected_log(np.eye(a)).sum()) / (2 * a - 2)
 
 
 def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed: int) -> Estimate:
-    """U^as of a faithful mechanism."""
+    """Compute U^as of a faithful mechanism."""
     prior = _continuous(prior)
     a = prior.size
     if isinstance(mechanism, SetMechanism):
@@ -92,7 +92,7 @@ def _set_log_det(mechanism: SetMechanism) -> LogDet:
 
 
 def _expected(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: int) -> Estimate:
-    """E f(P), by the sharpest rule that the dimension allows."""
+    """Compute E f(P), by the sharpest rule that the dimension allows."""
     a = prior.size
     if method == "monte-carlo" or a > 6 or (a > 4 and epsilon == math.inf):
         return _sampled(f, epsilon, prior, seed)
@@ -113,7 +113,7 @@ def _blockwise(f: LogDet, points: Array) -> Array:
 
 
 def _sampled(f: LogDet, epsilon: float, prior: Dirichlet, seed: int) -> Estimate:
-    """Monte Carlo with Σ_x log(1 + β P_x), whose expectation is known, as control variate."""
+    """Estimate by Monte Carlo with Σ_x log(1 + β P_x), whose mean is known, as control variate."""
     k = prior.size
     draws = 4000 if k <= 10 else max(64, 40_000 // (int(comb(k, 2)) + 1))
     beta = math.expm1(min(epsilon, 20.0))

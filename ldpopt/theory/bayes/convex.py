@@ -39,7 +39,7 @@ def value(form: ConvexProgram, theta: Array) -> float:
 
 
 def gradient(form: ConvexProgram, theta: Array) -> Array:
-    """g_j = scale Σ_i w_i tr(M_i⁻¹ F_ij)."""
+    """Compute g_j = scale Σ_i w_i tr(M_i⁻¹ F_ij)."""
     inverse = np.linalg.inv(moments(form, theta))
     total: Array = np.einsum("i,ijxy,iyx->j", form.weights, form.blocks, inverse, optimize=True)
     return form.scale * total

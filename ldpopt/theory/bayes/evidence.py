@@ -24,7 +24,7 @@ WARM_UP, STEPS = 200, 400
 def log_evidence(
     columns: Array, prior: Dirichlet, counts: Array, rng: np.random.Generator, method: str
 ) -> Estimate:
-    """log E Π_y (PW)_y^{s_y} over the prior, with the standard error over independent chains.
+    """Compute log E Π_y (PW)_y^{s_y} over the prior, with the standard error over independent chains.
 
     Each rung takes a sampling run; their number grows like √k · log n.
     """
@@ -51,7 +51,7 @@ def _next_power(power: float, spread: float, prior_spread: float) -> float:
 
 
 def log_ratio(below: Array, above: Array) -> float:
-    """log Z₁/Z₀ from log f₁/f₀ at as many draws of f₀ as of f₁: Bennett's acceptance ratio."""
+    """Compute log Z₁/Z₀ from log f₁/f₀ at as many draws of f₀ as of f₁: Bennett's acceptance ratio."""
 
     def imbalance(shift: float) -> float:
         return float(expit(below - shift).sum() - expit(shift - above).sum())

@@ -21,7 +21,7 @@ LISTED = 10
 
 
 def information(points: Array, columns: Array) -> Array:
-    """J(p) for every row p of ``points``: an array of N matrices of k × k."""
+    """Compute J(p) for every row p of ``points``: an array of N matrices of k × k."""
     return fisher_information(columns, points @ columns)
 
 
@@ -49,7 +49,9 @@ def _listed(points: Array, low: float, high: float) -> Array:
 
 
 def laplace_rule() -> tuple[Array, Array]:
-    """Points t and weights with 1/s = Σ w e^{−ts} for s in [1, ∞), to a relative 1e-12 for s ≤ 1e4.
+    """Find points t and weights with 1/s = Σ w e^{−ts} for s in [1, ∞).
+
+    The relative error is 1e-12 for s ≤ 1e4.
 
     The trapezoidal rule after t = exp(τ − e^{−τ}), for which both tails decay double-exponentially.
     """

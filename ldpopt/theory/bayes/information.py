@@ -47,7 +47,7 @@ WIDEST = 0.05
 def information_about_p(
     columns: Array, prior: Prior, n: int, method: str, draws: int, seed: int
 ) -> Estimate:
-    """I(Y; P) of n reports in nats."""
+    """Compute I(Y; P) of n reports in nats."""
     if isinstance(prior, Pushed):  # Y depends on the image of P as it does on P
         composed = prior.mechanism.matrix @ columns
         return information_about_p(composed, prior.base, n, method, draws, seed)
@@ -73,7 +73,7 @@ def information_about_p(
 
 
 def _lumped(W: Array, prior: Prior) -> tuple[Array, Prior]:
-    """Values with the same row become one: the reports do not tell them apart."""
+    """Merge values with the same row: the reports do not tell them apart."""
     if not isinstance(prior, Dirichlet):
         return W, prior
     rows, group = np.unique(W, axis=0, return_inverse=True)
@@ -83,13 +83,13 @@ def _lumped(W: Array, prior: Prior) -> tuple[Array, Prior]:
 
 
 def _from_entropy(entropy: float, W: Array, prior: Prior, n: int) -> Estimate:
-    """H(Y) − H(Y | P)."""
+    """Compute H(Y) − H(Y | P)."""
     given_p = -n * float(prior.expected_xlogx(W).sum())
     return Estimate(entropy - given_p, ROUNDING * n, "exact-enumeration")
 
 
 def _unobfuscated(prior: Dirichlet, n: int) -> Estimate:
-    """I(X; P) = −E log B(α+T)/B(α) − n H(X|P), T Dirichlet-multinomial.
+    """Compute I(X; P) = −E log B(α+T)/B(α) − n H(X|P), T Dirichlet-multinomial.
 
     Lopuhaä-Zwakenberg et al. 2019, (D.20), corrected: it prints + n H(X|P).
     """
@@ -126,7 +126,7 @@ def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
 def _log_evidence(
     W: Array, prior: Prior, points: Array, counts: Tallies, rng: np.random.Generator
 ) -> Bracket:
-    """log P(y) of every row of counts, from below and above."""
+    """Compute log P(y) of every row of counts, from below and above."""
     n = int(counts[0].sum())
     if isinstance(prior, Dirichlet) and (beta := response_level(W)) is not None:
         own = np.argsort(W.argmax(axis=0))  # the output that stands for each input
@@ -152,7 +152,7 @@ def _log_evidence(
 
 
 def _controls(W: Array, prior: Prior, points: Array, counts: Tallies, given: Array) -> list[Array]:
-    """Quantities of expectation 0 that vary with log P(y | P)/P(y).
+    """Compute quantities of expectation 0 that vary with log P(y | P)/P(y).
 
     For few reports it is nearly log P(y | P) less its mean. For many, log P(y | P)/P(y) is about
     −χ²/2 plus half the log determinant of the information (Theorem 6.7), to which log q is near.

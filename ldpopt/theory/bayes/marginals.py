@@ -32,7 +32,7 @@ class Marginal(ABC):
 
     @abstractmethod
     def cdf(self, z: ArrayLike) -> Array:
-        """P(number ≤ z)."""
+        """Compute P(number ≤ z)."""
 
     @abstractmethod
     def mean(self) -> float:
@@ -69,7 +69,7 @@ class BetaMixture(Marginal):
         return self._by_parts(density, z)
 
     def cdf(self, z: ArrayLike) -> Array:
-        """P(frequency ≤ z)."""
+        """Compute P(frequency ≤ z)."""
         return self._by_parts(lambda at: betainc(self.a, self.b, at) @ self.weights, z)
 
     def mean(self) -> float:
@@ -81,7 +81,7 @@ class BetaMixture(Marginal):
         return float(brentq(lambda z: float(self.cdf(z)) - chance, 0.0, 1.0, xtol=1e-12))
 
     def _by_parts(self, f: Callable[[Array], Array], z: ArrayLike) -> Array:
-        """f of z as a column, in parts that fit into memory."""
+        """Evaluate f of z as a column, in parts that fit into memory."""
         column = np.asarray(z, dtype=np.float64).reshape(-1, 1)
         parts = np.array_split(column, math.ceil(column.size * len(self.a) / CELLS))
         return np.concatenate([f(part) for part in parts]).reshape(np.shape(z))

@@ -62,17 +62,20 @@ AnyMechanism = Mechanism | SetMechanism
 
 
 def ldp_level(m: AnyMechanism) -> Estimate:
-    """LDP(Q) = max log Q_{y|x}/Q_{y|x'} (Lopuhaä-Zwakenberg et al. 2019, (3.1))."""
+    """Compute LDP(Q) = max log Q_{y|x}/Q_{y|x'} (Lopuhaä-Zwakenberg et al. 2019, (3.1))."""
     return Estimate(m.epsilon())
 
 
 def worst_case_privacy(m: AnyMechanism) -> Estimate:
-    """S^wc = e^{−LDP}: the worst share of private information that stays hidden (Theorem 5.3)."""
+    """Compute S^wc = e^{−LDP}.
+
+    The worst share of private information that stays hidden (Theorem 5.3).
+    """
     return Estimate(math.exp(-m.epsilon()))
 
 
 def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate:
-    """S_μ = H(X | Y, P)/H(X | P): the share of private information that stays hidden (4.1).
+    """Compute S_μ = H(X | Y, P)/H(X | P): the share of private information that stays hidden (4.1).
 
     One-dimensional integrals for every Dirichlet prior and every matrix; for set-valued mechanisms and
     exchangeable priors one integral per set size, (10.10) without its large powers.
@@ -83,13 +86,13 @@ def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate
 
 
 def _leakage(W: Array, prior: Prior) -> Estimate:
-    """I(Y; X | P) of a matrix."""
+    """Compute I(Y; X | P) of a matrix."""
     value = float(prior.mean() @ xlogy(W, W).sum(axis=1)) - float(prior.expected_xlogx(W).sum())
     return Estimate(max(value, 0.0), ROUNDING * W.shape[1])
 
 
 def _set_leakage(m: SetMechanism, prior: Prior, seed: int) -> Estimate:
-    """I(Y; X | P) = E log-likelihood ratio − Σ_S w(S) E r log r, r = low + (high − low) P(S)."""
+    """Compute I(Y; X | P) = E log-likelihood ratio − Σ_S w(S) E r log r, r = low + (high − low) P(S)."""
     own = float(xlogy(m.own, m.high) + xlogy(1 - m.own, m.low))
     if isinstance(prior, Dirichlet) and prior.exchangeable:
         sizes, a = m.sizes, float(prior.alpha[0])
@@ -110,7 +113,7 @@ def _set_leakage(m: SetMechanism, prior: Prior, seed: int) -> Estimate:
 
 
 def _ratio_entropy(m: SetMechanism, inside: float, outside: float) -> float:
-    """E r log r with r = high·B + low·(1 − B), B ~ Beta(inside, outside)."""
+    """Compute E r log r with r = high·B + low·(1 − B), B ~ Beta(inside, outside)."""
     if inside <= 0 or outside <= 0:
         r = m.low if inside <= 0 else m.high
         return float(xlogy(r, r))
@@ -124,7 +127,7 @@ def _ratio_entropy(m: SetMechanism, inside: float, outside: float) -> float:
 def distribution_utility(
     m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
-    """I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P.
+    """Compute I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P.
 
     Where the tallies are too many to list, an average over so many ``draws`` of P and reports.
     """
@@ -136,7 +139,7 @@ def distribution_utility(
 def tally_utility(
     m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
-    """I(Y; T)/H(T) of n users (4.2): the share of the information in the tallies."""
+    """Compute I(Y; T)/H(T) of n users (4.2): the share of the information in the tallies."""
     W, n = _prepare(m, prior, n, method, draws)
     gained = tallies.information_about_tallies(W, prior, n, method, draws, seed)
     return gained.through(1 / tallies.tally_entropy(prior, n))
@@ -145,7 +148,7 @@ def tally_utility(
 def digit_utility(
     m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
-    """(I(Y; P) − h(P))/(a − 1): about how many digits of P, in base e, are learned (4.4)."""
+    """Compute (I(Y; P) − h(P))/(a − 1): about how many digits of P, in base e, are learned (4.4)."""
     W, n = _prepare(m, prior, n, method, draws)
     scale = 1 / (prior.size - 1)
     gained = information_about_p(W, prior, n, method, draws, seed)
@@ -155,7 +158,7 @@ def digit_utility(
 def asymptotic_utility(
     m: AnyMechanism, prior: Prior, *, method: str = "auto", seed: int = 0
 ) -> Estimate:
-    """U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
+    """Compute U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
 
     A closed form (one-dimensional integrals) where, after merging proportional outputs, there are as
     many outputs as inputs; quadrature up to a = 6; beyond, Monte Carlo with a control variate.
@@ -170,7 +173,10 @@ def asymptotic_utility(
 def participation_factor(
     m: AnyMechanism, prior: Prior, *, method: str = "auto", seed: int = 0
 ) -> Estimate:
-    """F_μ = e^{2U^as − 2C_μ}: n obfuscated reports are worth F_μ n plain ones (Definition 6.10)."""
+    """Compute F_μ = e^{2U^as − 2C_μ}.
+
+    n obfuscated reports are worth F_μ n plain ones (Definition 6.10).
+    """
     found = asymptotic_utility(m, prior, method=method, seed=seed)
     value = math.exp(2 * (float(found) - asymptotics.unobfuscated_utility(prior)))
     return Estimate(value, 2 * value * found.error, found.method)
@@ -187,7 +193,7 @@ def participation_factor_bound(m: AnyMechanism, prior: Prior | None = None) -> E
 
 
 def is_faithful(m: AnyMechanism) -> bool:
-    """Whether different P give different output distributions: rank a (Definition 6.1)."""
+    """Return whether different P give different output distributions: rank a (Definition 6.1)."""
     return rank_and_classes(m).rank == len(m.inputs)
 
 
@@ -221,13 +227,13 @@ def rank_and_classes(m: AnyMechanism) -> RankAndClasses:
 
 
 def entropy(p: ArrayLike) -> Estimate:
-    """H(p) = −Σ p log p."""
+    """Compute H(p) = −Σ p log p."""
     q = validate.distribution("p", p)
     return Estimate(-float(xlogy(q, q).sum()))
 
 
 def mutual_information(m: AnyMechanism, p: ArrayLike) -> Estimate:
-    """I(X; Y) for X ~ p."""
+    """Compute I(X; Y) for X ~ p."""
     W, q = _dense(m).matrix, _known(m, p)
     r = q @ W
     value = float(q @ xlogy(W, W).sum(axis=1) - xlogy(r, r).sum())
@@ -235,7 +241,9 @@ def mutual_information(m: AnyMechanism, p: ArrayLike) -> Estimate:
 
 
 def maximal_leakage(m: AnyMechanism) -> Estimate:
-    """log Σ_y max_x W[x, y]: the largest gain of any guesser about any function of X (Issa et al. 2020).
+    """Compute log Σ_y max_x W[x, y].
+
+    The largest gain of any guesser about any function of X (Issa et al. 2020).
 
     >>> maximal_leakage(Mechanism([[1, 0], [0, 1]])) == math.log(2)
     True
@@ -247,7 +255,7 @@ def maximal_leakage(m: AnyMechanism) -> Estimate:
 
 
 def min_entropy_leakage(m: AnyMechanism, p: ArrayLike) -> Estimate:
-    """log of by how much a report multiplies the chance to guess X ~ p."""
+    """Compute the log of by how much a report multiplies the chance to guess X ~ p."""
     return Estimate(math.log(float(attacker_success(m, p)) / float(_known(m, p).max())))
 
 

@@ -79,10 +79,10 @@ class Posterior(ABC):
 
     @abstractmethod
     def draws(self, count: int, rng: np.random.Generator) -> Array:
-        """Draws of P from the posterior, one a row."""
+        """Draw P from the posterior, one a row."""
 
     def mean(self) -> Array:
-        """E(P | reports)."""
+        """Compute E(P | reports)."""
         return np.array([self.marginal(x).mean() for x in range(self.prior.size)])
 
     def credible_interval(self, x: int, level: float = 0.95) -> tuple[float, float]:
@@ -166,7 +166,7 @@ class EnumeratedPosterior(Posterior):
         return _dirichlets(self.prior.alpha + self._tallies[chosen], rng)
 
     def marginal(self, x: int) -> BetaMixture:
-        """n + 1 beta distributions: the mixture depends on t through t_x only."""
+        """Mix n + 1 beta distributions: the mixture depends on t through t_x only."""
         x, n = _value(x, self.prior.size), int(self.counts.sum())
         weights = np.asarray(np.bincount(self._tallies[:, x], self._weights, n + 1), np.float64)
         a = self.prior.alpha[x] + np.arange(n + 1)
@@ -218,7 +218,7 @@ class ResponsePosterior(Posterior):
         return _dirichlets(self.prior.alpha + k, rng)
 
     def marginal(self, x: int) -> BetaMixture:
-        """Beta(α_x + k, A − α_x + K − k) over the pairs (k, K)."""
+        """Mix Beta(α_x + k, A − α_x + K − k) over the pairs (k, K)."""
         x = _value(x, self.prior.size)
         own = self._factors[x].values
         others = _product([f for y, f in enumerate(self._factors) if y != x]).values
@@ -285,7 +285,7 @@ def _distinct_rows(columns: Array) -> tuple[Array, NDArray[np.intp]]:
 
 
 def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.random.Generator) -> Array:
-    """Draws of all frequencies from draws of those of groups of inputs with the same row.
+    """Draw all frequencies, given draws of those of groups of inputs with the same row.
 
     The reports do not tell such inputs apart: their shares of the group are Dirichlet(α), as before.
     """
@@ -370,6 +370,6 @@ def _product(factors: list[Scaled]) -> Scaled:
 
 
 def _dirichlets(alpha: Array, rng: np.random.Generator) -> Array:
-    """One draw from the Dirichlet distribution of every row."""
+    """Draw once from the Dirichlet distribution of every row."""
     gamma = rng.standard_gamma(alpha)
     return gamma / gamma.sum(axis=1, keepdims=True)

@@ -68,7 +68,9 @@ class Draws:
 
 
 def sample(columns: Array, alpha: Array, counts: Array, rng: np.random.Generator) -> Draws:
-    """Draws until they have converged or the work is up; the first quarter after warm-up is dropped.
+    """Draw until the chains have converged or the work is up.
+
+    The first quarter after warm-up is dropped.
 
     Args:
         columns: W[x, y]; every output that was reported has a positive entry.
@@ -131,11 +133,11 @@ class Target:
         return len(self.alpha)
 
     def relative(self, theta: Array) -> Array:
-        """r = g/centre of every row."""
+        """Compute r = g/centre of every row."""
         return self.offset + theta @ self.map.T
 
     def outputs(self, theta: Array) -> Array:
-        """gW of the outputs that were reported, of every row."""
+        """Compute gW of the outputs that were reported, of every row."""
         return self.q + (theta - self.origin) @ self.output_map
 
     def log_density(self, theta: Array, scales: Array) -> Array:
@@ -155,7 +157,7 @@ class Target:
         return ratio @ self.output_map.T + pull @ self.map
 
     def frequencies(self, theta: Array) -> Array:
-        """P = g/Σg of every row, in the given order of the values."""
+        """Compute P = g/Σg of every row, in the given order of the values."""
         g = np.empty_like(theta)
         g[:, self.order] = self.relative(theta) * self.centre
         return g / g.sum(axis=1, keepdims=True)
@@ -224,7 +226,7 @@ class Walk:
         return np.stack(draws, axis=1)
 
     def _starts(self, chains: int) -> Array:
-        """Twice the spread of the normal approximation, drawn in until g > 0."""
+        """Draw from twice the spread of the normal approximation, drawn in until g > 0."""
         b = self.target.loose
         away = 2 * self.rng.standard_normal((chains, self.target.size))
         root = np.linalg.cholesky(self.target.schur + np.diag(self.target.alpha[:b]))
@@ -234,7 +236,7 @@ class Walk:
         return self.target.origin + away
 
     def _refresh_scales(self) -> None:
-        """λ given g: the normal score of λ g is reflected, with some noise, which keeps g going."""
+        """Draw λ given g: the normal score of λ g is reflected, with noise, which keeps g going."""
         r = self.target.relative(self._theta)[:, : self.target.loose]
         chance = gammainc(self.target.extra, self._scales * r)
         score = -OVERRELAXATION * ndtri(np.clip(chance, 1e-15, 1 - 1e-15))
@@ -265,7 +267,7 @@ class Walk:
         return float(chance.mean())
 
     def _trajectory(self, velocity: Array, inverse_mass: Array) -> tuple[Array, Array]:
-        """Leapfrog steps, each chain with its own, from the present θ."""
+        """Make leapfrog steps, each chain with its own, from the present θ."""
         target, theta, b = self.target, self._theta, self.target.loose
         chains, k = theta.shape
         leap = self._leap * self.rng.uniform(0.8, 1.2, (chains, 1))
@@ -308,7 +310,7 @@ def split_rhat(draws: Array) -> Array:
 
 
 def effective_sizes(draws: Array) -> Array:
-    """How many independent draws the mean of every quantity is worth.
+    """Estimate how many independent draws the mean of every quantity is worth.
 
     Autocorrelations are summed in pairs as long as these fall and stay positive (Geyer 1992), with the
     variance between half-chains counted in (Gelman et al. 2013, Section 11.5).

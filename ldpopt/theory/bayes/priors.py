@@ -39,7 +39,7 @@ class Prior(ABC):
 
     @abstractmethod
     def mean(self) -> Array:
-        """E P."""
+        """Compute E P."""
 
     @abstractmethod
     def covariance(self) -> Array:
@@ -47,30 +47,30 @@ class Prior(ABC):
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Independent draws of P, one a row."""
+        """Draw P independently, one a row."""
 
     @abstractmethod
     def expected_log(self, columns: Array) -> Array:
-        """E log(v·P) of every column v."""
+        """Compute E log(v·P) of every column v."""
 
     @abstractmethod
     def expected_xlogx(self, columns: Array) -> Array:
-        """E (v·P) log(v·P) of every column v."""
+        """Compute E (v·P) log(v·P) of every column v."""
 
     @abstractmethod
     def nodes(self, degree: int) -> tuple[Array, Array]:
-        """Points (one a row) and positive weights, exact for polynomials in P up to this degree."""
+        """Return points (one a row) and positive weights, exact for polynomials in P of this degree."""
 
     @abstractmethod
     def node_count(self, degree: int) -> int:
-        """How many points :meth:`nodes` returns."""
+        """Count the points that :meth:`nodes` returns."""
 
     def differential_entropy(self) -> float:
-        """h(P) of (2.1); only a continuous prior has one."""
+        """Compute h(P) of (2.1); only a continuous prior has one."""
         raise InvalidInputError("this prior has no density, hence no differential entropy")
 
     def expected_entropy(self) -> float:
-        """H(X | P) in nats."""
+        """Compute H(X | P) in nats."""
         return -float(self.expected_xlogx(np.eye(self.size)).sum())
 
     def push(self, mechanism: Mechanism) -> Prior:
@@ -139,16 +139,16 @@ class Dirichlet(Prior):
         return float(gammaln(self.alpha).sum() - gammaln(self.total))
 
     def mean(self) -> Array:
-        """α / A."""
+        """Compute α / A."""
         return self.alpha / self.total
 
     def covariance(self) -> Array:
-        """(diag(m) − m mᵀ) / (A + 1) with m the mean."""
+        """Compute (diag(m) − m mᵀ) / (A + 1) with m the mean."""
         m = self.mean()
         return (np.diag(m) - np.outer(m, m)) / (self.total + 1)
 
     def moment(self, powers: ArrayLike) -> float:
-        """E Π P_x^{t_x} = B(α + t) / B(α)."""
+        """Compute E Π P_x^{t_x} = B(α + t) / B(α)."""
         t = validate.array("powers", powers, 1)
         if len(t) != self.size or (self.alpha + t <= 0).any():
             raise InvalidInputError(f"powers {t.tolist()} do not fit alpha {self.alpha.tolist()}")
@@ -161,21 +161,21 @@ class Dirichlet(Prior):
         return xlogy(self.alpha - 1, points).sum(axis=-1) - self.log_beta
 
     def differential_entropy(self) -> float:
-        """log B(α) + (A − a) ψ(A) − Σ (α_x − 1) ψ(α_x)."""
+        """Compute log B(α) + (A − a) ψ(A) − Σ (α_x − 1) ψ(α_x)."""
         spread = float(((self.alpha - 1) * digamma(self.alpha)).sum())
         return self.log_beta + (self.total - self.size) * float(digamma(self.total)) - spread
 
     def expected_entropy(self) -> float:
-        """ψ(A + 1) − Σ m_x ψ(α_x + 1); (10.2) for Jeffreys' prior."""
+        """Compute ψ(A + 1) − Σ m_x ψ(α_x + 1); (10.2) for Jeffreys' prior."""
         own = float(self.mean() @ digamma(self.alpha + 1))
         return float(digamma(self.total + 1)) - own
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Independent draws."""
+        """Draw independently."""
         return rng.dirichlet(self.alpha, size)
 
     def expected_log(self, columns: Array) -> Array:
-        """∫_0^∞ ((1+t)^{−A} − Π (1 + t v_x)^{−α_x}) dt / t for every column v.
+        """Compute ∫_0^∞ ((1+t)^{−A} − Π (1 + t v_x)^{−α_x}) dt / t for every column v.
 
         Frullani's integral of log applied to independent Gamma variables whose shares are P.
         """
@@ -183,7 +183,7 @@ class Dirichlet(Prior):
         return integral + np.log(peak)
 
     def expected_xlogx(self, columns: Array) -> Array:
-        """Σ_x m_x v_x E' log(v·P), E' over Dirichlet(α + e_x): size-biasing, then Frullani."""
+        """Compute Σ_x m_x v_x E' log(v·P), E' over Dirichlet(α + e_x): size-biasing, then Frullani."""
         used = columns.any(axis=0)
         result = np.zeros(columns.shape[1])
         if used.any():
@@ -193,16 +193,16 @@ class Dirichlet(Prior):
         return result
 
     def node_count(self, degree: int) -> int:
-        """⌈(degree + 1)/2⌉ in every dimension."""
+        """Compute ⌈(degree + 1)/2⌉ in every dimension."""
         return int((degree // 2 + 1) ** (self.size - 1))
 
     def nodes(self, degree: int) -> tuple[Array, Array]:
-        """Gauss–Jacobi rules for the independent beta variables of stick-breaking."""
+        """Build Gauss–Jacobi rules for the independent beta variables of stick-breaking."""
         order = degree // 2 + 1
         return break_sticks([gauss_beta(a, b, order) for a, b in self.sticks()])
 
     def fine_nodes(self, level: int) -> tuple[Array, Array]:
-        """Double-exponential rules instead: for functions with singularities at the boundary."""
+        """Build double-exponential rules instead, for functions with singularities at the boundary."""
         return break_sticks([tanh_sinh_beta(a, b, level) for a, b in self.sticks()])
 
     def sticks(self) -> list[tuple[float, float]]:
@@ -245,12 +245,12 @@ class PointMixture(Cleaned, Prior):
         return self.weights @ self.points
 
     def covariance(self) -> Array:
-        """Σ w (p − m)(p − m)ᵀ."""
+        """Compute Σ w (p − m)(p − m)ᵀ."""
         centred = self.points - self.mean()
         return (self.weights * centred.T) @ centred
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Independent draws."""
+        """Draw independently."""
         return self.points[rng.choice(len(self.weights), size, p=self.weights)]
 
     def expected_log(self, columns: Array) -> Array:
@@ -301,7 +301,7 @@ class Pushed(Prior):
         return self.base.mean() @ self.mechanism.matrix
 
     def covariance(self) -> Array:
-        """Wᵀ C W."""
+        """Compute Wᵀ C W."""
         W = self.mechanism.matrix
         return W.T @ self.base.covariance() @ W
 
@@ -318,7 +318,7 @@ class Pushed(Prior):
         return self.base.expected_xlogx(self.mechanism.matrix @ columns)
 
     def node_count(self, degree: int) -> int:
-        """As many as the base has."""
+        """Count the base's points."""
         return self.base.node_count(degree)
 
     def nodes(self, degree: int) -> tuple[Array, Array]:
@@ -328,7 +328,7 @@ class Pushed(Prior):
 
 
 def _frullani(columns: Array, alpha: Array, shares: Array | None) -> tuple[Array, Array]:
-    """∫ (reference − M(t)·bias(t)) dt/t for every column scaled to peak 1, and the peaks.
+    """Compute ∫ (reference − M(t)·bias(t)) dt/t for every column scaled to peak 1, and the peaks.
 
     M(t) = Π (1 + t v_x)^{−α_x} = E e^{−t v·G}; bias is 1, or Σ_x m_x v_x/(1 + t v_x) for shares m.
     """

@@ -69,7 +69,10 @@ class DesignProblem(Problem):
         return frame.question(frame.statement(self.kind, self.to_params()))
 
     def forms(self) -> Iterable[Form]:
-        """One form: the convex program over the columns, or over their classes if all α are equal."""
+        """Give one form: the convex program over the columns.
+
+        If all α are equal, it is over the classes of columns.
+        """
         return [self._program]
 
     @cached_property
@@ -143,7 +146,7 @@ class _Atoms:
         self.levels, self.labels, self.columns = levels, labels, columns
 
     def blocks(self, points: Array) -> Array:
-        """[point, atom, x, x']."""
+        """Compute the blocks [point, atom, x, x']."""
         shares = points @ self.columns
         outer = self.columns.T[:, :, None] * self.columns.T[:, None, :]
         return outer[None] / shares[:, :, None, None]
@@ -160,7 +163,7 @@ class _Classes(_Atoms):
     """Classes of columns with labels (level, number of high entries)."""
 
     def blocks(self, points: Array) -> Array:
-        """[point, atom, x, x'], averaged over the class."""
+        """Compute the blocks [point, atom, x, x'], averaged over the class."""
         averages = [orbit_information(points, 1.0, math.exp(level)) for level in self.levels]
         return np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
 
@@ -189,7 +192,7 @@ def _rays(question: DesignStatement) -> _Atoms:
 
 
 def _start(atoms: _Atoms, costs: Array, budget: float) -> Array:
-    """Randomised response, mixed with saying nothing until the budget has room."""
+    """Mix randomised response with saying nothing until the budget has room."""
     response = atoms.response()
     silence = np.zeros_like(response)
     silence[0] = 1.0

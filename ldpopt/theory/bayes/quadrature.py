@@ -19,13 +19,13 @@ class Rule(NamedTuple):
 
 
 def gauss_beta(a: float, b: float, order: int) -> Rule:
-    """Gauss–Jacobi quadrature for a Beta(a, b) variable, exact up to the degree 2·order − 1."""
+    """Build a Gauss–Jacobi quadrature for a Beta(a, b) variable, exact up to degree 2·order − 1."""
     x, w = roots_jacobi(order, b - 1, a - 1)
     return Rule((1 + x) / 2, (1 - x) / 2, w / w.sum())
 
 
 def tanh_sinh_beta(a: float, b: float, level: int) -> Rule:
-    """Double-exponential quadrature for a Beta(a, b) variable with step 2^−level.
+    """Build a double-exponential quadrature for a Beta(a, b) variable with step 2^−level.
 
     It needs no smoothness at 0 and 1: logarithms and powers there do not slow it down.
     """

@@ -38,7 +38,7 @@ BLOCK = 64
 
 
 def log_probability(prior: Dirichlet, beta: float, counts: Array) -> float:
-    """log P(Y = y) of one sequence of reports in which y occurs ``counts[y]`` times.
+    """Compute log P(Y = y) of one sequence of reports in which y occurs ``counts[y]`` times.
 
     >>> round(math.exp(log_probability(Dirichlet([0.5, 1.0, 2.5]), 2.0, np.array([1.0, 0.0, 0.0]))), 12)
     0.25
@@ -76,7 +76,7 @@ class Transforms:
     beta: float
 
     def inverted(self, steep: bool) -> float:
-        """log (1/2πi) ∫ e^z Π F dz."""
+        """Compute log (1/2πi) ∫ e^z Π F dz."""
         c = self._saddle.at
         total = 0.0
         for first in range(0, MOST_NODES, BLOCK):
@@ -90,13 +90,13 @@ class Transforms:
         raise InvalidInputError(f"the contour integral for prior exponents {self.alpha} does not settle")
 
     def _on_line(self, steps: Array) -> Complex:
-        """Terms of the rule on z = c + iu, relative to the integrand at c."""
+        """Compute the terms of the rule on z = c + iu, relative to the integrand at c."""
         step = 0.25 / self._saddle.spread
         u = step * steps
         return step / math.pi * np.exp(1j * u) * np.exp(self.times @ self._log_along_line(u))
 
     def _on_parabola(self, steps: Array) -> Complex:
-        """Terms of the rule on z = c (1 + iu)², relative to the integrand at c."""
+        """Compute the terms of the rule on z = c (1 + iu)², relative to the integrand at c."""
         c, spread = self._saddle
         step = 0.125 / (c * spread)
         turn = 1 + 1j * step * steps
@@ -149,7 +149,7 @@ class Transforms:
         return Nodes(np.exp(log_p), log_p, math.log(2 * delta) - log_soft - np.logaddexp(0, -v))
 
     def _exponent(self, p: Array, c: float) -> Array:
-        """log of p^α (1 + βp)^s e^{−cp}."""
+        """Compute the log of p^α (1 + βp)^s e^{−cp}."""
         return self.alpha * np.log(p) + self.s * np.log1p(self.beta * p) - c * p
 
     @cached_property
@@ -162,7 +162,7 @@ class Transforms:
     # ---------------------------------------------------------------- F
 
     def _log_real(self, c: float) -> Array:
-        """log F_y(c)."""
+        """Compute log F_y(c)."""
         terms = self._terms - c * self._nodes.p
         top = terms.max(axis=1)
         return top + np.log(np.exp(terms - top[:, None]).sum(axis=1))
@@ -186,12 +186,15 @@ class Transforms:
         return Saddle(c, math.sqrt(variance))
 
     def _log_along_line(self, u: Array) -> Complex:
-        """log F_y(c + iu)/F_y(c): kinds in rows."""
+        """Compute log F_y(c + iu)/F_y(c): kinds in rows."""
         waves = np.exp(-1j * np.outer(self._nodes.p, u))
         return np.log(self._tilted(self._saddle.at) @ waves)
 
     def _log_rotated(self, z: Complex) -> Complex:
-        """log F_y(z) by integrating over real x = zp: F = z^{−α} ∫ x^{α−1} (1 + βx/z)^s e^{−x} dx."""
+        """Compute log F_y(z) by integrating over real x = zp.
+
+        F = z^{−α} ∫ x^{α−1} (1 + βx/z)^s e^{−x} dx.
+        """
         p, log_p, log_weight = self._nodes
         x = self._saddle.at * p
         log_x, growth = math.log(self._saddle.at) + log_p, np.log1p(self.beta * x / z[:, None])

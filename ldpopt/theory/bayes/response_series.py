@@ -19,7 +19,9 @@ from ldpopt.theory.bayes.priors import Dirichlet
 
 
 def response_level(W: Array) -> float | None:
-    """β = e^ε − 1 if the columns are those of randomised response, (1 + β δ_xy)/(k + β), else None.
+    """Find β = e^ε − 1 if the columns are those of randomised response, else None.
+
+    These are (1 + β δ_xy)/(k + β).
 
     >>> response_level(np.array([[0.75, 0.25], [0.25, 0.75]]))
     2.0
@@ -72,7 +74,7 @@ class ResponseSeries:
         return math.log(self.prior.total + typical)
 
     def factor(self, y: int, s: int) -> Scaled:
-        """f_y for the count s."""
+        """Compute f_y for the count s."""
         k, alpha = np.arange(s + 1), float(self.prior.alpha[y])
         log_f = gammaln(s + 1) - gammaln(k + 1) - gammaln(s - k + 1)
         log_f += gammaln(alpha + k) - gammaln(alpha) + k * (math.log(self.beta) - self.log_scale)
@@ -80,21 +82,21 @@ class ResponseSeries:
         return Scaled(np.exp(log_f - top), top)
 
     def weights(self) -> tuple[Array, float]:
-        """c^K Γ(A)/Γ(A + K) for K = 0 … n: values with largest 1, and a log factor."""
+        """Compute c^K Γ(A)/Γ(A + K) for K = 0 … n: values with largest 1, and a log factor."""
         K, A = np.arange(self.n + 1), self.prior.total
         log_w = gammaln(A) - gammaln(A + K) + K * self.log_scale
         top = float(log_w.max())
         return np.exp(log_w - top), top
 
     def log_probability(self, product: Scaled) -> float:
-        """log P(Y = y) from the product of the factors."""
+        """Compute log P(Y = y) from the product of the factors."""
         values, top = self.weights()
         mean = float(product.values @ values[: len(product.values)])
         return math.log(mean) + top + product.log - self.n * math.log(self.prior.size + self.beta)
 
 
 def response_entropy(prior: Dirichlet, beta: float, n: int) -> float:
-    """H(Y) of n reports; for an exchangeable prior over sorted tallies only."""
+    """Compute H(Y) of n reports; for an exchangeable prior over sorted tallies only."""
     series = ResponseSeries(prior, beta, n)
     entropy = 0.0
     for counts, orderings, polynomial in _walk(series, prior.exchangeable):
@@ -108,7 +110,7 @@ Step = tuple[tuple[int, ...], int, Scaled]
 
 
 def _walk(series: ResponseSeries, sorted_only: bool) -> Iterator[Step]:
-    """Every tally with the number of tallies it stands for and its polynomial, sharing prefixes."""
+    """List every tally with the number of tallies it stands for and its polynomial, sharing prefixes."""
     k, n = series.prior.size, series.n
     rows = [[series.factor(y, s) for s in range(n + 1)] for y in range(1 if sorted_only else k)]
     tables = rows * k if sorted_only else rows

@@ -44,12 +44,12 @@ def merged(columns: Array) -> Array:
 
 
 def log_multinomial(counts: Tallies) -> Array:
-    """log n! / Π s_y! of every row."""
+    """Compute log n! / Π s_y! of every row."""
     return gammaln(counts.sum(axis=1) + 1) - gammaln(counts + 1).sum(axis=1)
 
 
 def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: Array) -> Array:
-    """log P(Y = y) of one sequence with each of the given tallies, by quadrature."""
+    """Compute log P(Y = y) of one sequence with each of the given tallies, by quadrature."""
     log_q = np.log(np.maximum(points @ columns, 1e-300))
     log_w = np.log(weights)
     step = max(1, CHUNK // len(points))
@@ -59,7 +59,7 @@ def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: A
 
 
 def _log_sum(terms: Array) -> Array:
-    """log Σ e^terms along the rows, in place: this is where the time goes."""
+    """Compute log Σ e^terms along the rows, in place: this is where the time goes."""
     top = terms.max(axis=1)
     terms -= top[:, None]
     np.exp(terms, out=terms)
@@ -67,7 +67,7 @@ def _log_sum(terms: Array) -> Array:
 
 
 def chosen_method(method: str, log_work: float, what: str) -> str:
-    """ "exact" or "monte-carlo", as asked for or as e^log_work operations allow."""
+    """Choose "exact" or "monte-carlo", as asked for or as e^log_work operations allow."""
     if method == "monte-carlo" or (method == "auto" and log_work > math.log(EXACT_WORK)):
         return "monte-carlo"
     if log_work > math.log(EXACT_WORK):
@@ -79,7 +79,7 @@ def chosen_method(method: str, log_work: float, what: str) -> str:
 
 
 def log_count(n: int, parts: int) -> float:
-    """log of the number of tallies of n in so many parts."""
+    """Compute the log of the number of tallies of n in so many parts."""
     return float(gammaln(n + parts) - gammaln(parts) - gammaln(n + 1))
 
 
@@ -87,13 +87,13 @@ def log_count(n: int, parts: int) -> float:
 
 
 def expected_log_beta(prior: Dirichlet, n: int) -> float:
-    """E log B(α + T)/B(α): the counts enter one by one, and each is beta-binomial."""
+    """Compute E log B(α + T)/B(α): the counts enter one by one, and each is beta-binomial."""
     start = float(gammaln(prior.total) - gammaln(prior.total + n) - gammaln(prior.alpha).sum())
     return start + _marginal_sum(prior, n, lambda alpha, t: gammaln(alpha + t))
 
 
 def _marginal_sum(prior: Dirichlet, n: int, f: Any) -> float:
-    """Σ_x E f(α_x, T_x), T_x beta-binomial, for f near t log t − t.
+    """Compute Σ_x E f(α_x, T_x), T_x beta-binomial, for f near t log t − t.
 
     The mean n α_x/A of T_x is known: what is summed is f less a multiple of t, which is far smaller.
     """
@@ -119,7 +119,7 @@ def _marginal_sum(prior: Dirichlet, n: int, f: Any) -> float:
 
 
 def tally_entropy(prior: Prior, n: int) -> float:
-    """H(T) of the tallies of n values."""
+    """Compute H(T) of the tallies of n values."""
     if isinstance(prior, Dirichlet):
         choices = float(gammaln(n + 1)) - _marginal_sum(prior, n, lambda _, t: gammaln(t + 1))
         return -expected_log_beta(prior, n) - choices
@@ -130,7 +130,7 @@ def tally_entropy(prior: Prior, n: int) -> float:
 def information_about_tallies(
     columns: Array, prior: Prior, n: int, method: str, draws: int, seed: int
 ) -> Estimate:
-    """I(Y; T) = H(S) − H(S | T), S the tallies of the reports."""
+    """Compute I(Y; T) = H(S) − H(S | T), S the tallies of the reports."""
     W = merged(columns)
     k, b = W.shape
     log_grid = (b - 1) * math.log(n + 1)
@@ -177,7 +177,7 @@ def _sum_entropy(W: Array, t: Tallies, n: int) -> float:
 
 
 def _sampled_tally_information(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
-    """E log P(s | t)/P(s) over draws of P, T and S."""
+    """Compute E log P(s | t)/P(s) over draws of P, T and S."""
     b = W.shape[1]
     log_cells = max((b - 1) * math.log(n + 1), math.log(prior.node_count(n)))
     if log_cells + math.log(draws) > math.log(EXACT_WORK):

@@ -76,11 +76,11 @@ class SecretCone:
         return tuple(boxes)
 
     def size(self) -> int:
-        """How many generators :meth:`rays` lists."""
+        """Return how many generators :meth:`rays` lists."""
         return sum(2 ** len(box.free) for box in self.boxes)
 
     def rays(self) -> Array:
-        """All generators as the columns of a matrix; 2^k of them and more."""
+        """Return all generators as the columns of a matrix; 2^k of them and more."""
         return np.hstack([_corners(box) for box in self.boxes])
 
     def inequalities(self) -> Array:
@@ -93,7 +93,7 @@ class SecretCone:
             yield from (E * unit[z] - unit[x] for z, t in enumerate(self.secrets) if s != t)
 
     def level(self, matrix: Array) -> float:
-        """max over outputs and pairs with different secrets of log W[x,y]/W[x',y]; inf allowed.
+        """Compute the largest log W[x,y]/W[x',y] over outputs and pairs of secrets; inf allowed.
 
         >>> cone = SecretCone(("a", "a", "b"), 1.0)
         >>> cone.level(np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])).__round__(6)
@@ -111,7 +111,7 @@ class SecretCone:
         return worst
 
     def admits(self, matrix: Array) -> bool:
-        """Whether every column lies in the cone, in exact arithmetic."""
+        """Return whether every column lies in the cone, in exact arithmetic."""
         return is_private(matrix.tolist(), self.secrets, self.epsilon)
 
 

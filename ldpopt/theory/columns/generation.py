@@ -57,7 +57,7 @@ class Generation(ABC):
 
     @abstractmethod
     def step(self) -> None:
-        """One round: price, add the columns found, solve again."""
+        """Do one round: price, add the columns found, solve again."""
 
     @abstractmethod
     def open(self) -> None:
@@ -85,7 +85,10 @@ class Generation(ABC):
         self.whole.keep(self.optimum.value, self.bound, self.solution)
 
     def finished(self) -> bool:
-        """Whether the gap is proven (half of it is kept for the proof's slack) or time is over."""
+        """Return whether the gap is proven or time is over.
+
+        Half of the gap is kept for the proof's slack.
+        """
         least = max(abs(self.optimum.value), self.least_value)
         close = self.bound - self.optimum.value <= self.limits.gap / 2 * least
         return close or self.limits.expired()
@@ -107,7 +110,7 @@ class Generation(ABC):
         self.limits.check()
 
     def slack(self) -> float:
-        """How much the sum of a dual vector is raised so that its proof has room."""
+        """Compute how much the sum of a dual vector is raised so that its proof has room."""
         return proof_slack(self.optimum.value, self.limits.gap)
 
     def solution(self) -> FormSolution:

@@ -76,7 +76,7 @@ class InformationPricer:
         self.traits = utility.prior[:, None]
 
     def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
-        """Pareto knapsack over the free entries of the box."""
+        """Solve the Pareto knapsack over the free entries of the box."""
         low, high = box
         own = xlogy(low, low)
         gain = self._prior * (xlogy(high, high) - own) - dual * (high - low)
@@ -146,7 +146,10 @@ def knapsack(
 
 
 def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Array, Mask, Indices]:
-    """Ratios gain/weight, the items the relaxation takes whole, and all items by distance from it."""
+    """Sort the items by distance from the break.
+
+    Also return the ratios gain/weight, and which items the relaxation takes whole.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where(weight > 0, gain / weight, np.where(gain > 0, np.inf, -np.inf))
     order = np.argsort(-ratio, kind="stable")
@@ -228,7 +231,7 @@ class DivergencePricer:
         self.traits = np.stack([utility.p0, utility.p1], axis=1)
 
     def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
-        """Every set that some ratio r prefers; the bound is exact but for rounding."""
+        """Find every set that some ratio r prefers; the bound is exact but for rounding."""
         low, high = box
         roots = self._roots(dual, float(np.log(high.max() / low.min())))
         middles = np.exp((roots[1:] + roots[:-1]) / 2)

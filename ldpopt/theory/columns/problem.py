@@ -53,7 +53,7 @@ class ColumnProblem(Problem):
         return Subject.of_groups(mechanism, cone.secrets, p, {"indistinguishability": cone.epsilon})
 
     def forms(self) -> Iterable[Form]:
-        """One form: the column program over the cone."""
+        """Give one form: the column program over the cone."""
         return [ColumnProgram(self.cone, self.sublinear)]
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
@@ -61,7 +61,7 @@ class ColumnProblem(Problem):
         return Mechanism(certify.repair(solution.point.matrix, self.cone), inputs=self.inputs)
 
     def value(self, answer: Mechanism) -> float:
-        """Σ_y g(W[:, y])."""
+        """Compute Σ_y g(W[:, y])."""
         return float(self.sublinear(answer.matrix).sum())
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:

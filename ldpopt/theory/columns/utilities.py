@@ -21,7 +21,7 @@ from ldpopt.core.validate import Array
 
 
 def entropy(p: ArrayLike) -> float:
-    """H(X) = −Σ p log p in nats: the information of the data as they are.
+    """Compute H(X) = −Σ p log p in nats: the information of the data as they are.
 
     >>> round(entropy([[0.25, 0.25], [0.5, 0.0]]), 12)
     1.03972077084

@@ -180,7 +180,7 @@ class Region:
     radius: float
 
     def contains(self, p: Any) -> bool:
-        """Whether a distribution lies in the region."""
+        """Return whether a distribution lies in the region."""
         offset = validate.distribution("p", p) - self.centre
         return bool(offset @ np.linalg.pinv(self.covariance, rcond=1e-10) @ offset <= self.radius**2)
 
@@ -248,7 +248,7 @@ def _constrained(matrix: Array, t: Array, derivatives: simplex.Derivatives) -> A
 
 
 def _step_spread(matrix: Array) -> float | None:
-    """a/b if the matrix is a·I + b with a > 0, b > 0: for the step mechanism E − 1."""
+    """Compute a/b if the matrix is a·I + b with a > 0, b > 0: for the step mechanism E − 1."""
     k, outputs = matrix.shape
     if k != outputs or k < 2:
         return None
@@ -261,7 +261,7 @@ def _step_spread(matrix: Array) -> float | None:
 
 
 def _water_fill(t: Array, spread: float) -> Array:
-    """max(0, η t − 1)/(E − 1) with η such that the entries sum to 1; spread is E − 1."""
+    """Compute max(0, η t − 1)/(E − 1) with η such that the entries sum to 1; spread is E − 1."""
     ordered = -np.sort(-t, axis=1)
     levels = (spread + np.arange(1, t.shape[1] + 1)) / np.cumsum(ordered, axis=1)
     support = (levels * ordered > 1).sum(axis=1)

@@ -15,7 +15,7 @@ from ldpopt.theory.fidelity.losses import Divergence, expected_loss
 
 
 def exit_exponents(W: Any, p: Any) -> Array:
-    """For each input k the D_k with P(p̌_k < 0) ≤ e^{−n D_k}, p̌ the inverted counts of n reports.
+    """Compute for each k the D_k with P(p̌_k < 0) ≤ e^{−n D_k}, p̌ the inverted counts of n reports.
 
     p̌_k is the mean of W⁻¹_yk over the reports y, so D_k = max_{λ≥0} −log Σ_y q_y e^{−λ W⁻¹_yk} with q
     = pW by Chernoff's bound, and no smaller exponent is right (Cramér); infinite if no entry W⁻¹_yk is
@@ -48,7 +48,9 @@ def _exponent(q: Array, values: Array) -> float:
 
 
 def exit_exponent(W: Any, p: Any) -> float:
-    """Lemma 1's exponent D(∂P W ‖ pW): the least KL divergence from pW to an output law of the boundary.
+    """Compute the exponent D(∂P W ‖ pW) of Lemma 1.
+
+    It is the least KL divergence from pW to an output law of the boundary.
 
     It is the least of :func:`exit_exponents`: what is nearest to pW outside of P W lies on its boundary.
 
@@ -70,7 +72,7 @@ def exit_bound(W: Any, p: Any, n: int) -> float:
 
 
 def moment_gap_bound(W: Any, p: Any, n: int, order: int) -> Array:
-    """Lemma 12: how far a moment E[n^ρ (p̂_k − p_k)^ρ] may be from that of p̌, for each k.
+    """Bound how far a moment E[n^ρ (p̂_k − p_k)^ρ] may be from that of p̌, for each k (Lemma 12).
 
     C_k n^ρ times :func:`exit_bound`, for every estimate that is p̌ where that is a distribution, with
     the C_k of (76): Σ_{r=1..ρ} (ρ choose r) (√K |w̃_k|)^{ρ−r} (1 + |w̃_k|)^r, w̃_k the column k of W⁻¹.
@@ -84,7 +86,7 @@ def moment_gap_bound(W: Any, p: Any, n: int, order: int) -> Array:
 
 
 def degradation(W: Any, V: Any, p: Any, n: int, loss: str | Divergence, estimator: str) -> float:
-    """Theorem 5: how much the expected loss of n reports grows if they pass a second channel V.
+    """Compute how much the expected loss of n reports grows in a second channel V (Theorem 5).
 
     It is positive for all large n unless V is a permutation; at small n it may be negative. W V and W
     are both learnt with the same estimator; the losses are those of

@@ -58,7 +58,7 @@ LOSSES = ("f-divergence", "mse", "tv")
 
 
 def phi_matrix(W: Any) -> Array:
-    """Φ(W) = W (W⁻¹ ∘ W⁻¹), entrywise squares (Pastore and Gastpar 2021, (14)).
+    """Compute Φ(W) = W (W⁻¹ ∘ W⁻¹), entrywise squares (Pastore and Gastpar 2021, (14)).
 
     For a broad mechanism W⁻¹ is the right inverse of least variance at the uniform distribution.
     """
@@ -67,7 +67,7 @@ def phi_matrix(W: Any) -> Array:
 
 
 def phi(W: Any) -> float:
-    """φ(W) = Σ Φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums; also for broad W.
+    """Compute φ(W) = Σ Φ(W) = tr((W D⁻¹ Wᵀ)⁻¹), D the column sums; also for broad W.
 
     Pastore and Gastpar 2021, (15).
 
@@ -79,7 +79,7 @@ def phi(W: Any) -> float:
 
 
 def second_moments(W: Any, p: Any) -> Array:
-    """ν₂ = diag((W diag(pW)⁻¹ Wᵀ)⁻¹), for square W the pΦ(W) of Pastore and Gastpar 2021, (13).
+    """Compute ν₂ = diag((W diag(pW)⁻¹ Wᵀ)⁻¹), for square W the pΦ(W) of Pastore and Gastpar 2021, (13).
 
     n·Var of an efficient estimate of p_k is ν₂ₖ − p_k².
     """
@@ -89,7 +89,10 @@ def second_moments(W: Any, p: Any) -> Array:
 
 
 def moments(W: Any, p: Any, order: int) -> Array:
-    """ν_ρ = pW (W⁻¹ ∘ … ∘ W⁻¹) with ρ factors (Pastore and Gastpar 2021, (13)), for square W; ν₁ = p."""
+    """Compute ν_ρ = pW (W⁻¹ ∘ … ∘ W⁻¹) with ρ factors (Pastore and Gastpar 2021, (13)), for square W.
+
+    ν₁ = p.
+    """
     matrix = square_matrix(W)
     prior = full_support("p", p, len(matrix))
     power = validate.whole_number("order", order, 1)
@@ -97,7 +100,10 @@ def moments(W: Any, p: Any, order: int) -> Array:
 
 
 def step_moments(epsilon: float, p: Any, order: int) -> Array:
-    """ν₁, ν₂ or ν₃ of the step mechanism in closed form (Pastore and Gastpar 2021, Section 5)."""
+    """Compute ν₁, ν₂ or ν₃ of the step mechanism in closed form.
+
+    Pastore and Gastpar 2021, Section 5.
+    """
     prior = validate.distribution("p", p)
     k, E = len(prior), math.exp(validate.epsilon(epsilon))
     prior = full_support("p", prior, k)
@@ -127,7 +133,7 @@ def alpha(W: Any, p: Any, loss: str) -> float:
 
 
 def alpha_of(moments: Array, p: Array, loss: str) -> float:
-    """α as a function of the second moments ν₂ and of p."""
+    """Compute α as a function of the second moments ν₂ and of p."""
     validate.choice("loss", loss, LOSSES)
     if loss == "f-divergence":
         return float(((moments / p).sum() - 1) / (len(p) - 1))
@@ -216,7 +222,7 @@ def optimal_range(k: int, m: int) -> tuple[float, float] | None:
 
 
 def phi_bound(k: int, epsilon: float) -> float:
-    """φ*(ε, K) ≤ φ(W) for every ε-LDP mechanism W on K inputs, square or broad.
+    """Compute the φ*(ε, K) ≤ φ(W) of every ε-LDP mechanism W on K inputs, square or broad.
 
     φ* = min over m = 1..K−1 of 1 + (K−1)² (mE + K − m)² / (m(K−m)(E−1)²). It takes the place of
     Pastore and Gastpar 2021, Lemma 11, which is false for large K and far too low for small ε: W D⁻¹ Wᵀ
@@ -232,7 +238,7 @@ def phi_bound(k: int, epsilon: float) -> float:
 
 
 def weighted_phi_bound(k: int, epsilon: float, c: float) -> float:
-    """No square ε-LDP W has Σ_j Σ_y (a_j·w_y) B_yj² below this; B = W⁻¹, a_jj = 1, a_jx = c else.
+    """Bound Σ_j Σ_y (a_j·w_y) B_yj² of square ε-LDP W from below; B = W⁻¹, a_jj = 1, a_jx = c else.
 
     With c = 1 the sum is φ(W) and the bound φ*. Proof. Let s = 1 + (K−1) c and ω_jy = a_j·w_y, Σ_y ω_jy
     = s. The column b_j of B has W b_j = e_j, so Σ_y ω_jy b_yj = a_jj = 1, and b' = b_j − 1/s has Σ_y
@@ -260,7 +266,9 @@ def weighted_phi_bound(k: int, epsilon: float, c: float) -> float:
 
 
 def balanced_phi(k: int, epsilon: float, m: int) -> float:
-    """φ of any balanced design with block size m: subset selection, a 2-design, a difference set.
+    """Compute φ of any balanced design with block size m.
+
+    Such are subset selection, 2-designs and difference sets.
 
     >>> round(balanced_phi(7, 0.5, 1), 9)
     835.089480843
@@ -277,13 +285,16 @@ def _phi_of_sizes(m: NDArray[Any], k: int, epsilon: float) -> Array:
 
 
 def printed_phi_bound(k: int, epsilon: float) -> float:
-    """Pastore and Gastpar 2021, Lemma 11, (44), as printed: NOT a bound; kept to show where it fails."""
+    """Evaluate Lemma 11, (44), of Pastore and Gastpar 2021 as printed, which is NOT a bound.
+
+    It is kept to show where it fails.
+    """
     k, E = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon))
     return k / (1 - E**-4) * (E + k - 1) ** 2 / (E**2 + k - 1)
 
 
 def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
-    """No ε-LDP mechanism has an α below this at p.
+    """Bound α at p of every ε-LDP mechanism from below.
 
     Pastore and Gastpar 2021, (46), with φ* in place of Lemma 11. For f-divergences the bound of
     :func:`best_case_alpha`, which holds at every p, is taken too.

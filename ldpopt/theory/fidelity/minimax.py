@@ -178,7 +178,7 @@ def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
 
 
 def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
-    """No ε-LDP mechanism with K outputs has a supremum of α over {p ≥ p0} below this.
+    """Bound from below the supremum of α over {p ≥ p0} of every ε-LDP mechanism with K outputs.
 
     The class matters: for "f-divergence" and "mse" the bound is proven for square mechanisms and false
     for all (subset selection with K = 7, m = 3 at ε = 0.5, p0 = 0.05 has 160.53 < 163.92 for "mse");
@@ -259,7 +259,7 @@ def _at_rest(k: int, epsilon: float, loss: str, rest: float) -> SymmetricBound:
     first, other = (1 / peak, 1 / rest) if loss == "f-divergence" else (1.0, 1.0)
 
     def variances(i: int, j: int, share: float) -> tuple[float, float]:
-        """x and y of Σ = x P + y n nᵀ for a mixture of subset selections of two sizes."""
+        """Compute x and y of Σ = x P + y n nᵀ for a mixture of subset selections of two sizes."""
         turn = share * flat[i] + (1 - share) * flat[j]
         return (k - 2) / turn if turn > 0 else 0.0, 1 / (share * round_[i] + (1 - share) * round_[j])
 
@@ -303,7 +303,10 @@ def proven(k: int, epsilon: float, loss: str, rest: float, rows: tuple[float, fl
 
 
 def gains(k: int, epsilon: float, rest: float) -> tuple[Array, Array]:
-    """Σ_i vᵀP_iv/(p_i·v)/|v|₁ and Σ_i (n_i·v)²/(p_i·v)/|v|₁ of a column v with m = 0..K entries E."""
+    """Compute Σ_i vᵀP_iv/(p_i·v)/|v|₁ and Σ_i (n_i·v)²/(p_i·v)/|v|₁.
+
+    The column v has m = 0..K entries E.
+    """
     m = np.arange(k + 1)
     excess, peak = math.expm1(epsilon), 1 - (k - 1) * rest
     inside = 1 + excess * (peak + rest * (m - 1))  # p_i·v if i is one of the m

@@ -57,7 +57,7 @@ class Design(NamedTuple):
 
 
 def never() -> bool:
-    """Whether the time is over: it is not."""
+    """Return whether the time is over: it is not."""
     return False
 
 
@@ -105,7 +105,7 @@ class _Program:
         self.theta = self._start()
 
     def _start(self) -> Array:
-        """Weights with Σ θ v = 1 up to a residual that Newton's method removes."""
+        """Find weights with Σ θ v = 1 up to a residual that Newton's method removes."""
         single = self.sets[self.taken].sum(axis=1) == 1
         weights = np.where(single, 1.0, 1.0 / len(self.taken))
         return weights / (weights * (1 + self.excess * self.sets[self.taken].mean(axis=1))).sum()
@@ -181,14 +181,14 @@ class _Program:
         return len(best) > 0
 
     def gains(self, Y: Array) -> Array:
-        """Σ_k C_k (y_k·v)² of every staircase column."""
+        """Compute Σ_k C_k (y_k·v)² of every staircase column."""
         return ((self.excess * self.sets @ Y.T) ** 2) @ self._weights()
 
     def _weights(self) -> Array:
         return 1 / self.p if self.loss == "f-divergence" else np.ones(self.k)
 
     def _proof(self, Y: Array, beta: Array) -> tuple[Array, float]:
-        """β raised until it dominates all columns, and the bound that it proves with Y."""
+        """Raise β until it dominates all columns, and compute the bound that it proves with Y."""
         needed = self.gains(Y) / self.q
         columns = 1 + self.excess * self.sets
         scale = (needed / (columns @ beta)).max() if (columns @ beta > 0).all() else 1.0

@@ -71,12 +71,12 @@ class PhiProblem(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Three levels on ``size`` inputs, one of them drawn."""
+        """Draw three levels on ``size`` inputs, one of them drawn."""
         for level in (0.3, 2.0, round(float(rng.uniform(0.1, 3)), 6)):
             yield f"k={size} epsilon={level:g}", cls(size, level)
 
     def forms(self) -> Iterable[Form]:
-        """One form: φ over the family."""
+        """Give one form: φ over the family."""
         bound = certify.value_below(phi_bound(self.k, exp_above(self.epsilon)))
         objective = MomentObjective(np.full(self.k, 1 / self.k))
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
@@ -93,13 +93,13 @@ class PhiProblem(Problem):
         return Mechanism(repaired(point, self.epsilon, self.family))
 
     def value(self, answer: Any) -> float:
-        """φ of the answer."""
+        """Compute φ of the answer."""
         if isinstance(answer, Mechanism):
             return fidelity.phi(answer)
         return fidelity.balanced_phi(self.k, float(np.log(answer["ratio"])), answer["size"])
 
     def claim(self, answer: Any) -> float:
-        """φ by the checker's exact arithmetic, rounded up."""
+        """Compute φ by the checker's exact arithmetic, rounded up."""
         if isinstance(answer, Mechanism):
             return stated(phi_above(answer.matrix.tolist()))
         ratio = Fraction(answer["ratio"])

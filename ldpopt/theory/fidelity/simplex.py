@@ -48,7 +48,7 @@ def minimise(derivatives: Derivatives, count: int, k: int) -> Array:
 
 
 def _step(derivatives: Derivatives, which: NDArray[np.intp], p: Array, s: Array) -> tuple[Array, Array]:
-    """One damped Newton step towards ∇f = s + λ, p s = μ, Σ p = 1."""
+    """Make one damped Newton step towards ∇f = s + λ, p s = μ, Σ p = 1."""
     gradient, hessian = derivatives(p, which)
     target = 0.15 * (p * s).mean(axis=1, keepdims=True)
     dp = _newton(hessian, s / p, target / p - gradient)
@@ -77,7 +77,7 @@ def _length(x: Array, dx: Array) -> Array:
 
 
 def _polished(derivatives: Derivatives, p: Array, s: Array) -> Array:
-    """Newton steps on the support p > s; kept where they end at a point that is optimal, too."""
+    """Make Newton steps on the support p > s; kept where they end at a point that is optimal, too."""
     support, everyone = p > s, np.arange(len(p))
     x = np.where(support, p, 0.0)
     x /= x.sum(axis=1, keepdims=True)

@@ -94,11 +94,11 @@ class BlockQuantization(Cleaned):
         return -(-self.cells // self.interval)
 
     def sml(self) -> float:
-        """log ⌈s/I⌉: the bins are released on disjoint sets of histograms."""
+        """Compute log ⌈s/I⌉: the bins are released on disjoint sets of histograms."""
         return math.log(self.bins)
 
     def missed_bounds(self, missed: int) -> LeakageBounds:
-        """Bounds on the SML if the holder misses so many feasible categories of block 0.
+        """Bound the SML if the holder misses so many feasible categories of block 0.
 
         Data whose records fall into missed categories are released over the known ones and those
         (Wang et al. 2024, Appendix H), which betrays them; see

@@ -54,7 +54,7 @@ def cover_size(form: SelectionProgram, prices: Array) -> int:
 
 
 def matched_selection(form: SelectionProgram, matching: Matching) -> selection.Selection:
-    """In each group a row whose output is the matched one; without one, the first row."""
+    """Select in each group a row whose output is the matched one; without one, the first row."""
     rows = np.arange(len(form.groups))
     wanted = matching[form.groups] == form.matrix.indices
     choice = np.full(len(matching), 2 * len(rows))
@@ -63,7 +63,7 @@ def matched_selection(form: SelectionProgram, matching: Matching) -> selection.S
 
 
 def cover_prices(graph: csr_array, matching: Matching) -> Array:
-    """König: price 1 for the outputs that alternating paths reach from the unmatched groups, else 0.
+    """Build König's cover: price 1 for outputs on alternating paths from the unmatched groups, else 0.
 
     The groups not reached and the outputs reached are a vertex cover as large as a largest matching.
     A group outside the cover gains nothing at these prices, one inside at most 1: the bound of the
@@ -84,7 +84,7 @@ def cover_prices(graph: csr_array, matching: Matching) -> Array:
 
 
 def accepts_network(form: SelectionProgram, most_edges: int) -> Literal[True] | str:
-    """Whether a flow through secrets, parameters and all outputs can be built; or why not."""
+    """Return whether a flow through secrets, parameters and all outputs can be built; or why not."""
     if not selection.is_deterministic(form.matrix):
         return "the mechanism is not deterministic: the flow would divide a secret"
     if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > most_edges:

@@ -47,7 +47,9 @@ class LeakageBounds(NamedTuple):
 def statistic_maximal_leakage(
     matrix: Any, secrets: Any, *, effort: float = EFFORT, seconds: float = math.inf
 ) -> LeakageBounds:
-    """SML: log of the largest Σ_θ' max_g P(θ'|θ_g) over selections (Wang et al. 2024, Proposition 1).
+    """Compute the SML: the log of the largest Σ_θ' max_g P(θ'|θ_g) over selections.
+
+    Wang et al. 2024, Proposition 1.
 
     Below: what a selection attains. Above: what prices prove. Equal if the search comes to its end.
 
@@ -68,7 +70,9 @@ def statistic_maximal_leakage(
 
 
 def maximal_leakage(matrix: Any) -> float:
-    """log Σ_θ' max_θ P(θ'|θ), for the worst prior (Wang et al. 2024, Section IV; Issa et al. 2020).
+    """Compute log Σ_θ' max_θ P(θ'|θ), for the worst prior (Wang et al. 2024, Section IV.
+
+    Issa et al. 2020).
 
     >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
     True
@@ -78,12 +82,17 @@ def maximal_leakage(matrix: Any) -> float:
 
 
 def min_entropy_leakage(matrix: Any) -> float:
-    """Worst-case min-entropy leakage: the uniform prior is worst, so it equals maximal leakage."""
+    """Compute worst-case min-entropy leakage.
+
+    The uniform prior is worst, so it equals maximal leakage.
+    """
     return maximal_leakage(matrix)
 
 
 def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
-    """Property 1: maximal leakage, minus the log of the largest number of θ per secret, and itself.
+    """Bound the SML by maximal leakage, less the log of the largest number of θ per secret, and itself.
+
+    Wang et al. 2024, Property 1.
 
     >>> low, high = sandwich([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])
     >>> low <= math.log(1.4) <= high + 1e-15
@@ -97,7 +106,7 @@ def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
 def infimum_leakage(
     matrix: Any, secrets: Any, *, effort: float = EFFORT, seconds: float = math.inf
 ) -> LeakageBounds:
-    """Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
+    """Compute Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
 
     Wang et al. 2024, Appendix K, in the closed form of the page on the paper. Let c_θ' be the least,
     over the secrets g, of the largest P(θ'|θ) with g(θ) = g. For every selection min_g P(θ'|θ_g) ≤ c_θ',
@@ -137,7 +146,7 @@ def _lacking(matrix: Any, secrets: Any) -> tuple[SelectionProgram, float]:
 
 
 def pointwise_leakage(matrix: Any, secrets: Any) -> float:
-    """Π̃: the gain in guessing the secret after the worst output, for the worst prior.
+    """Compute Π̃: the gain in guessing the secret after the worst output, for the worst prior.
 
     Wang et al. 2024, Appendix K, corrected: the worst prior is uniform on a *subset* of the secrets, so
     Π̃ = log max over θ', g*, j of j x*/(x* + the j − 1 smallest others), where x* is the largest
@@ -158,7 +167,7 @@ def pointwise_leakage(matrix: Any, secrets: Any) -> float:
 
 
 def pointwise_infimum_leakage(matrix: Any, secrets: Any) -> float:
-    """Π̃^inf: ruling a secret out after the worst output.
+    """Compute Π̃^inf: how far a secret is ruled out after the worst output.
 
     Wang et al. 2024, Proposition 7, sharpened: the worst prior puts nearly all mass on the likeliest
     other secret, so Π̃^inf alone *is* the indistinguishability level.
@@ -207,7 +216,9 @@ def _minus_log(left: float) -> float:
 def additive_noise_leakage(
     noise: Any, cells: ArrayLike, secrets: Any, edges: ArrayLike
 ) -> LeakageBounds:
-    """SML of releasing θ + noise for continuous θ, by discretisation (Wang et al. 2024, Appendix L).
+    """Compute the SML of releasing θ + noise for continuous θ, by discretisation.
+
+    Wang et al. 2024, Appendix L.
 
     Proposition 8: e^Π is the supremum over one θ_g per secret of ∫ sup_g f(θ'|θ_g) dθ'. Below: the
     midpoints of the cells with the output rounded to the bins, by post-processing. Above: on every bin

@@ -58,7 +58,7 @@ def cover_bounds(
 
 
 def reach_matrix(ways: Sequence[float], among: Sequence[float]) -> Array:
-    """How likely data in b missed categories show i of them: C(b, i) e^ways[i] / e^among[b].
+    """Compute how likely data in b missed categories show i of them: C(b, i) e^ways[i] / e^among[b].
 
     Args:
         ways: log of the number of releases that show i given categories and no other missed one.
@@ -75,7 +75,7 @@ def reach_matrix(ways: Sequence[float], among: Sequence[float]) -> Array:
 
 
 def subset_ratios(k: int) -> Array:
-    """C(b, i)/C(k, i): the share of the i-subsets of k things that lie in a given b of them.
+    """Compute C(b, i)/C(k, i): the share of the i-subsets of k things that lie in a given b of them.
 
     >>> subset_ratios(2).tolist()
     [[1.0, 0.0, 0.0], [1.0, 0.5, 0.0], [1.0, 1.0, 1.0]]
@@ -119,7 +119,7 @@ def _best_prices(reach: Array, ratios: Array, own: Array, secrets: int) -> tuple
 
 
 def _rounded(shares: Array, count: int) -> NDArray[np.int64]:
-    """Whole numbers that sum to count, in about these proportions."""
+    """Round to whole numbers that sum to count, in about these proportions."""
     exact = shares / shares.sum() * count
     sizes: NDArray[np.int64] = np.floor(exact).astype(np.int64)
     for largest in np.argsort(sizes - exact, kind="stable")[: count - int(sizes.sum())]:

@@ -35,21 +35,24 @@ MOST_GROUPS = 48
 
 
 def log_binomial(n: int, r: int) -> float:
-    """log C(n, r), −inf where it is 0."""
+    """Compute log C(n, r), −inf where it is 0."""
     if not 0 <= r <= n:
         return -math.inf
     return math.lgamma(n + 1) - math.lgamma(r + 1) - math.lgamma(n - r + 1)
 
 
 def log_reaching(tau: int, known: int, reached: int) -> float:
-    """log of the number of histograms over known + reached categories with no reached one empty."""
+    """Compute the log of the number of histograms in which no reached category is empty.
+
+    The histograms are over known + reached categories.
+    """
     if known + reached == 0:
         return 0.0 if tau == 0 else -math.inf
     return log_binomial(tau + known - 1, known + reached - 1)
 
 
 def log_all(tau: int, d: int) -> float:
-    """log of the number of histograms, also over no category at all."""
+    """Compute the log of the number of histograms, also over no category at all."""
     return log_count(tau, d) if d > 0 else (0.0 if tau == 0 else -math.inf)
 
 
@@ -83,7 +86,7 @@ class MisspecifiedSupport:
     # ---------------------------------------------------------------- randomised response
 
     def response_program(self, epsilon: float) -> SelectionProgram:
-        """One row per secret and B; a column per S, and one per secret for the data themselves.
+        """Build a row per secret and B; a column per S, and one per secret for the data themselves.
 
         With E = e^ε and N_B histograms over the known categories and B, a release other than the data
         has probability 1/(N_B + E − 1), the data E times that.
@@ -109,11 +112,13 @@ class MisspecifiedSupport:
         return math.exp(_log_minus_1(epsilon) - self._log_weight(size, epsilon))
 
     def _log_weight(self, size: int, epsilon: float) -> float:
-        """log (N_B + E − 1)."""
+        """Compute log (N_B + E − 1)."""
         return float(np.logaddexp(log_count(self.tau, self.known + size), _log_minus_1(epsilon)))
 
     def response_sml(self, epsilon: float) -> LeakageBounds:
-        """SML of randomised response, exactly where the branching closes (else proven bounds).
+        """Compute the SML of randomised response, exactly where the branching closes.
+
+        Elsewhere these are proven bounds.
 
         A secret adds most by itself with B = ∅, and two secrets need not share a B, so beyond 2^k
         secrets all others keep B = ∅; where secrets allow every B, this leaves 2^k groups.
@@ -129,7 +134,7 @@ class MisspecifiedSupport:
         return _bounded(form, (secrets - flexible) * self._kept(0, epsilon))
 
     def response_bounds(self, epsilon: float) -> LeakageBounds:
-        """Proven bounds on the SML of randomised response, for any number of missed categories."""
+        """Bound the SML of randomised response, proven for any number of missed categories."""
         HistogramRandomizedResponse(self.tau, self.known, epsilon)
         own = np.array([self._kept(b, epsilon) for b in range(self.missed + 1)])
         sizes = range(self.missed + 1)
@@ -144,7 +149,10 @@ class MisspecifiedSupport:
         return LeakageBounds(math.log(low + (secrets - free) * own[0]), math.log(high))
 
     def response_upper(self, epsilon: float) -> float:
-        """Proposition 4 for randomised response, with + E − 1 in the first denominator (corrected)."""
+        """Bound the SML of randomised response by Proposition 4, corrected.
+
+        The correction is + E − 1 in the first denominator.
+        """
         s, k, d, tau = self.tau + 1, self.missed, self.known, self.tau
         few, many = log_count(tau, d), log_count(tau, d + k)
         extra = _log_minus_1(epsilon)
@@ -156,7 +164,7 @@ class MisspecifiedSupport:
     # ---------------------------------------------------------------- quantisation
 
     def quantisation_programs(self, interval: int) -> list[SelectionProgram]:
-        """One program per bin of secrets: a row per secret and B, a column per S.
+        """Build one program per bin of secrets: a row per secret and B, a column per S.
 
         A release of the bin's secret R over the known categories and B is uniform.
         """
@@ -180,7 +188,10 @@ class MisspecifiedSupport:
         return math.exp(count - log_all(rest, self.known - 1 + len(B)))
 
     def quantisation_sml(self, interval: int) -> LeakageBounds:
-        """SML of quantisation: the bins release different secrets, so their coverages add up."""
+        """Compute the SML of quantisation.
+
+        The bins release different secrets, so their coverages add up.
+        """
         mechanism = HistogramQuantization(self.tau, self.known, interval)
         if interval >= len(self.supports) and self.tau + 1 - self.missed >= len(self.supports):
             return self._long_bins(mechanism)
@@ -189,7 +200,10 @@ class MisspecifiedSupport:
         return LeakageBounds(low, high)
 
     def _long_bins(self, mechanism: HistogramQuantization) -> LeakageBounds:
-        """Bins with a secret for every B: the best B for S is S itself. The last bins one by one."""
+        """Cover the bins with a secret for every B: the best B for S is S itself.
+
+        The last bins are covered one by one.
+        """
         total_low = total_high = 0.0
         for low in range(0, self.tau + 1, mechanism.interval):
             high = min(low + mechanism.interval, self.tau + 1)
@@ -212,7 +226,7 @@ class MisspecifiedSupport:
         return SelectionProgram(csr_array(np.array(rows)), np.array(groups))
 
     def quantisation_bounds(self, interval: int) -> LeakageBounds:
-        """Proven bounds on the SML of quantisation, for any number of missed categories.
+        """Bound the SML of quantisation, proven for any number of missed categories.
 
         A bin that releases more records outside the secret's category covers more: taking a random
         record out of a uniform histogram leaves a uniform one, whatever its categories, so a smaller
@@ -253,7 +267,7 @@ class MisspecifiedSupport:
         return total
 
     def quantisation_upper(self, interval: int) -> float:
-        """Proposition 4 for quantisation."""
+        """Bound the SML of quantisation by Proposition 4."""
         s, k, d, tau = self.tau + 1, self.missed, self.known, self.tau
         bins = HistogramQuantization(tau, d, interval).bins
         first = bins * (1 + tau / (tau + d - 2)) ** k
@@ -261,20 +275,20 @@ class MisspecifiedSupport:
         return math.log(min(first, second))
 
     def quantisation_distortion(self, interval: int) -> tuple[float, float]:
-        """Bounds of Appendix H-D, corrected as in Theorem 4."""
+        """Bound the distortion as in Appendix H-D, corrected as in Theorem 4."""
         few = HistogramQuantization(self.tau, self.known, interval)
         many = HistogramQuantization(self.tau, self.known + self.missed, interval)
         return few.distortion(), many.distortion()
 
     def response_distortion(self, epsilon: float) -> tuple[float, float]:
-        """Bounds of Appendix H-D."""
+        """Bound the distortion as in Appendix H-D."""
         few = HistogramRandomizedResponse(self.tau, self.known, epsilon)
         many = HistogramRandomizedResponse(self.tau, self.known + self.missed, epsilon)
         return few.distortion(), many.distortion()
 
 
 def _log_minus_1(epsilon: float) -> float:
-    """log (e^ε − 1)."""
+    """Compute log (e^ε − 1)."""
     return epsilon + math.log(-math.expm1(-epsilon))
 
 

@@ -34,12 +34,12 @@ def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
 
 
 def is_deterministic(matrix: csr_array) -> bool:
-    """Every row is one 1."""
+    """Return whether every row is one 1."""
     return bool((np.diff(matrix.indptr) == 1).all() and (matrix.data == 1).all())
 
 
 def covered(matrix: csr_array, selection: Selection) -> Array:
-    """max_g W[θ_g, y] for every y."""
+    """Compute max_g W[θ_g, y] for every y."""
     chosen = matrix[selection]
     top = np.zeros(matrix.shape[1])
     np.maximum.at(top, chosen.indices, chosen.data)
@@ -47,7 +47,7 @@ def covered(matrix: csr_array, selection: Selection) -> Array:
 
 
 def row_gains(matrix: csr_array, level: Array) -> Array:
-    """Σ_y (W[θ, y] − level_y)⁺ for every row θ."""
+    """Compute Σ_y (W[θ, y] − level_y)⁺ for every row θ."""
     excess = np.maximum(matrix.data - level[matrix.indices], 0.0)
     sums = np.concatenate([[0.0], np.cumsum(excess)])
     return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
@@ -57,7 +57,7 @@ MOST_DENSE = 20_000_000
 
 
 def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED) -> Selection:
-    """Local search: exchange the row of one group for a better one, until none is or time is over."""
+    """Exchange the row of one group for a better one, until none is or time is over (local search)."""
     m, n = form.matrix.shape
     dense = m * n <= MOST_DENSE and form.matrix.nnz > 0.2 * m * n
     return (_improve_dense if dense else _improve_sparse)(form, start, limits)
@@ -133,18 +133,18 @@ def greedily(form: SelectionProgram, limits: Limits = UNLIMITED) -> Selection:
 
 
 def selections(form: SelectionProgram) -> Iterator[tuple[int, ...]]:
-    """Every selection."""
+    """List every selection."""
     return product(*(part.tolist() for part in members(form)))
 
 
 def count_selections(form: SelectionProgram) -> float:
-    """How many selections there are (inf if beyond floats)."""
+    """Count the selections (inf if beyond floats)."""
     with np.errstate(over="ignore"):
         return float(np.prod(np.bincount(form.groups).astype(np.float64)))
 
 
 def price_bound(form: SelectionProgram, prices: Array) -> float:
-    """Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ, y] − v_y)⁺ ≥ max Σ_y max_g W[θ_g, y], for any v ≥ 0.
+    """Bound max Σ_y max_g W[θ_g, y] by Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ, y] − v_y)⁺, any v ≥ 0.
 
     The minimum over v is the value of the facility-location LP.
     """
@@ -170,7 +170,7 @@ def plain_rows(matrix: csr_array) -> list[Row]:
 
 
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
-    """log Σ_y max_g W[θ_g, y], rounded down."""
+    """Compute log Σ_y max_g W[θ_g, y], rounded down."""
     top = covered(matrix, np.asarray(selection))
     total = sum(map(units, top[top > 0].tolist()))
     return certify.value_below(log_below(total))

@@ -110,7 +110,7 @@ class PriceLP:
         return 1.0 / sizes[self.form.groups]
 
     def _solved(self, limits: Limits) -> bool:
-        """Whether the LP came to its optimum; if not, the prices so far stay valid."""
+        """Return whether the LP came to its optimum; if not, the prices so far stay valid."""
         try:
             return highs.run_within(self._model, limits)
         except SolverError:  # entries of very different sizes may look infeasible to HiGHS
@@ -232,7 +232,7 @@ class Branching:
         return {"secret": group, "branches": branches}
 
     def _last(self, form: SelectionProgram, rows: Selection, sizes: Selection) -> dict[str, Any]:
-        """With one open group, what the others cover is a price vector without gap."""
+        """Close a node with one open group: what the others cover is a price vector without gap."""
         fixed = np.flatnonzero(sizes[form.groups] == 1)
         prices = selection.covered(form.matrix, fixed)
         open_rows = np.flatnonzero(sizes[form.groups] > 1)

@@ -121,7 +121,7 @@ class BlockCone:
         return block_vertices(self.p_min[s], low, high)
 
     def size(self) -> int:
-        """How many generators there are; for more than 12 inputs roughly."""
+        """Count the generators; for more than 12 inputs roughly."""
         a1, a2 = self.shape
         if a2 > 12:
             return 1 << self.dimension
@@ -136,7 +136,7 @@ class BlockCone:
         return [self.vertices(s, low, high).shape[1] for s, (low, high) in pairs]
 
     def rays(self) -> Array:
-        """All generators, each once."""
+        """Return all generators, each once."""
         found = np.hstack([self._product_rays(product) for product in self.products()])
         scaled = found / found.max(axis=0)
         _, first = np.unique(scaled.round(12), axis=1, return_index=True)
@@ -148,7 +148,7 @@ class BlockCone:
         return np.vstack([block[:, i.ravel()] for block, i in zip(blocks, grid, strict=True)])
 
     def inequalities(self) -> Array:
-        """T ≥ 0, and E·y_{s',u'} ≥ y_{s,u} for the pairs of secrets that the rule constrains."""
+        """State T ≥ 0, and E·y_{s',u'} ≥ y_{s,u} for the pairs of secrets that the rule constrains."""
         a1, a2 = self.shape
         E, y = math.exp(self.epsilon), self._extremes_matrix()
         rows = [np.eye(self.dimension)]
@@ -170,7 +170,7 @@ class BlockCone:
         return matrix
 
     def level(self, matrix: Array) -> float:
-        """max over outputs and constrained pairs of log max y_s / min y_s'; inf allowed."""
+        """Compute the largest log max y_s / min y_s' over outputs and constrained pairs; inf allowed."""
         a1, a2 = self.shape
         y = (self._extremes_matrix() @ matrix).reshape(a1, a2, -1)
         high, low = y.max(axis=1), y.min(axis=1)
@@ -184,12 +184,12 @@ class BlockCone:
         return worst
 
     def admits(self, matrix: Array) -> bool:
-        """Whether every column lies in the cone."""
+        """Return whether every column lies in the cone."""
         return self.level(matrix) <= self.epsilon
 
 
 def subset_sums(p: Array) -> Array:
-    """Σ_{u∈Z} p_u for all subsets Z, by the bits of the index; the empty set first.
+    """Compute Σ_{u∈Z} p_u for all subsets Z, by the bits of the index; the empty set first.
 
     >>> subset_sums(np.array([0.25, 0.5]))
     array([0.  , 0.25, 0.5 , 0.75])
@@ -245,6 +245,6 @@ def _third_type(p: Array, raised: Any, low: float, high: float) -> Iterator[Arra
 
 
 def _columns(p: Array, y: Array, zero: Any) -> Array:
-    """T from the rows y, exactly zero where it is known to be."""
+    """Compute T from the rows y, exactly zero where it is known to be."""
     T = (y - (y @ p)[:, None]) / (1 - p.sum())
     return np.where(zero, 0.0, np.maximum(T, 0.0)).T

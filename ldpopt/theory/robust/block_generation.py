@@ -55,14 +55,17 @@ class BlockSearch(Generation):
         self.pricer = BlockPricer(form.cone, form.utility.prior, self.limits)
 
     def open(self) -> None:
-        """Nothing: the first round prices the constant column."""
+        """Do nothing: the first round prices the constant column."""
 
     def finished(self) -> bool:
-        """Also when nothing new is found."""
+        """Return whether to stop, which is also when nothing new is found."""
         return super().finished() or self.stuck
 
     def step(self) -> None:
-        """One round: price between the centre and the duals; without a new column, try to prove."""
+        """Do one round.
+
+        Price between the centre and the duals; without a new column, try to prove.
+        """
         self.rounds += 1
         dual = self.optimum.dual
         price = self.mix * self.centre + (1 - self.mix) * dual
@@ -88,12 +91,12 @@ class BlockSearch(Generation):
             self._close(self.optimum.dual)
 
     def _close_to_done(self) -> bool:
-        """Whether the centre, if it is as good as it looks, would be within the gap."""
+        """Return whether the centre, if it is as good as it looks, would be within the gap."""
         value = self.optimum.value
         return float(self.centre.sum()) - value <= self.limits.gap / 4 * abs(value)
 
     def _probed(self, blocks: PricedBlocks) -> Array:
-        """Good columns; where s* is known, a random local search over the break-points of ρ."""
+        """Find good columns; where s* is known, by a random local search over the break-points of ρ."""
         columns = [blocks.probe(None, 0)]
         for s, best in enumerate(self.best if self.wide else []):
             last = len(self.pricer.cuts[s]) - 1

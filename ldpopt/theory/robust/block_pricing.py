@@ -126,7 +126,7 @@ class PricedBlocks:
         return _stacked(tables, picks)
 
     def exact(self, product: Product, start: Relaxed, most: int = 8) -> tuple[bool, Array]:
-        """Whether no column of the product has positive value, and up to ``most`` that have."""
+        """Return whether no column of the product has positive value, and up to ``most`` that have."""
         if start.bound <= 0:
             return True, np.zeros((self.cone.dimension, 0))
         near = [_near(t, g, start) for t, g in zip(start.tables, start.f, strict=True)]
@@ -161,7 +161,10 @@ class PricedBlocks:
         return self.cone.product(s, rho, rho)
 
     def prove(self, most: int) -> tuple[bool, list[Array]]:
-        """Whether μ(T) ≤ β·T is proven for the whole cone; else columns of positive value, if found."""
+        """Return whether μ(T) ≤ β·T is proven for the whole cone.
+
+        If not, return also columns of positive value, if found.
+        """
         found: list[Array] = []
         everyone = self.cone.product(None)
         if not self._settled(everyone, found):
@@ -199,13 +202,13 @@ class PricedBlocks:
         return settled
 
     def value(self, T: Array) -> float:
-        """μ(T) − β·T."""
+        """Compute μ(T) − β·T."""
         q = float(self.pricer.prior.ravel() @ T)
         return float(self.pricer.prior.ravel() @ xlogy(T, T) - xlogy(q, q) - self.dual.ravel() @ T)
 
 
 def _near(t: Table, f: Array, start: Relaxed) -> tuple[Array, Array, Array, NDArray[np.int64]]:
-    """q, f, shortfall and index of the vertices that can be part of a column of positive value."""
+    """List q, f, shortfall and index of the vertices that can be in a column of positive value."""
     value = f - start.slope * t.q
     short = value.max() - value
     near = np.flatnonzero(short <= start.bound)
@@ -213,7 +216,7 @@ def _near(t: Table, f: Array, start: Relaxed) -> tuple[Array, Array, Array, NDAr
 
 
 def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64]:
-    """Which (q, f) can be best in f − h(q + r), h(x) = x log x, for some rest r ∈ [low, high].
+    """Select the (q, f) that can be best in f − h(q + r), h(x) = x log x, for some r ∈ [low, high].
 
     h is convex, so that a larger q' does better for every r if it does for r = high, and a smaller one
     if it does for r = low.

@@ -48,15 +48,15 @@ class FacetCone:
         return tuple(outer_vertices(ball, self.facets) for ball in self.uncertainty.conditionals)
 
     def size(self) -> float:
-        """Unknown before enumeration."""
+        """Return infinity: the number of rays is not known before the enumeration."""
         return math.inf
 
     def rays(self) -> Array:
-        """Not explicit: vertex enumeration finds them from the inequalities."""
+        """Refuse to list the rays: vertex enumeration finds them from the inequalities."""
         raise NotImplementedError("the rays of a cone with extra facets are not explicit")
 
     def inequalities(self) -> Array:
-        """T ≥ 0, and E V'·T_s' ≥ V·T_s for all vertices and the constrained pairs of secrets."""
+        """State T ≥ 0, and E V'·T_s' ≥ V·T_s for all vertices and the constrained pairs of secrets."""
         a1 = self.uncertainty.shape[0]
         E = math.exp(self.epsilon)
         rows = [np.eye(self.dimension)]
@@ -76,7 +76,7 @@ class FacetCone:
         return row.reshape(1, -1)
 
     def level(self, matrix: Array) -> float:
-        """max over outputs and constrained pairs of log max V·T_s / min V'·T_s'; inf allowed."""
+        """Compute the largest log max V·T_s / min V'·T_s' over constrained pairs; inf allowed."""
         blocks = matrix.reshape(*self.uncertainty.shape, -1)
         high = np.array([(V @ T).max(axis=0) for V, T in zip(self.polytopes, blocks, strict=True)])
         low = np.array([(V @ T).min(axis=0) for V, T in zip(self.polytopes, blocks, strict=True)])
@@ -89,7 +89,7 @@ class FacetCone:
         return worst
 
     def admits(self, matrix: Array) -> bool:
-        """Whether every column lies in the cone."""
+        """Return whether every column lies in the cone."""
         return self.level(matrix) <= self.epsilon
 
 

@@ -108,7 +108,7 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
 
 
 def _ranked(high: Array, low: Array) -> list[tuple[float, int, int, int]]:
-    """All (bound, y, s, s') with the bound over the product set, largest first."""
+    """List all (bound, y, s, s') with the bound over the product set, largest first."""
     pairs = permutations(range(len(high)), 2)
     found = [
         (_log_ratio(high[s, y], low[t, y]), y, s, t)

@@ -66,5 +66,5 @@ class RobustPrivacy:
         return read_robust_question(plain, F.cells or F.p_hat.size)
 
     def admits(self, matrix: Array) -> bool:
-        """Whether the mechanism is private against every P ∈ F, in exact arithmetic."""
+        """Return whether the mechanism is private against every P ∈ F, in exact arithmetic."""
         return is_robustly_private(matrix.tolist(), self._question)

@@ -94,7 +94,7 @@ class Reporting(Problem):
 
     @abstractmethod
     def utilities(self, least: Array, most: Array) -> Array:
-        """For each row, the utility with every level at its best between two parameter vectors.
+        """Compute for each row the utility with every level at its best between two parameter vectors.
 
         With ``least`` equal to ``most`` it is the utility there.
         """
@@ -110,7 +110,10 @@ class Reporting(Problem):
         yield ScalarSearch(low, high, lambda x: self.utilities(x, x), self.utilities, cost)
 
     def stages(self, form: Form) -> Stages:
-        """One stage; the bracket of "optimal" blocks rests on many linear programs: not claimed."""
+        """Declare one stage.
+
+        The bracket of "optimal" blocks rests on many linear programs, so it is not claimed.
+        """
         yield Stage(form, _unclaimed) if self.blocks == "optimal" else Stage(form)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
@@ -120,7 +123,7 @@ class Reporting(Problem):
         return Mechanism(rows, found.inputs, found.outputs)
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """s is hidden against every distribution of F."""
+        """Describe that s is hidden against every distribution of F."""
         return robust_subject(mechanism, self.uncertainty, self.epsilon)
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
@@ -128,7 +131,7 @@ class Reporting(Problem):
         return audited(answer, self.uncertainty)
 
     def value(self, answer: Mechanism) -> float:
-        """I(X; Y) under p̂, from the mechanism's matrix."""
+        """Compute I(X; Y) under p̂, from the mechanism's matrix."""
         return float(MutualInformation(self.uncertainty.p_hat.ravel())(answer.matrix).sum())
 
     def claim(self, answer: Mechanism) -> float:
@@ -158,25 +161,28 @@ def _unclaimed(solution: FormSolution) -> FormSolution:
 
 
 def relaxed_level(epsilon: Array, distance: Any) -> Array:
-    """δ = log(1 + 2 (e^ε − 1)/d): the level of a block for u that leaks at most ε about s (Lemma 3)."""
+    """Compute δ = log(1 + 2 (e^ε − 1)/d), the level of a block for u that leaks at most ε about s.
+
+    Lemma 3 of Lopuhaä-Zwakenberg and Goseling 2021.
+    """
     return np.log1p(2 * np.expm1(epsilon) / distance)
 
 
 def response(k: int, level: Array) -> tuple[Array, Array]:
-    """Randomised response sends p to c·p + d: the numbers c and d for every level."""
+    """Compute the c and d of every level: randomised response sends p to c·p + d."""
     odds = np.exp(-level)
     d = odds / (1 + (k - 1) * odds)
     return 1 - k * d, d
 
 
 def response_noise(k: int, level: Array) -> Array:
-    """H(Y|X) of randomised response."""
+    """Compute H(Y|X) of randomised response."""
     c, d = response(k, level)
     return entr(c + d) + (k - 1) * entr(d)
 
 
 def response_information(p: Array, level: Array) -> Array:
-    """I(X; Y) of randomised response for X of distribution p, for every level."""
+    """Compute I(X; Y) of randomised response for X of distribution p, for every level."""
     c, d = response(len(p), level)
     out = c[:, None] * p + d[:, None]
     return cast(Array, entr(out).sum(axis=1)) - response_noise(len(p), level)

@@ -163,7 +163,7 @@ def collections(mechanisms: Sequence[Mechanism]) -> int:
 
 
 def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
-    """All collections, as rows of the numbers of the columns, in the order of the uses."""
+    """List all collections, as rows of the numbers of the columns, in the order of the uses."""
     own = [combinations_with_replacement(range(use.columns.shape[1]), use.times) for use in uses]
     collections = (sum(parts, ()) for parts in product(*own))
     while rows := list(islice(collections, CHUNK)):
@@ -180,7 +180,7 @@ def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
 
 
 def _above(columns: Array, uncertainty: Uncertainty, level: float) -> NDArray[np.bool_]:
-    """Which columns may have a level above the given one."""
+    """Select the columns that may have a level above the given one."""
     if not isinstance(uncertainty, Chi2Set):
         return np.ones(columns.shape[1], dtype=bool)
     return _simplex_levels(columns, uncertainty) > level

@@ -61,7 +61,7 @@ class Chi2Ball(Cleaned):
         return np.sqrt(B * B + 4 * B * q * (1 - q))
 
     def maximum(self, c: Any) -> tuple[float, Array]:
-        """max c·R over the ball, and the R that attains it.
+        """Compute max c·R over the ball, and the R that attains it.
 
         Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c: one root (theory of the
         exact audit). Where an entry with q_u = 0 has the largest c, ν stops there and that entry
@@ -88,12 +88,12 @@ class Chi2Ball(Cleaned):
         return float(c @ R), R
 
     def minimum(self, c: Any) -> tuple[float, Array]:
-        """min c·R over the ball, and the R that attains it."""
+        """Compute min c·R over the ball, and the R that attains it."""
         value, R = self.maximum(-validate.array("linear function", c, 1))
         return -value, R
 
     def minima(self, columns: Array) -> Array:
-        """min c·R over the ball for every column c of a matrix.
+        """Compute min c·R over the ball for every column c of a matrix.
 
         >>> ball = Chi2Ball([0.5, 0.3, 0.2], 0.2)
         >>> c = np.array([1.0, 2.0, 4.0])
@@ -122,7 +122,9 @@ class Chi2Ball(Cleaned):
         return math.sqrt(self.bound)
 
     def l1_radius(self) -> float:
-        """max ‖R − q‖₁, exactly: (154) at the best subset sum; √B of Proposition 10 is its envelope.
+        """Compute max ‖R − q‖₁ exactly.
+
+        It is (154) at the best subset sum; √B of Proposition 10 is its envelope.
 
         (154) as a function of the mass q(X₁) is unimodal with its peak at (1 − √B)/2, so only the
         reachable masses next to it matter. They are listed; above 22 values, √B is returned.
@@ -139,7 +141,7 @@ class Chi2Ball(Cleaned):
         return float(_l1(self.bound, candidates).max(initial=0.0))
 
     def contains(self, R: Any, tolerance: float = 1e-9) -> bool:
-        """Whether Σ q²/R ≤ B + 1, up to a relative tolerance."""
+        """Return whether Σ q²/R ≤ B + 1, up to a relative tolerance."""
         R, q = np.asarray(R, dtype=float), self.center
         if R.shape != q.shape or (R < 0).any() or abs(R.sum() - 1) > tolerance:
             return False
@@ -161,13 +163,13 @@ class Chi2Ball(Cleaned):
 
 
 def _tension(q: Array, gaps: Array) -> float:
-    """Σ q²/R for R ∝ q/√gaps, gaps = ν − c: falls from ∞ to 1 as the level ν rises."""
+    """Compute Σ q²/R for R ∝ q/√gaps, gaps = ν − c: falls from ∞ to 1 as the level ν rises."""
     roots = np.sqrt(gaps)
     return float((q @ roots) * (q @ (1 / roots)))
 
 
 def _height(q: Array, drops: Array, r: float) -> float:
-    """How far above max c the level is at which the tension is r; sought on a logarithmic scale."""
+    """Find how far above max c the level is at which the tension is r, on a logarithmic scale."""
     spread = float(drops.max())
 
     def excess(t: float) -> float:
@@ -182,7 +184,7 @@ def _height(q: Array, drops: Array, r: float) -> float:
 
 
 def _l1(B: float, mass: Any) -> Any:
-    """(154): the ℓ1 distance reached by raising entries of the given total mass."""
+    """Compute the ℓ1 distance (154) reached by raising entries of the given total mass."""
     return (B - 2 * B * mass + np.sqrt(B * B + 4 * B * mass * (1 - mass))) / (B + 1)
 
 
@@ -288,11 +290,11 @@ class Chi2Set(Cleaned):
         return self.bound / (math.sqrt(self.bound + 1) + 1)
 
     def lower_conditionals(self) -> Array:
-        """P^min_{u|s} as a matrix [s][u]: Lemmas 8 and 9."""
+        """Compute P^min_{u|s} as a matrix [s][u]: Lemmas 8 and 9."""
         return np.array([ball.lower() for ball in self.conditionals])
 
     def contains(self, p: Any) -> bool:
-        """Whether the joint distribution p is a member (up to rounding)."""
+        """Return whether the joint distribution p is a member (up to rounding)."""
         return self.ball.contains(np.asarray(p, dtype=float).ravel())
 
     def sample(self, rng: np.random.Generator) -> Array:
@@ -316,12 +318,12 @@ class AllDistributions:
         return self.a1, self.a2
 
     def contains(self, p: Any) -> bool:
-        """Whether p is a distribution of the right shape."""
+        """Return whether p is a distribution of the right shape."""
         q = np.asarray(p, dtype=float)
         return q.shape == self.shape and bool((q >= 0).all()) and abs(q.sum() - 1) <= 1e-9
 
     def sample(self, rng: np.random.Generator) -> Array:
-        """Uniform on the simplex."""
+        """Draw uniformly from the simplex."""
         return rng.dirichlet(np.ones(self.a1 * self.a2)).reshape(self.shape)
 
 
@@ -343,7 +345,7 @@ class Single(Cleaned):
         return self.p.shape[0], self.p.shape[1]
 
     def contains(self, p: Any) -> bool:
-        """Whether p is that distribution (up to rounding)."""
+        """Return whether p is that distribution (up to rounding)."""
         return np.shape(p) == self.shape and bool(np.allclose(p, self.p, rtol=1e-9, atol=1e-12))
 
     def sample(self, rng: np.random.Generator) -> Array:
