@@ -20,7 +20,7 @@ DIGITS digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import (
     ROUND_CEILING,
     ROUND_FLOOR,
@@ -178,3 +178,10 @@ def units_above(x: Decimal, bits: int) -> int:
     """Compute ⌈x · 2^bits⌉: an upper end in whole multiples of 2^−bits."""
     top, bottom = x.as_integer_ratio()
     return -((-top << bits) // bottom)
+
+
+def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:
+    """Write floats, exactly, as whole multiples of 2^−bits; the fewest bits that do for all of them."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    bits = max((bottom.bit_length() for _, bottom in ratios), default=1) - 1
+    return [top << bits - bottom.bit_length() + 1 for top, bottom in ratios], bits

@@ -1,31 +1,87 @@
-"""Design under a leakage budget: the kind ``leakage-design``."""
+"""Design under a leakage budget: the kind ``leakage-design``.
+
+Statement. Rational costs c[θ, y] ≥ 0, a secret for every θ, a budget b. Minimise the worst cost
+max_θ Σ_y c[θ, y] W[θ, y] over the stochastic matrices W whose statistic maximal leakage is at most b:
+for every selection of one θ_g per secret g, Σ_y max_g W[θ_g, y] ≤ e^b.
+
+Private. The file's proof is a tree of prices for its own mechanism; by the lemmas of
+``statistic_leakage.py`` no selection covers more than what it bounds, and the logarithm of that is
+compared with b. Decided by :func:`leaks_within`, for exactly stochastic mechanisms only.
+
+Value. Floats are dyadic, costs have one denominator: :func:`worst_cost` is an exact fraction.
+
+Lemma (bound). Let λ ≥ 0 with Σ_θ λ_θ ≤ 1, and cuts k with weights μ_k ≥ 0: a selection θ_g and for every
+output y one secret g_k(y). Then every W of the statement costs at least
+
+    Σ_θ min_y (λ_θ c[θ, y] + Σ of μ_k over the cuts that take θ for y) − e^b Σ_k μ_k.
+
+Proof. max_θ c·W ≥ Σ_θ λ_θ Σ_y c W, as costs are ≥ 0 and Σλ ≤ 1. A cut takes Σ_y W[θ_{g_k(y)}, y] ≤
+Σ_y max_g W[θ_g, y] ≤ e^b, so adding μ_k (that sum − e^b) ≤ 0 keeps a lower bound. What results is linear
+in W, and least, row by row, where a row is one 1. Decided by :func:`cost_bound`, with a rational
+above e^b.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from .arithmetic import exp_above
-from .budget import reserve
+from .arithmetic import dyadic, exp_above
+from .budget import reserve, tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, minimise
-from .mechanism import Rows, read_matrix, stochastic
+from .mechanism import MECHANISM, Rows, is_stochastic, read_matrix, stochastic
 from .reading import UnreadableError
-from .schema import Label, List, Number, Object, Record, Whole, Word
-from .statistic_leakage import Row, SelectionStatement, by_secret, log_above, selects, tree_bound
+from .schema import Labels, List, Number, Record, Whole, Word
+from .statistic_leakage import (
+    MOST_PLACES,
+    Node,
+    Row,
+    SelectionStatement,
+    Tree,
+    by_secret,
+    log_at_most,
+    selects,
+    tree_bound,
+)
 
-MOST_RECORDS, MOST_CATEGORIES = 1000, 1000
+MOST_HISTOGRAMS = 1000
+"""The most histograms of a design; the mechanism and its costs have the square of it."""
+TAU, D = Whole(1, MOST_HISTOGRAMS - 1), Whole(2, MOST_HISTOGRAMS)
 BUDGET = Number(0, 30)
 COST = Whole(0, 10**9)
+"""Costs are not negative: the lemma above needs it."""
+
+
+class LeakageStatement(NamedTuple):
+    """Minimise max_θ Σ_y c W, c = costs/scale, over mechanisms that leak at most the budget."""
+
+    costs: list[list[int]]
+    scale: int
+    groups: list[list[int]]
+    budget: float
+    labels: list[Any] | None = None
+
+
+# ---------------------------------------------------------------- the question
+
+
+def count_histograms(tau: int, d: int) -> int:
+    """Count C(τ+d−1, d−1), refused if there are more than :data:`MOST_HISTOGRAMS`."""
+    count = math.comb(tau + d - 1, d - 1)
+    if count > MOST_HISTOGRAMS:
+        raise UnreadableError(
+            f"{tau} records over {d} categories have more than {MOST_HISTOGRAMS} histograms: "
+            "too many to list"
+        )
+    return count
 
 
 def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
     tau, d = params["tau"], params["d"]
-    size = math.comb(tau + d - 1, d - 1)
-    reserve(size * size, f"the costs of {size} histograms")
+    count_histograms(tau, d)
     space = list(_histograms(tau, d))
     return {
         "form": "leakage-program",
@@ -33,11 +89,13 @@ def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
         "scale": 2 * tau,
         "secrets": params.get("secrets", [histogram[0] for histogram in space]),
         "budget": params["budget"],
+        "labels": [list(histogram) for histogram in space],
     }
 
 
 def _histograms(tau: int, d: int) -> Iterator[tuple[int, ...]]:
-    """All counts of tau records over d categories, in lexicographic order."""
+    """List all counts of tau records over d categories, in lexicographic order."""
+    tick()
     if d == 1:
         yield (tau,)
         return
@@ -46,90 +104,110 @@ def _histograms(tau: int, d: int) -> Iterator[tuple[int, ...]]:
             yield (first, *rest)
 
 
-class LeakageStatement(NamedTuple):
-    """Minimise max_θ Σ_y c W over mechanisms whose statistic maximal leakage is at most the budget."""
-
-    costs: list[list[Fraction]]
-    groups: list[list[int]]
-    budget: float
-
-
 def leakage_question(plain: dict[str, Any]) -> LeakageStatement:
-    """The question of a statement that its schema has read."""
-    costs = [[Fraction(cost, plain["scale"]) for cost in row] for row in plain["costs"]]
+    """Build the question of a statement that its schema has read."""
+    costs, secrets, labels = plain["costs"], plain["secrets"], plain.get("labels")
     if any(len(row) != len(costs[0]) for row in costs):
         raise UnreadableError("the rows of costs must have the same length")
-    if len(plain["secrets"]) != len(costs):
-        raise UnreadableError(f"secrets must be {len(costs)} labels, one per histogram")
-    return LeakageStatement(costs, by_secret(plain["secrets"]), plain["budget"])
+    if len(secrets) != len(costs):
+        raise UnreadableError(f"secrets must be {len(costs)} labels, one per row of costs")
+    if labels is not None and not len(set(labels)) == len(labels) == len(costs) == len(costs[0]):
+        raise UnreadableError("labels must be different, one per row and one per column of costs")
+    return LeakageStatement(costs, plain["scale"], by_secret(secrets), plain["budget"], labels)
+
+
+# ---------------------------------------------------------------- what decides
 
 
 def worst_cost(matrix: Sequence[Sequence[float]], question: LeakageStatement) -> Fraction:
-    """max_θ Σ_y c[θ,y] W[θ,y], exactly."""
+    """Add up max_θ Σ_y c[θ,y] W[θ,y], exactly."""
     return max(
-        sum((c * Fraction(w) for c, w in zip(costs, row, strict=True) if w), Fraction(0))
-        for costs, row in zip(question.costs, matrix, strict=True)
+        _row_cost(costs, row, question.scale) for costs, row in zip(question.costs, matrix, strict=True)
     )
 
 
+def _row_cost(costs: Sequence[int], row: Sequence[float], scale: int) -> Fraction:
+    tick()
+    parts, bits = dyadic(row)
+    return Fraction(sum(map(int.__mul__, costs, parts)), scale << bits)
+
+
 def leaks_within(
-    matrix: Sequence[Sequence[float]], groups: list[list[int]], budget: float, proof: Any
-) -> bool:
-    """Whether a proof tree shows that the leakage of the mechanism is at most the budget."""
-    rows: list[Row] = [[(y, p) for y, p in enumerate(row) if p] for row in matrix]
-    total = tree_bound(proof, SelectionStatement(rows, len(matrix[0]), groups))
-    return log_above(total) <= Decimal(budget)
+    matrix: Sequence[Sequence[float]], groups: list[list[int]], budget: float, tree: Node
+) -> bool | None:
+    """Decide whether a proof tree shows that a stochastic matrix leaks at most the budget."""
+    rows = []
+    for entries in matrix:
+        tick()
+        parts, bits = dyadic(entries)
+        rows.append(Row(range(len(parts)), parts, 1 << bits))
+    return log_at_most(tree_bound(tree, SelectionStatement(rows, len(matrix[0]), groups)), budget)
 
 
 def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
-    """A number that no permitted mechanism costs less than, from a prior λ and weights μ of cuts.
+    """Bound what a permitted mechanism costs from below by a prior λ and weights μ of cuts (the lemma).
 
-    For W within the budget: max_θ c·W ≥ Σ_θ λ_θ Σ_y c W + Σ_k μ_k (cut_k(W) − e^b), as λ sums to at
-    most 1 and every cut_k(W) = Σ_y W[θ_k(y), y] ≤ e^b; the least of this over stochastic W is taken
-    row by row. Each cut names one parameter per secret, and for every output one of them.
+    All prices are whole multiples of 1 / (scale · 2^bits).
     """
-    prior = [Fraction(p) for p in proof["prior"]]
-    if len(prior) != len(question.costs) or sum(prior) > 1:
-        raise UnreadableError("the prior of the proof must have one entry per row, and sum to at most 1")
+    count, scale = len(question.costs), question.scale
+    numbers, bits = dyadic([*proof["prior"], *(cut["weight"] for cut in proof["cuts"])])
+    prior, weights = numbers[: len(proof["prior"])], numbers[len(proof["prior"]) :]
+    if len(prior) != count or sum(prior) > 1 << bits:
+        raise UnreadableError(f"the prior must have {count} entries, and sum to at most 1")
+    reserve(count * len(question.costs[0]), "the prices of the bound")
     prices = [[p * c for c in row] for p, row in zip(prior, question.costs, strict=True)]
-    weight = Fraction(0)
-    for cut in proof["cuts"]:
-        mu, chosen, takers = Fraction(cut["weight"]), cut["selection"], cut["outputs"]
+    for cut, weight in zip(proof["cuts"], weights, strict=True):
+        tick()
+        chosen, takers = cut["selection"], cut["outputs"]
         if not selects(chosen, question.groups) or len(takers) != len(prices[0]):
             raise UnreadableError("a cut must select one row per secret, and name a secret per output")
         if max(takers) >= len(question.groups):
             raise UnreadableError(f"a cut names the secret {max(takers)}, and there is none")
-        weight += mu
         for y, g in enumerate(takers):
-            prices[chosen[g]][y] += mu
-    return sum(map(min, prices), Fraction(0)) - exp_above(question.budget) * weight
+            prices[chosen[g]][y] += weight * scale
+    least = Fraction(sum(map(min, prices)), scale << bits)
+    return least - exp_above(question.budget) * Fraction(sum(weights), 1 << bits)
 
 
 # ---------------------------------------------------------------- the claims
 
-CUT = Record(
-    {"weight": Number(0), "selection": List(Whole(0, 10**7), 1), "outputs": List(Whole(0, 10**7), 1)}
-)
+PLACE = Whole(0, MOST_PLACES - 1)
+CUT = Record({"weight": Number(0), "selection": List(PLACE, 1), "outputs": List(PLACE, 1)})
+PROOF = Record({"privacy": Tree()}, {"prior": List(Number(0, 1), 1), "cuts": List(CUT)})
 
 
-def _answer(document: dict[str, Any], question: LeakageStatement) -> Rows:
+class Answer(NamedTuple):
+    """The mechanism, and what it calls its inputs and outputs, if anything."""
+
+    matrix: Rows
+    named: list[list[Any]]
+
+
+def _answer(document: dict[str, Any], question: LeakageStatement) -> Answer:
     matrix = read_matrix(document, len(question.costs))
-    if len(matrix[0]) != len(question.costs[0]):
-        raise UnreadableError(
-            f"the mechanism must have {len(question.costs[0])} outputs, one per histogram"
-        )
-    return matrix
+    outputs = len(question.costs[0])
+    if len(matrix[0]) != outputs:
+        raise UnreadableError(f"the mechanism must have {outputs} outputs, one per column of costs")
+    mechanism = MECHANISM.read(document["mechanism"], "mechanism")
+    names = [mechanism.get("inputs"), mechanism.get("outputs")]
+    return Answer(matrix, [found for found in names if found is not None])
 
 
 def _members(case: Case) -> Iterator[Claim]:
-    question = case.question
+    question, answer = case.question, case.answer
     if case.proof is None:
         raise UnreadableError("certificate.proof needs the key 'privacy'")
-    yield stochastic(case.answer)
+    if question.labels is not None and answer.named:
+        words = "its inputs and outputs are named as the question orders them"
+        asked = repr(question.labels)
+        yield decided("member", words, lambda: all(repr(names) == asked for names in answer.named))
+    yield stochastic(answer.matrix)
     words = f"it leaks at most {question.budget!r} nats about the secret"
 
-    def test() -> bool:
-        return leaks_within(case.answer, question.groups, question.budget, case.proof["privacy"])
+    def test() -> bool | None:
+        return is_stochastic(answer.matrix) and leaks_within(
+            answer.matrix, question.groups, question.budget, case.proof["privacy"]
+        )
 
     yield decided("privacy", words, test, value=question.budget)
 
@@ -139,7 +217,7 @@ def _value(case: Case) -> Iterator[Claim]:
     yield decided(
         "value",
         words,
-        lambda: worst_cost(case.answer, case.question) <= Fraction(case.value),
+        lambda: worst_cost(case.answer.matrix, case.question) <= Fraction(case.value),
         value=case.value,
     )
 
@@ -162,11 +240,7 @@ def _bound(case: Case) -> Iterator[Claim]:
 SECTION = Section(
     kinds={
         "leakage-design": Kind(
-            Record(
-                {"tau": Whole(1, MOST_RECORDS), "d": Whole(1, MOST_CATEGORIES), "budget": BUDGET},
-                {"secrets": List(Label(), 1)},
-            ),
-            _leakage_design,
+            Record({"tau": TAU, "d": D, "budget": BUDGET}, {"secrets": Labels()}), _leakage_design
         )
     },
     forms={
@@ -176,9 +250,10 @@ SECTION = Section(
                     "form": Word("leakage-program"),
                     "costs": List(List(COST, 1), 1),
                     "scale": Whole(1, 10**9),
-                    "secrets": List(Label(), 1),
+                    "secrets": Labels(),
                     "budget": BUDGET,
-                }
+                },
+                {"labels": Labels()},
             ),
             question=leakage_question,
             answer=_answer,
@@ -186,7 +261,7 @@ SECTION = Section(
             value=_value,
             bound=_bound,
             sense=minimise,
-            proof=Record({"privacy": Object()}, {"prior": List(Number(0), 1), "cuts": List(CUT)}),
+            proof=PROOF,
         )
     },
 )

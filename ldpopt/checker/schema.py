@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from .claims import quoted
-from .reading import UnreadableError
+from .reading import MOST_DIGITS, UnreadableError
 
 SUM_TOLERANCE = Fraction(1, 10**9)
 """How far the sum of a distribution may be from 1 before it is refused."""
@@ -149,14 +149,44 @@ class Label(Schema):
         return "a string, a number, true, false or null, or a list of such"
 
     def read(self, value: Any, where: str) -> Any:
-        """Read the label, hashable: lists become tuples. 1 and 1.0 are equal."""
+        """Read the label, hashable: lists become tuples. Python takes 1, 1.0 and true for equal."""
         if isinstance(value, list):
             return tuple(self.read(part, where) for part in value)
         if value is not None and not isinstance(value, (str, int, float)):
             raise self.refuse(value, where)
         if isinstance(value, float) and not math.isfinite(value):
             raise self.refuse(value, where)
+        if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
+            raise UnreadableError(f"{where} must be a number of at most {MOST_DIGITS} digits")
         return value
+
+
+@dataclass(frozen=True)
+class Labels(Schema):
+    """Labels that may repeat; labels that Python takes for equal must be written alike.
+
+    true, 1 and 1.0, and 0.0 and -0.0, are different texts in JSON and equal in Python: whether two
+    rows share a secret would depend on who reads the file.
+    """
+
+    least: int = 1
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return f"a list of {self.least} or more labels, equal ones written alike"
+
+    def read(self, value: Any, where: str) -> list[Any]:
+        """Read the labels."""
+        labels = List(Label(), self.least).read(value, where)
+        first: dict[Any, Any] = {}
+        for label in labels:
+            same = first.setdefault(label, label)
+            if same is not label and repr(same) != repr(label):
+                raise UnreadableError(
+                    f"{where} must write equal labels alike, not both {quoted(repr(same))} "
+                    f"and {quoted(repr(label))}"
+                )
+        return labels
 
 
 class Anything(Schema):

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.checker.arithmetic import dyadic
 from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
 from ldpopt.checker.mechanism import is_private
 from ldpopt.checker.printed import printed
+from ldpopt.checker.statistic_leakage import Leaf
 from ldpopt.core.errors import SolverError
 from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
@@ -110,7 +112,8 @@ def repair_leakage(
     Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
     prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
     """
-    rows = matrix / matrix.sum(axis=1, keepdims=True)
+    rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
+    rows /= rows.sum(axis=1, keepdims=True)
     constant = rows.mean(axis=0)
     listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
     touch = GRID * matrix.shape[1]
@@ -125,8 +128,9 @@ def repair_leakage(
 
 
 def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
-    proof = {"outputs": list(range(len(prices))), "prices": prices.tolist()}
-    return leaks_within(matrix.tolist(), groups, budget, proof)
+    priced, bits = dyadic(prices.tolist())
+    leaf = Leaf(dict(enumerate(priced)), bits)
+    return leaks_within(matrix.tolist(), groups, budget, leaf) is True
 
 
 def cost_below(question: LeakageStatement, proof: dict[str, Any]) -> float:

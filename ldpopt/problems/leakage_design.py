@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.leakage_design import worst_cost
+from ldpopt.checker.leakage_design import count_histograms, worst_cost
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -20,6 +21,7 @@ from ldpopt.core.problem import Example, Problem
 from ldpopt.core.subject import Subject
 from ldpopt.forms.leakage_program import LeakageProgram
 from ldpopt.mechanisms import histograms
+from ldpopt.theory.leakage.rows import read_secrets
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,17 +54,19 @@ class LeakageDesign(Problem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        size = len(self.space)
+        tau = validate.whole_number("tau", self.tau, 1)
+        d = validate.whole_number("d", self.d, 2)
         budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
-        secrets = None if self.secrets is None else tuple(self.secrets)
-        if secrets is not None and len(secrets) != size:
-            raise InvalidInputError(f"secrets has {len(secrets)} labels for {size} histograms")
-        return {"budget": budget, "secrets": secrets}
+        try:
+            size = count_histograms(tau, d)
+        except UnreadableError as error:
+            raise InvalidInputError(str(error)) from None
+        secrets = None if self.secrets is None else read_secrets(self.secrets, size, "histograms")
+        return {"tau": tau, "d": d, "budget": budget, "secrets": secrets}
 
     @property
     def space(self) -> histograms.Histogram:
         """Every histogram, in lexicographic order."""
-        histograms.HistogramQuantization(self.tau, self.d, 1)
         return histograms.histograms(self.tau, self.d)
 
     @property

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from fractions import Fraction
 from typing import Any, ClassVar, Literal
 
 import highspy
@@ -94,9 +93,8 @@ def constant_release(form: LeakageProgram) -> tuple[Array, Array]:
 
 
 def _exactly(form: LeakageProgram) -> LeakageStatement:
-    costs = [[Fraction(c, form.scale) for c in row] for row in form.counts.tolist()]
     groups = [np.flatnonzero(form.groups == g).tolist() for g in range(int(form.groups.max()) + 1)]
-    return LeakageStatement(costs, groups, form.budget)
+    return LeakageStatement(form.counts.tolist(), form.scale, groups, form.budget)
 
 
 def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:

@@ -134,9 +134,9 @@ def test_one_secret_leaks_nothing() -> None:
 
 
 def test_labels_of_many_kinds() -> None:
-    labels = ["a", ("b", 1), ["b", 1], 1, 1.0, np.int64(1)]
+    labels = ["a", ("b", 1), ["b", 1], 1, np.int64(1), None]
     result = solve(StatisticLeakage(np.eye(6), labels))
-    assert math.exp(result.value) == pytest.approx(3)
+    assert math.exp(result.value) == pytest.approx(4)
     assert verify(result)
 
 
@@ -223,11 +223,14 @@ def test_malformed_files_are_unreadable(changes) -> None:
         ([[0.5, 0.4]], [0], "row 0 of the matrix sums to 0.9"),
         ([[1.5, -0.5]], [0], "-0.5, not a probability"),
         ([[0.5, 0.5]], [0, 1], "2 labels for 1 rows"),
-        ([[0.5, 0.5]], [None], "string or a number"),
+        ([[0.5, 0.5]], [{}], "must be a string, a number"),
+        (np.eye(2), [1, 1.0], "must write equal labels alike, not both '1' and '1.0'"),
+        (np.eye(2), [("a", 1), ("a", True)], "must write equal labels alike"),
+        ([[0.5, 0.5]], [10**18], "at most 18 digits"),
         ([[0.5, 0.5]], 3, "list of labels, not 3"),
         ([[0.5], [0.5, 0.5]], [0, 0], "ragged"),
         ([[float("nan"), 1]], [0], "not a finite number"),
-        ({"rows": [0]}, [0], "no sparse matrix"),
+        ({"rows": [0]}, [0], "matrix needs the key 'shape'"),
     ],
 )
 def test_bad_input(matrix, secrets, message: str) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from ldpopt.checker.statistic_leakage import UNIT, log_above
+from ldpopt.checker.arithmetic import log_above
 from ldpopt.core import certify
 from ldpopt.core.form import FormSolution
 from ldpopt.core.status import Status
@@ -41,7 +41,7 @@ def matched_solution(
         status=Status.OPTIMAL,
         point=matched_selection(form, matching),
         value=math.log(np.count_nonzero(matching >= 0)),
-        bound=certify.value_above(log_above(cover_size(form, prices) * UNIT)),
+        bound=certify.value_above(log_above(cover_size(form, prices))),
         proof=proof,
         stats=stats,
     )

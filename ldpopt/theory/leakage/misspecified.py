@@ -298,7 +298,7 @@ def _coverage(form: SelectionProgram) -> tuple[float, float]:
     branching = Branching(Limits(gap=1e-10), MOST_NODES)
     best, tree = branching.run(form, start)
     reached = float(selection.covered(form.matrix, best).sum())
-    return reached, max(reached, math.exp(selection.exact_bound(form, tree)))
+    return reached, max(reached, selection.coverage_bound(form, tree))
 
 
 def _bounded(form: SelectionProgram, more: float) -> LeakageBounds:

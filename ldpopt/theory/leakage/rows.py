@@ -8,6 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
+from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.schema import Labels, Schema
+from ldpopt.checker.statistic_leakage import MATRIX
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
@@ -22,19 +25,17 @@ def read_matrix(matrix: Any) -> Any:
             {"shape", "rows", "columns", "values"}.
     """
     sparse = issparse(matrix) or isinstance(matrix, dict)
-    read = _sparse(matrix) if sparse else _dense(matrix)
-    _check_rows(csr_array(read))
-    return read
+    return _normalised(_sparse(matrix) if sparse else _dense(matrix))
 
 
-def read_secrets(secrets: Any, rows: int) -> tuple[Any, ...]:
-    """Read one label per row."""
+def read_secrets(secrets: Any, rows: int, what: str = "rows of the matrix") -> tuple[Any, ...]:
+    """Read one label per row; equal labels must be written alike (not 1 and 1.0)."""
     if not isinstance(secrets, Iterable):
         raise InvalidInputError(f"secrets must be a list of labels, not {secrets!r}")
-    labels = tuple(_label(secret) for secret in secrets)
+    labels = [_label(secret) for secret in secrets]
     if len(labels) != rows:
-        raise InvalidInputError(f"secrets has {len(labels)} labels for {rows} rows of the matrix")
-    return labels
+        raise InvalidInputError(f"secrets has {len(labels)} labels for {rows} {what}")
+    return tuple(_by_schema(Labels(), labels, "secrets"))
 
 
 def selection_program(matrix: Any, secrets: Any) -> SelectionProgram:
@@ -53,35 +54,59 @@ def _dense(matrix: Any) -> validate.Array:
 
 def _sparse(matrix: Any) -> csr_array:
     if isinstance(matrix, dict):
+        read = _by_schema(MATRIX, matrix, "matrix")
         try:
-            places = (matrix["rows"], matrix["columns"])
-            matrix = coo_array((matrix["values"], places), shape=tuple(matrix["shape"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise InvalidInputError(f"matrix is no sparse matrix: {error}") from None
+            places = (read["rows"], read["columns"])
+            matrix = coo_array((read["values"], places), shape=tuple(read["shape"]))
+        except ValueError as error:
+            raise InvalidInputError(f"matrix must be a sparse matrix: {error}") from None
+        if len(set(zip(*places, strict=True))) != len(read["values"]):
+            raise InvalidInputError("matrix must have one entry at most at each place")
     result = csr_array(matrix, dtype=np.float64)
     result.sum_duplicates()
     return result
 
 
-def _check_rows(matrix: csr_array) -> None:
-    bad = np.flatnonzero(~np.isfinite(matrix.data) | (matrix.data < 0))
+def _normalised(matrix: Any) -> Any:
+    """Divide every row by its sum where that is not 1 up to rounding.
+
+    The checker divides by the exact sum, so what is solved and what is verified are the same mechanism
+    up to the rounding of floats.
+    """
+    rows = csr_array(matrix)
+    bad = np.flatnonzero(~np.isfinite(rows.data) | (rows.data < 0))
     if len(bad):
-        raise InvalidInputError(f"matrix has the entry {matrix.data[bad[0]]}, not a probability")
-    sums = matrix.sum(axis=1)
+        raise InvalidInputError(f"matrix has the entry {rows.data[bad[0]]}, not a probability")
+    sums = rows.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > validate.SUM_TOLERANCE:
         raise InvalidInputError(
             f"row {worst} of the matrix sums to {sums[worst]:.12g}, off by {sums[worst] - 1:.3g}"
         )
+    divisors = np.where(np.abs(sums - 1) > validate.ROUNDING, sums, 1.0)
+    if (divisors == 1).all():
+        return matrix
+    if not issparse(matrix):
+        scaled = matrix / divisors[:, None]
+        scaled.setflags(write=False)
+        return scaled
+    rows.data /= np.repeat(divisors, np.diff(rows.indptr))
+    return rows
+
+
+def _by_schema(schema: Schema, value: Any, name: str) -> Any:
+    """Read a value by the checker's schema."""
+    try:
+        return schema.read(value, name)
+    except UnreadableError as error:
+        raise InvalidInputError(str(error)) from None
 
 
 def _label(secret: Any) -> Any:
+    """Write a label as JSON has it."""
     if isinstance(secret, (list, tuple)):
-        return tuple(_label(part) for part in secret)
-    plain = secret.item() if isinstance(secret, np.generic) else secret
-    if not isinstance(plain, (str, int, float, bool)):
-        raise InvalidInputError(f"a secret must be a string or a number, not {plain!r}")
-    return plain
+        return [_label(part) for part in secret]
+    return secret.item() if isinstance(secret, np.generic) else secret
 
 
 def plain_secret(secret: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 from itertools import pairwise, product
 from typing import Any
 
@@ -10,13 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from ldpopt.checker.arithmetic import dyadic, log_above
 from ldpopt.checker.statistic_leakage import (
+    UNIT,
     Row,
     SelectionStatement,
-    log_above,
-    log_below,
+    Tree,
+    leakage,
+    released_row,
     tree_bound,
-    units,
 )
 from ldpopt.core import certify
 from ldpopt.core.limits import UNLIMITED, Limits
@@ -162,25 +165,42 @@ def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionP
 # ------------------------------------------------------------ exact claims
 
 
-def plain_rows(matrix: csr_array) -> list[Row]:
-    """Write the rows as the checker reads them."""
+def _plain_rows(matrix: csr_array) -> Iterator[tuple[list[int], list[float]]]:
+    """List the outputs and entries of each row."""
     columns, entries = matrix.indices.tolist(), matrix.data.tolist()
     ends = matrix.indptr.tolist()
-    return [list(zip(columns[a:b], entries[a:b], strict=True)) for a, b in pairwise(ends)]
+    return ((columns[a:b], entries[a:b]) for a, b in pairwise(ends))
+
+
+def _released_rows(matrix: csr_array) -> list[Row]:
+    """Write the rows of a mechanism as the checker reads them, each divided by its exact sum."""
+    return [released_row(*row, i) for i, row in enumerate(_plain_rows(matrix))]
 
 
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
-    """Compute log Σ_y max_g W[θ_g, y], rounded down."""
-    top = covered(matrix, np.asarray(selection))
-    total = sum(map(units, top[top > 0].tolist()))
-    return certify.value_below(log_below(total))
+    """Compute log Σ_y max_g W[θ_g, y] of a mechanism, rounded down."""
+    return certify.value_below(leakage(_released_rows(matrix[np.asarray(selection)])).low)
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
-    """Compute what a proof tree bounds, in nats, rounded up."""
+    """Compute what a proof tree bounds for a mechanism, in nats, rounded up."""
+    total = _tree_bound(form, _released_rows(form.matrix), proof)
+    return certify.value_above(log_above(Fraction(total, UNIT)))
+
+
+def coverage_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
+    """Compute what a proof tree bounds for any rows ≥ 0 as they are, rounded up."""
+    rows = []
+    for columns, entries in _plain_rows(form.matrix):
+        parts, bits = dyadic(entries)
+        rows.append(Row(columns, parts, 1 << bits))
+    return certify.value_above(Fraction(_tree_bound(form, rows, proof), UNIT))
+
+
+def _tree_bound(form: SelectionProgram, rows: list[Row], proof: dict[str, Any]) -> int:
     groups = [part.tolist() for part in members(form)]
-    question = SelectionStatement(plain_rows(form.matrix), form.matrix.shape[1], groups)
-    return certify.value_above(log_above(tree_bound(proof, question)))
+    question = SelectionStatement(rows, form.matrix.shape[1], groups)
+    return tree_bound(Tree().read(proof, "proof"), question)
 
 
 def leaf(prices: Array) -> dict[str, Any]:

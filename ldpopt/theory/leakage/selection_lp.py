@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import highspy
 import numpy as np
 
+from ldpopt.checker.reading import DEEPEST
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.limits import UNLIMITED, Limits
@@ -15,6 +16,9 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
 from ldpopt.theory.leakage.selection import Selection
+
+MOST_DEPTH = DEEPEST // 2 - 10
+"""Deeper trees cannot be read from a file: a branching takes two levels of JSON, the file a few."""
 
 
 class Relaxed(NamedTuple):
@@ -204,7 +208,7 @@ class Branching:
         self.best = incumbent
         self.most = float(selection.covered(form.matrix, incumbent).sum())
         self.bound = 0.0
-        tree = self._node(form, np.arange(len(form.groups)))
+        tree = self._node(form, np.arange(len(form.groups)), 0)
         self.bound = max(self.bound, self.most)
         return self.best, tree
 
@@ -212,7 +216,7 @@ class Branching:
     def _enough(self) -> float:
         return self.most * (1 + self._limits.gap / 8 * max(math.log(max(self.most, 1.0)), 1e-6))
 
-    def _node(self, form: SelectionProgram, rows: Selection) -> dict[str, Any]:
+    def _node(self, form: SelectionProgram, rows: Selection, depth: int) -> dict[str, Any]:
         sizes = np.bincount(form.groups)
         if np.count_nonzero(sizes > 1) <= 1:
             return self._last(form, rows, sizes)
@@ -220,7 +224,7 @@ class Branching:
         relaxed = PriceLP(form).solve(self._limits, self._enough)
         rng = np.random.default_rng(0)
         self._offer(form, rows, rounded(form, relaxed.weights, 2, rng, self._limits))
-        out_of_patience = self._nodes <= 0 or self._limits.expired()
+        out_of_patience = self._nodes <= 0 or depth == MOST_DEPTH or self._limits.expired()
         if relaxed.bound <= self._enough or out_of_patience:
             self.bound = max(self.bound, relaxed.bound)
             return selection.leaf(relaxed.prices)
@@ -228,7 +232,7 @@ class Branching:
         branches = []
         for row in np.flatnonzero(form.groups == group):
             child, kept = selection.restricted(form, group, int(row))
-            branches.append(self._node(child, rows[kept]))
+            branches.append(self._node(child, rows[kept], depth + 1))
         return {"secret": group, "branches": branches}
 
     def _last(self, form: SelectionProgram, rows: Selection, sizes: Selection) -> dict[str, Any]:
