@@ -347,7 +347,11 @@ def _judged(
     found: tuple[Measured, ...],
     tests: tuple[Empirical, ...],
 ) -> Audit:
-    reasons = [f"the certificate is refuted: {c.statement}" for c in claims if not c.holds]
+    reasons = [
+        f"the certificate is {'refuted' if c.holds is False else 'undecided'}: {c.statement}"
+        for c in claims
+        if not c.holds
+    ]
     reasons += [_broken(measure) for measure in found if measure.holds is False]
     reasons += [reason for test in tests for reason in _caught(test)]
     verdict = (

@@ -46,12 +46,18 @@ def audit(
 
 
 def _print(found: Audit) -> None:
+    from ldpopt.engine.verifying import NOT_CHECKED
+
     if found.measures:
         titles = ("measure", "value", "unit", "promised", "holds")
         print_table(titles, map(_row, found.measures), left=("measure", "unit", "holds"))
     for measure in found.measures:
         detail = f" ({measure.detail})" if measure.detail else ""
         say(f"{measure.name}: {measure.meaning}{detail}.")
+    if found.measures:
+        print(
+            f"The measures are computed in floats [{NOT_CHECKED}]; the claims below are decided exactly."
+        )
     for test in found.empirical:
         for sentence in test.in_words():
             say(sentence)

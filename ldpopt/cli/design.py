@@ -22,6 +22,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 
 if TYPE_CHECKING:
+    from ldpopt.engine.verifying import Verification
     from ldpopt.release.designing import Design
 
 
@@ -97,13 +98,14 @@ def design(
             found = designing.compare(made, time_limit=time_limit, progress=count)
         made = designing.best(found) if method == "auto" else made
     made.save(out)
-    verified = bool(verify(out))
+    verification = verify(out)
+    verified = bool(verification)
     if as_json:
         print(json.dumps(_design_summary(made, found, verified), allow_nan=False))
     else:
         if found:
             _print_comparison(found, made)
-        _print_design(made, table, out, verified)
+        _print_design(made, table, out, verification)
     if not verified:
         raise typer.Exit(1)
     if made.interrupted or designing.INTERRUPTED in found.values():
@@ -116,28 +118,32 @@ def _robustness(robust: str | None, known: bool) -> str:
     return "known" if known else robust or "chi2"
 
 
-def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
+def _print_design(made: Design, table: str, out: Path, verification: Verification) -> None:
+    from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release.methods import METHODS
     from ldpopt.release.repetition import repetition
     from ldpopt.release.words import against, caveat, promise
 
     result, question, domain = made.result, made.question, made.domain
+    status = verification.marked(result.status.value)
     facts = {
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–"
         if domain.public is None
         else f"{domain.public.name} ({len(domain.public)} values)",
-        "promise": promise(made),
+        "promise": verification.marked(promise(made)),
         "it holds": against(made),
-        "repeated": repetition(made),
+        "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
         "method": f"{made.method}: {METHODS[made.method].summary}",
-        "utility": _utility(made),
-        "status": f"{result.status.value}, by {result.solver} in {result.seconds:.1f} s",
-        "audit": _level(made),
-        "estimates": _learnable(made),
-        "certificate": "the independent checker verifies every claim" if verified else "REFUTED",
-        **({"beware": caveat(made)} if caveat(made) else {}),
+        "utility": verification.marked(_utility(made)) if made.informs else _utility(made),
+        "proven": verification.proven or "nothing about better mechanisms",
+        "status": f"{status}, by {result.solver} in {result.seconds:.1f} s",
+        "certificate": verification.summary,
+        "share": f"{_share(made)} [{NOT_CHECKED}]",
+        "audit": f"{_level(made)} [{NOT_CHECKED}]",
+        "estimates": f"{_learnable(made)} [{NOT_CHECKED}]",
+        **({"beware": f"{caveat(made)} [{NOT_CHECKED}]"} if caveat(made) else {}),
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
         "next": f"ldpopt privatize {table} --mechanism {out} -o released.csv",
@@ -146,15 +152,21 @@ def _print_design(made: Design, table: str, out: Path, verified: bool) -> None:
 
 
 def _utility(made: Design) -> str:
-    value, entropy, bound = made.information, made.entropy, made.bound
-    proven = "" if bound is None else f"; proven bound {bound:.4g}"
-    return f"{value:.4g} of {entropy:.4g} nats of information ({value / entropy:.1%}){proven}"
+    if not made.informs:
+        return f"{made.information:.4g} nats of information [not checked]"
+    bound = "" if made.bound is None else f"; proven bound {made.bound:.4g}"
+    return f"{made.information:.4g} nats of information{bound}"
+
+
+def _share(made: Design) -> str:
+    share = made.information / made.entropy
+    return f"{share:.1%} of the {made.entropy:.4g} nats that the data as they are would tell"
 
 
 def _level(made: Design) -> str:
     level, labels = made.level, made.domain.secret.labels
     return (
-        f"exact level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
+        f"level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
         f"{labels[level.s]} against {labels[level.other]}"
     )
 
@@ -181,6 +193,10 @@ def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
         left=("method", "status"),
         title="Information released, most first (* is kept)",
     )
+    print(
+        "verified: the independent checker decided status, proven bound and nats (for learn, not nats); "
+        "the other columns are computed and not checked."
+    )
     for name, made in found.items():
         if isinstance(made, str):
             say(f"{name}: {made}")
@@ -194,7 +210,7 @@ def _comparison_row(name: str, made: Design) -> dict[str, Any]:
         "nats": value,
         "of all": f"{value / made.entropy:.1%}",
         "proven bound": made.bound,
-        "status": made.result.status.value,
+        "status": made.verification.marked(made.result.status.value),
         "level of the secret": made.level.level,
         "LDP level": made.mechanism.epsilon(),
         "reports": made.mechanism.shape[1],

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import cell, check_writable, watching
-from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.cli.terminal import cell, check_writable, say, watching
+from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
     from ldpopt.engine.result import Result
+    from ldpopt.engine.verifying import Verification
 
 
 def solve(
@@ -38,12 +39,16 @@ def solve(
         )
     if out is not None:
         result.save(out)
+    verification, reason = _verified(result, out)
     if as_json:
-        print(json.dumps(_summary(result), allow_nan=False))
+        verified = verification.verdict if verification.claims else None
+        print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))
     else:
-        _print_result(result, out)
+        _print_result(result, out, verification, reason)
     if result.stats.get("interrupted"):
         raise KeyboardInterrupt
+    if verification.verdict is False:
+        raise typer.Exit(1)
 
 
 def _read_spec(path: Path) -> Problem:
@@ -71,26 +76,41 @@ def _summary(result: Result) -> dict[str, Any]:
     }
 
 
-def _print_result(result: Result, out: Path | None) -> None:
+def _verified(result: Result, out: Path | None) -> tuple[Verification, str]:
+    """What the checker says of the written file, or of the result; if nothing, the reason."""
+    from ldpopt.engine.verifying import Verification, verify
+
+    if result.stats.get("interrupted"):
+        return Verification(()), "interrupted"
+    try:
+        return verify(result if out is None else out), ""
+    except (UnreadableFileError, UndecidedFileError) as error:
+        return Verification(()), str(error)
+
+
+def _print_result(result: Result, out: Path | None, verification: Verification, reason: str) -> None:
+    from ldpopt.engine.verifying import NOT_CHECKED
+
     facts = {
         "problem": result.problem.kind,
-        "status": result.status.value,
-        "value": cell(result.value, digits=12),
-        "bound": cell(result.bound, digits=12),
-        "relative gap": cell(result.gap),
+        "status": verification.marked(result.status.value),
+        "value": verification.marked(cell(result.value, digits=12)),
+        "bound": verification.marked(cell(result.bound, digits=12)),
+        "relative gap": verification.marked(cell(result.gap)),
+        "proven": verification.proven or "nothing about better answers",
+        "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
         "solver": result.solver,
         "seconds": cell(result.seconds),
     }
     for name, text in facts.items():
-        print(f"{name:<13} {text}")
+        say(f"{name:<13} {text}")
     mechanism = result.mechanism
     if mechanism is not None:
         inputs, outputs = mechanism.shape
-        print(
-            f"{'mechanism':<13} {inputs} inputs, {outputs} outputs, LDP level {mechanism.epsilon():.6g}"
-        )
+        level = f"LDP level {mechanism.epsilon():.6g} [{NOT_CHECKED}]"
+        say(f"{'mechanism':<13} {inputs} inputs, {outputs} outputs, {level}")
         if inputs <= 12 and outputs <= 12:
             for label, row in zip(mechanism.inputs, mechanism.matrix, strict=True):
-                print(f"  {label!s:>8} " + " ".join(f"{entry:7.4f}" for entry in row))
+                say(f"  {label!s:>8} " + " ".join(f"{entry:7.4f}" for entry in row))
     if out is not None:
-        print(f"wrote {out}; check it with: ldpopt verify {out}")
+        say(f"wrote {out}; check it with: ldpopt verify {out}")

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 WORDS = {True: "verified", False: "refuted", None: "undecided"}
+NOT_CHECKED = "not checked"
+"""What stands beside a number or a word that no verified claim says."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,29 @@ class Verification:
 
     def __bool__(self) -> bool:
         return self.verdict is True
+
+    @property
+    def proven(self) -> str:
+        """What is proven about better answers, in the checker's words; empty if nothing is."""
+        return "; ".join(
+            claim.statement for claim in self.claims if claim.what == "bound" and claim.holds
+        )
+
+    @property
+    def summary(self) -> str:
+        """The verdict in words, with the first claim that does not hold."""
+        failed = next((claim for claim in self.claims if claim.holds is False), None)
+        failed = failed or next((claim for claim in self.claims if not claim.holds), None)
+        if failed is None:
+            return "the independent checker verifies every claim"
+        return f"{WORDS[failed.holds].upper()}: {failed.statement}"
+
+    def marked(self, said: str) -> str:
+        """Return what a file says as it is if every claim of it was verified, and else with a mark."""
+        if self and self.claims:
+            return said
+        mark = WORDS[self.verdict].upper() if self.claims else NOT_CHECKED
+        return f"{said} [{mark}]"
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.claims), *(f"unchecked  {said}" for said in self.unchecked)])

@@ -9,6 +9,7 @@ from ldpopt.core.measure import INFORMATION
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
+from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designing import Design
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact, Summary
@@ -56,7 +57,7 @@ def summary(loaded: Loaded, name: str) -> Summary:
         _share(loaded) or "–",
         number(result.bound),
         number(result.gap, 2),
-        result.status.value,
+        loaded.verification.marked(result.status.value),
         bool(loaded.verification) if loaded.verification.claims else None,
     )
 
@@ -72,7 +73,7 @@ def answer(loaded: Loaded) -> list[Fact]:
     ]
     share, entropy = _share(loaded), data_entropy(loaded)
     if share is not None:
-        note = f"of H(X) = {number(entropy)} nats, what the data as they are would tell"
+        note = f"of H(X) = {number(entropy)} nats, what the data as they are would tell; {NOT_CHECKED}"
         facts.append(Fact("Share", share, note))
     side = "below" if result.problem.sense == "minimise" else "above"
     if result.bound is None:
@@ -83,7 +84,7 @@ def answer(loaded: Loaded) -> list[Fact]:
     if result.gap is not None:
         note = "distance of value and bound, relative to the larger"
         facts.append(Fact("Gap", number(result.gap, 2), note))
-    facts.append(Fact("Status", result.status.value, STATUS_WORDS[result.status]))
+    facts.append(_status(loaded))
     facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
     if isinstance(loaded.content, Design):
         facts += _use(loaded.content)
@@ -93,18 +94,29 @@ def answer(loaded: Loaded) -> list[Fact]:
     return facts
 
 
+def _status(loaded: Loaded) -> Fact:
+    """State how the solve ended; what that means is a fact only if the checker verified it."""
+    status, verification = loaded.result.status, loaded.verification
+    meaning = STATUS_WORDS[status]
+    if not verification.claims:
+        meaning = f"{meaning}; {NOT_CHECKED}"
+    elif not verification:
+        meaning = verification.summary
+    return Fact("Status", verification.marked(status.value), meaning)
+
+
 def _use(made: Design) -> Iterator[Fact]:
     """State what the reports are good for."""
     if not made.informs:
         share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
-        yield Fact("Information", f"{number(made.information)} nats", share)
+        yield Fact("Information", f"{number(made.information)} nats", f"{share}; {NOT_CHECKED}")
     inputs = made.mechanism.shape[0]
     if made.rank < inputs:
         note = "dimensions of the distribution of the data; for the rest estimates are ranges"
-        yield Fact("Estimates", f"{made.rank} of {inputs}", note)
+        yield Fact("Estimates", f"{made.rank} of {inputs}", f"{note}; {NOT_CHECKED}")
     else:
         note = "times as many rows give the frequencies as precisely as the raw data do"
-        yield Fact("Estimates", f"{made.sample_factor:.3g}", note)
+        yield Fact("Estimates", f"{made.sample_factor:.3g}", f"{note}; {NOT_CHECKED}")
 
 
 def proven_ceiling(result: Result) -> float | None:

@@ -1,0 +1,82 @@
+"""What is printed as a fact comes from a verified claim, or is marked."""
+
+import json
+
+import pytest
+
+from ldpopt.checker.claims import Claim
+from ldpopt.engine import verifying
+from ldpopt.engine.verifying import Verification
+
+SPEC = {"problem": "staircase", "params": {"epsilon": 1.0, "prior": [0.5, 0.3, 0.2]}}
+DESIGN = ("design", "adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "1")
+
+
+def lines(said):
+    return dict(line.split(maxsplit=1) for line in said.out.splitlines() if line[:1].strip())
+
+
+@pytest.fixture
+def spec(tmp_path):
+    (tmp_path / "spec.json").write_text(json.dumps(SPEC))
+    return tmp_path
+
+
+def deciding(monkeypatch, holds):
+    found = Verification((Claim("one is two", "exact", holds, "value"),))
+    monkeypatch.setattr(verifying, "verify", lambda *_, **__: found)
+
+
+def test_solve_prints_what_the_checker_verified(spec, ldpopt):
+    said = ldpopt("solve", "spec.json", "--out", "r.json", cwd=spec)
+    found = lines(said)
+    assert found["status"] == "optimal"
+    assert found["proven"].startswith("no such mechanism has a utility above 0.114120468498")
+    assert found["certificate"] == "the independent checker verifies every claim"
+    assert found["mechanism"].endswith("LDP level 1 [not checked]")
+    assert json.loads(ldpopt("solve", "spec.json", "--json", cwd=spec).out)["verified"] is True
+
+
+@pytest.mark.parametrize(("holds", "mark", "code"), [(False, "REFUTED", 1), (None, "UNDECIDED", 0)])
+def test_optimal_is_a_word_of_the_checker(spec, ldpopt, monkeypatch, holds, mark, code):
+    deciding(monkeypatch, holds)
+    said = ldpopt("solve", "spec.json", cwd=spec)
+    found = lines(said)
+    assert said.code == code
+    assert found["status"] == f"optimal [{mark}]"
+    assert found["value"].endswith(f"[{mark}]")
+    assert found["bound"].endswith(f"[{mark}]")
+    assert found["proven"] == "nothing about better answers"
+    assert found["certificate"] == f"{mark}: one is two"
+
+
+def test_design_marks_what_is_not_checked(tmp_path, ldpopt, monkeypatch):
+    found = lines(ldpopt(*DESIGN, "--method", "srr", "-o", "m.json", cwd=tmp_path))
+    assert found["status"].startswith("feasible, by ")
+    assert found["proven"] == "nothing about better mechanisms"
+    for name in ("share", "audit", "estimates"):
+        assert found[name].endswith("[not checked]")
+    for name in ("promise", "utility", "status"):
+        assert "[" not in found[name]
+    deciding(monkeypatch, False)
+    said = ldpopt(*DESIGN, "--method", "srr", "-o", "n.json", cwd=tmp_path)
+    assert said.code == 1
+    for name in ("promise", "utility"):
+        assert lines(said)[name].endswith("[REFUTED]")
+    assert lines(said)["status"].startswith("feasible [REFUTED]")
+
+
+def test_information_that_no_claim_states(tmp_path, ldpopt):
+    found = lines(ldpopt(*DESIGN, "--method", "learn", "-o", "m.json", cwd=tmp_path))
+    assert found["utility"].endswith("nats of information [not checked]")
+
+
+def test_nothing_claimed_is_not_checked():
+    assert Verification(()).marked("optimal") == "optimal [not checked]"
+    assert Verification((Claim("1", "exact", True),)).marked("optimal") == "optimal"
+
+
+def test_audit_says_which_numbers_are_not_checked(tmp_path, ldpopt):
+    ldpopt(*DESIGN, "--method", "srr", "-o", "m.json", cwd=tmp_path)
+    said = ldpopt("audit", "m.json", "--samples", "100", cwd=tmp_path)
+    assert "The measures are computed in floats [not checked]" in said.out
