@@ -56,7 +56,7 @@ def _print(found: Audit) -> None:
         say(f"{measure.name}: {measure.meaning}{detail}.")
     if found.measures:
         print(
-            f"The measures are computed in floats [{NOT_CHECKED}]; the claims below are decided exactly."
+            f"The measures are computed in floats [{NOT_CHECKED}]; the checker decided the claims below."
         )
     for test in found.empirical:
         for sentence in test.in_words():
