@@ -97,7 +97,7 @@ def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
     if path.is_dir():
         raise InvalidInputError(f"cannot write {path}: it is a directory")
     if path.exists() and not path.is_file():
-        raise InvalidInputError(f"cannot write {path}: it is no regular file")
+        raise InvalidInputError(f"cannot write {path}: it is not a regular file")
     for name in inputs:
         if path.exists() and os.path.exists(name) and path.samefile(name):
             raise InvalidInputError(f"cannot write {path}: it would replace {os.fspath(name)}")

@@ -28,7 +28,7 @@ def whole_file(path: str | os.PathLike[str], mode: int = READABLE) -> Iterator[P
     """
     target = Path(path)
     if target.exists() and not target.is_file():  # a device such as /dev/null would be lost
-        raise InvalidInputError(f"cannot write {target}: it is no regular file")
+        raise InvalidInputError(f"cannot write {target}: it is not a regular file")
     try:
         handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
     except OSError as error:

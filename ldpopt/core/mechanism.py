@@ -133,7 +133,9 @@ class Mechanism:
         """
         w = validate.distribution("mixture weights", weights)
         if len(w) != len(mechanisms):
-            raise InvalidInputError(f"mixture: {len(mechanisms)} mechanisms but {len(w)} weights")
+            raise InvalidInputError(
+                f"mixture: there must be {len(mechanisms)} weights, one per mechanism, not {len(w)}"
+            )
         for other in mechanisms[1:]:
             if other.inputs != mechanisms[0].inputs:
                 where = _differing(mechanisms[0].inputs, other.inputs)
@@ -147,8 +149,8 @@ class Mechanism:
         prior = validate.distribution("distribution", p)
         if len(prior) != len(self.inputs):
             raise InvalidInputError(
-                f"push: the distribution has {len(prior)} entries, "
-                f"the mechanism {len(self.inputs)} inputs"
+                f"push: the distribution must have {len(self.inputs)} entries, one per input, "
+                f"not {len(prior)}"
             )
         return prior @ self.matrix
 
@@ -166,7 +168,7 @@ class Mechanism:
         rows = rows.astype(np.int64)
         if rows.size and not (0 <= rows.min() and rows.max() < n):
             bad = rows[(rows < 0) | (rows >= n)].flat[0]
-            raise InvalidInputError(f"sample: input index {bad} is not in 0..{n - 1}")
+            raise InvalidInputError(f"sample: an input index must be from 0 to {n - 1}, not {bad}")
         keep, alias = self._alias_tables
         cell = rng.integers(m, size=rows.shape)
         kept = rng.random(rows.shape) < keep[rows, cell]
@@ -199,12 +201,12 @@ class Mechanism:
 def _check_rows(rows: Array) -> None:
     if (rows < 0).any():
         x, y = np.argwhere(rows < 0)[0]
-        raise InvalidInputError(f"mechanism matrix[{x}][{y}] is negative: {rows[x, y]}")
+        raise InvalidInputError(f"mechanism matrix[{x}][{y}] must be at least 0, not {rows[x, y]}")
     sums = rows.sum(axis=1)
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > validate.SUM_TOLERANCE:
         raise InvalidInputError(
-            f"row {worst} of the mechanism matrix sums to {sums[worst]:.12g}, "
+            f"row {worst} of the mechanism matrix must sum to 1, but sums to {sums[worst]:.12g}, "
             f"off by {sums[worst] - 1:.3g}"
         )
 
@@ -217,7 +219,7 @@ def _normalised(rows: Array) -> Array:
 def _labels(what: str, labels: Iterable[Label] | None, count: int) -> tuple[Label, ...]:
     result = tuple(range(count)) if labels is None else tuple(labels)
     if len(result) != count:
-        raise InvalidInputError(f"{len(result)} {what} labels for {count} {what}")
+        raise InvalidInputError(f"there must be {count} labels of {what}, not {len(result)}")
     if len(set(result)) != count:
         twice = next(label for i, label in enumerate(result) if label in result[:i])
         raise InvalidInputError(f"the {what} label {twice!r} appears twice")

@@ -25,7 +25,7 @@ class Source(NamedTuple):
 
 
 def read_source(module: str, name: str) -> Source:
-    """Describe a class by its source; a name that is no class there is described by its module.
+    """Describe a class by its source; a name that is not a class is described by its module.
 
     >>> read_source("ldpopt.core.errors", "LdpoptError").summary
     'The root of the tree.'

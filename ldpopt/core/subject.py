@@ -58,7 +58,9 @@ class Subject:
     def __post_init__(self) -> None:
         inputs, stated = self.mechanism.shape[0], len(self.secrets)
         if inputs != stated:
-            raise InvalidInputError(f"the mechanism has {inputs} inputs, the question {stated}")
+            raise InvalidInputError(
+                f"the mechanism must have {stated} inputs, as the question has, not {inputs}"
+            )
 
     @classmethod
     def of_values(cls, mechanism: Mechanism, p: Array | None, promises: Mapping[str, float]) -> Self:

@@ -197,11 +197,11 @@ def response(k: int, epsilon: float) -> Mechanism:
 
 def _blocks(blocks: Sequence[Any], a1: int, a2: int) -> list[Mechanism]:
     if len(blocks) != a1:
-        raise InvalidInputError(f"{len(blocks)} blocks for {a1} secrets")
+        raise InvalidInputError(f"there must be {a1} blocks, one per secret, not {len(blocks)}")
     parts = [part if isinstance(part, Mechanism) else response(a2, float(part)) for part in blocks]
     for s, part in enumerate(parts):
         if part.shape[0] != a2:
-            raise InvalidInputError(f"blocks[{s}] has {part.shape[0]} inputs instead of {a2}")
+            raise InvalidInputError(f"blocks[{s}] must have {a2} inputs, not {part.shape[0]}")
     return parts
 
 
@@ -209,7 +209,9 @@ def _conditionals(p_hat: Any) -> Array:
     joint = validate.distribution("p_hat", p_hat, ndim=2)
     mass = joint.sum(axis=1, keepdims=True)
     if (mass == 0).any():
-        raise InvalidInputError(f"p_hat[{int(mass.argmin())}] is all zero: no value of u can be drawn")
+        raise InvalidInputError(
+            f"p_hat[{int(mass.argmin())}] must have a positive entry: its value of u cannot be drawn"
+        )
     return joint / mass
 
 

@@ -294,7 +294,7 @@ class HadamardResponse(Mechanism, Support):
 def _distribution(p: ArrayLike, k: int) -> Array:
     result = validate.distribution("p", p)
     if len(result) != k:
-        raise InvalidInputError(f"p has {len(result)} entries, the mechanism {k} inputs")
+        raise InvalidInputError(f"p must have {k} entries, one per input, not {len(result)}")
     return result
 
 
@@ -305,5 +305,5 @@ def _indices(x: ArrayLike, k: int) -> NDArray[np.int64]:
     values = values.astype(np.int64)
     if values.size and not (0 <= values.min() and values.max() < k):
         bad = values[(values < 0) | (values >= k)].flat[0]
-        raise InvalidInputError(f"sample: input index {bad} is not in 0..{k - 1}")
+        raise InvalidInputError(f"sample: an input index must be from 0 to {k - 1}, not {bad}")
     return values

@@ -105,7 +105,8 @@ class HistogramMechanism(Cleaned, ABC):
         whole = counts.shape == (self.d,) and np.issubdtype(counts.dtype, np.integer)
         if not whole or counts.min() < 0 or counts.sum() != self.tau:
             raise InvalidInputError(
-                f"a histogram must have {self.d} whole counts >= 0 that sum to {self.tau}"
+                f"a histogram must have {self.d} whole counts >= 0 that sum to {self.tau}, "
+                f"not {counts.tolist()!r:.80}"
             )
         return counts.astype(np.int64)
 

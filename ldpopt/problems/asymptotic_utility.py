@@ -77,14 +77,15 @@ def design_alpha(alpha: Any) -> Array:
     checked = Dirichlet(alpha)
     if not checked.exchangeable and checked.size > MOST_UNEQUAL:
         raise InvalidInputError(
-            f"alpha has {checked.size} different entries: beyond {MOST_UNEQUAL} all must be equal"
+            f"alpha must have equal entries if it has more than {MOST_UNEQUAL}; "
+            f"it has {checked.size}, and they differ"
         )
     low, high = LEAST_ALPHA, MOST_ALPHA
     if checked.alpha.min() < low or checked.alpha.max() > high:
         raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
     if checked.size > MOST_VALUES:
         raise InvalidInputError(
-            f"alpha has {checked.size} entries, but at most {MOST_VALUES} can be certified"
+            f"alpha must have at most {MOST_VALUES} entries to be certified, not {checked.size}"
         )
     return checked.alpha
 

@@ -57,7 +57,9 @@ class CompositionBound(Problem):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         if not isinstance(self.marginals, (list, tuple)) or not len(self.marginals):
-            raise InvalidInputError("marginals must be a list of distributions, at least one")
+            raise InvalidInputError(
+                f"marginals must be a list of at least one distribution, not {self.marginals!r:.80}"
+            )
         marginals = tuple(
             _positive(validate.distribution(f"marginals[{j}]", p)) for j, p in enumerate(self.marginals)
         )

@@ -108,7 +108,9 @@ class FeatureRelease(Problem):
             "weights", [1.0] * features if self.weights is None else self.weights, 1
         )
         if len(weights) != features or (weights < 0).any():
-            raise InvalidInputError(f"weights must be {features} numbers >= 0, one per feature")
+            raise InvalidInputError(
+                f"weights must be {features} numbers >= 0, one per feature, not {weights.tolist()}"
+            )
         given["weights"] = tuple(weights.tolist())
         if self.redact is not None:
             given["redact"] = validate.positive_number("redact", self.redact)
@@ -127,7 +129,7 @@ class FeatureRelease(Problem):
     def _marginals(self) -> dict[str, Any]:
         rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(self.marginals)]
         if not rows:
-            raise InvalidInputError("marginals must be a list of distributions, at least one")
+            raise InvalidInputError("marginals must be a list of at least one distribution, not empty")
         return {"marginals": tuple(p[p > 0] for p in rows)}
 
     def _codes(self) -> dict[str, Any]:

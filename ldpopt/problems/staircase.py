@@ -80,7 +80,7 @@ class Staircase(ColumnProblem):
         if k < 2:
             raise InvalidInputError("at least two inputs are needed: with one there is no secret")
         if self.size not in (None, k):
-            raise InvalidInputError(f"size is {self.size}, but there are {k} inputs")
+            raise InvalidInputError(f"size must be {k}, the number of inputs, not {self.size}")
         return given | {"size": k}
 
     @property

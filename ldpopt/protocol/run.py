@@ -123,13 +123,17 @@ def _checked(
     if type(length) is not int or not 1 <= length <= LONGEST:
         raise InvalidInputError(f"length must be a whole number from 1 to {LONGEST}, not {length!r}")
     if policy.weights is not None and len(policy.weights) != len(features):
-        raise InvalidInputError(f"{len(policy.weights)} weights for {len(features)} features")
+        raise InvalidInputError(
+            f"there must be {len(features)} weights, one per feature, not {len(policy.weights)}"
+        )
     for fault in faults:
         fault.check(len(rows))
     users = []
     for i, row in enumerate(rows):
         if len(row) != len(features):
-            raise InvalidInputError(f"user {i} has {len(row)} values for {len(features)} features")
+            raise InvalidInputError(
+                f"user {i} must have {len(features)} values, one per feature, not {len(row)}"
+            )
         users.append([value_text(value, length) for value in row])
     return users
 

@@ -87,7 +87,9 @@ class Session:
     def __post_init__(self) -> None:
         check_names(self.features)
         if type(self.length) is not int or type(self.least) is not int:
-            raise InvalidInputError("length and least must be whole numbers")
+            raise InvalidInputError(
+                f"length and least must be whole numbers, not {self.length!r} and {self.least!r}"
+            )
         if not 1 <= self.length <= LONGEST:
             raise InvalidInputError(f"length must lie between 1 and {LONGEST} bytes, not {self.length}")
         if self.least < 2:

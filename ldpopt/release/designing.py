@@ -181,7 +181,7 @@ def load_design(path: str | os.PathLike[str]) -> Design:
         domain = Domain.from_json(section["domain"])
         method = section["method"]
     except (KeyError, TypeError) as error:
-        raise UnreadableFileError(f"{os.fspath(path)} is no design: {error!r}") from None
+        raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
     made = Design(result, domain, question, method)
     if not _agrees(made):
         raise UnreadableFileError(

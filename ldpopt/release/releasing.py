@@ -61,7 +61,7 @@ class ExactSampler:
         inputs, self._outputs = mechanism.shape
         if (steps != np.floor(steps)).any():
             raise InvalidInputError(
-                "the mechanism's entries are no multiples of 2^-52: it is not certified"
+                "the mechanism's entries must be multiples of 2^-52, and are not: it is not certified"
             )
         ends = np.cumsum(steps.astype(np.uint64), axis=1)
         if (ends[:, -1] != 2**BITS).any() or inputs >= 2 ** (64 - BITS):
@@ -74,8 +74,10 @@ class ExactSampler:
     def sample(self, x: ArrayLike) -> NDArray[np.int64]:
         """Draw one report index for every input index."""
         rows = np.asarray(x, dtype=np.int64)
-        if rows.size and not 0 <= rows.min() <= rows.max() < len(self._ends) // self._outputs:
-            raise InvalidInputError("an input index is outside the mechanism")
+        inputs = len(self._ends) // self._outputs
+        if rows.size and not 0 <= rows.min() <= rows.max() < inputs:
+            given = f"{rows.min()} to {rows.max()}"
+            raise InvalidInputError(f"an input index must be from 0 to {inputs - 1}, not {given}")
         drawn = (self._words(rows.size).reshape(rows.shape) >> np.uint64(64 - BITS)) + self._start(rows)
         found = np.searchsorted(self._ends, drawn, side="right")
         return found - rows * self._outputs

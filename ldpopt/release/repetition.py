@@ -96,7 +96,7 @@ def releases(mechanism: str | os.PathLike[str], made: Design) -> list[str]:
         return []
     found = read_document(path).get(made.fingerprint, [])
     if not isinstance(found, list) or not all(isinstance(date, str) for date in found):
-        raise UnreadableFileError(f"{path} is no record of releases")
+        raise UnreadableFileError(f"{path} is not a record of releases")
     return found
 
 

@@ -75,14 +75,14 @@ def _check_types(loaded: Loaded) -> None:
     numbers = {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
     for name, value in numbers.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, type(None))):
-            raise UnreadableFileError(f"{name} is {value!r:.40}, which is no number")
+            raise UnreadableFileError(f"{name} is {value!r:.40}, which is not a number")
         math.isfinite(value or 0)  # a whole number beyond all floats overflows here
     if result.seconds is None or not isinstance(result.solver, str):
         raise UnreadableFileError("the solver or its time is missing")
     proof, audit = result.certificate.proof or {}, result.certificate.audit
     for name, section in (("environment", result.environment), ("audit", audit), ("proof", proof)):
         if not isinstance(section, dict):
-            raise UnreadableFileError(f"{name} is {section!r:.40}, which is no JSON object")
+            raise UnreadableFileError(f"{name} is {section!r:.40}, which is not a JSON object")
     if isinstance(loaded.content, Design):
         domain = loaded.content.domain
         attributes = [domain.secret, *([domain.public] if domain.public else [])]

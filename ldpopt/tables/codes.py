@@ -41,7 +41,9 @@ def group_sizes(table: Any, columns: Any = None) -> Codes:
     for column in chosen_columns(table, columns):
         codes = value_codes(column)
         if combined is not None and len(codes) != len(combined):
-            raise InvalidInputError(f"a column has {len(codes)} values, another {len(combined)}")
+            raise InvalidInputError(
+                f"columns must have equally many values, not {len(combined)} and {len(codes)}"
+            )
         size = int(codes.max()) + 1
         if combined is not None and span * size > 2**62:
             combined = _dense(combined)

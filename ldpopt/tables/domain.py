@@ -185,15 +185,15 @@ def _attribute(data: Any) -> Attribute:
     members = tuple(tuple(member) for member in data["members"])
     for column in columns:
         if not all(isinstance(word, str) for word in (column.name, *column.values)):
-            raise TypeError(f"a name that is no text in column {column.name!r}")
+            raise TypeError(f"a name that is not text in column {column.name!r}")
         if not all(isinstance(edge, int | float) for edge in column.edges):
-            raise TypeError(f"an edge that is no number in column {column.name!r}")
+            raise TypeError(f"an edge that is not a number in column {column.name!r}")
     for member in members:
         known = len(member) == len(columns) and all(
             isinstance(i, int) and 0 <= i < len(c.values) for i, c in zip(member, columns, strict=True)
         )
         if not known:
-            raise TypeError(f"{member} is no combination of values")
+            raise TypeError(f"{member} is not a combination of values")
     return Attribute(columns, members)
 
 
@@ -239,7 +239,7 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
         bad = next((i for i, word in enumerate(plain) if not is_number(word)), None)
         if bad is not None:
             raise InvalidInputError(
-                f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is no "
+                f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is not a "
                 "number"
             ) from None
         result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read

@@ -80,7 +80,9 @@ def open_table(table: Any) -> TableReader:
             return _Frame(pa.Table.from_pandas(table, preserve_index=False), "the table")
     except (ValueError, TypeError, NotImplementedError) as error:  # of pandas, and those of pyarrow
         said = _sentence(error)
-        what = "a column of the table mixes types" if "ould not convert" in said else "this is no table"
+        what = (
+            "a column of the table mixes types" if "ould not convert" in said else "this is not a table"
+        )
         raise InvalidInputError(f"{what}: {said}") from None
     shown = " ".join(repr(table).split())
     raise InvalidInputError(f"a table is a file, a data frame or columns by name, not {shown:.60}")
@@ -92,7 +94,7 @@ def _file(path: Path) -> TableReader:
             f"there is no file {path}; embedded tables: {', '.join(_embedded_names())}"
         )
     if not path.is_file():
-        raise InvalidInputError(f"{path} is no regular file, and a table is read more than once")
+        raise InvalidInputError(f"{path} is not a regular file, and a table is read more than once")
     if not os.access(path, os.R_OK):
         raise UnreadableFileError(f"cannot read {path}: permission denied")
     name = path.name.lower()

@@ -25,8 +25,8 @@ def mechanisms(draw, inputs=None):
 @pytest.mark.parametrize(
     ("matrix", "message"),
     [
-        ([[0.5, 0.4]], "row 0 of the mechanism matrix sums to 0.9, off by -0.1"),
-        ([[1.5, -0.5]], r"matrix\[0\]\[1\] is negative: -0.5"),
+        ([[0.5, 0.4]], "row 0 of the mechanism matrix must sum to 1, but sums to 0.9, off by -0.1"),
+        ([[1.5, -0.5]], r"matrix\[0\]\[1\] must be at least 0, not -0.5"),
         ([[0.5, 0.5], [1.0]], "ragged"),
         ([[math.nan, 1]], "not a finite number"),
         ([], "empty"),
@@ -39,7 +39,7 @@ def test_bad_matrices_are_named(matrix, message):
 
 
 def test_bad_labels():
-    with pytest.raises(InvalidInputError, match="1 inputs labels for 2 inputs"):
+    with pytest.raises(InvalidInputError, match="there must be 2 labels of inputs, not 1"):
         Mechanism(np.eye(2), inputs=["a"])
     with pytest.raises(InvalidInputError, match="'a' appears twice"):
         Mechanism(np.eye(2), outputs=["a", "a"])
@@ -84,11 +84,11 @@ def test_composition_refuses_what_does_not_fit():
         two.then(three)
     with pytest.raises(InvalidInputError, match="label 0 is 0 against 'a'"):
         two.product(Mechanism(np.eye(2), inputs=["a", "b"]))
-    with pytest.raises(InvalidInputError, match="2 mechanisms but 3 weights"):
+    with pytest.raises(InvalidInputError, match="there must be 2 weights, one per mechanism, not 3"):
         Mechanism.mixture([two, two], [0.5, 0.25, 0.25])
     with pytest.raises(InvalidInputError, match="inputs disagree"):
         Mechanism.mixture([two, three], [0.5, 0.5])
-    with pytest.raises(InvalidInputError, match="3 entries, the mechanism 2 inputs"):
+    with pytest.raises(InvalidInputError, match="must have 2 entries, one per input, not 3"):
         two.push([0.2, 0.3, 0.5])
 
 
@@ -106,7 +106,7 @@ def test_sample_keeps_shape_and_refuses_unknown_inputs():
     mechanism, rng = Mechanism(np.eye(3)), np.random.default_rng(0)
     np.testing.assert_array_equal(mechanism.sample([[0, 2], [1, 1]], rng), [[0, 2], [1, 1]])
     assert mechanism.sample([], rng).shape == (0,)
-    with pytest.raises(InvalidInputError, match=r"input index 3 is not in 0..2"):
+    with pytest.raises(InvalidInputError, match="an input index must be from 0 to 2, not 3"):
         mechanism.sample([0, 3], rng)
     with pytest.raises(InvalidInputError, match="row indices, not float64"):
         mechanism.sample([0.5], rng)

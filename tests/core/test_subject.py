@@ -140,5 +140,7 @@ def test_an_unknown_promise_is_refused() -> None:
 
 
 def test_a_subject_fits_its_mechanism() -> None:
-    with pytest.raises(InvalidInputError, match="the mechanism has 2 inputs, the question 3"):
+    with pytest.raises(
+        InvalidInputError, match="the mechanism must have 3 inputs, as the question has, not 2"
+    ):
         Subject.of_groups(COIN, "aab", None, {})

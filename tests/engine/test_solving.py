@@ -298,7 +298,7 @@ def test_relative_gap():
 def test_a_device_is_not_replaced_by_a_file(tmp_path):
     os.mkfifo(tmp_path / "pipe")
     with (
-        pytest.raises(InvalidInputError, match="pipe: it is no regular file"),
+        pytest.raises(InvalidInputError, match="pipe: it is not a regular file"),
         whole_file(tmp_path / "pipe"),
     ):
         pass

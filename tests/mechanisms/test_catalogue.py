@@ -64,13 +64,16 @@ def test_many_secrets_need_no_matrix():
 @pytest.mark.parametrize(
     ("build", "words"),
     [
-        (lambda: grr_conditional_reporting(TABLE, 1.0, [1.0]), "1 blocks for 3 secrets"),
+        (
+            lambda: grr_conditional_reporting(TABLE, 1.0, [1.0]),
+            "there must be 3 blocks, one per secret, not 1",
+        ),
         (lambda: ue_conditional_reporting(TABLE, 0.2, 0.5, [1.0] * 3), "lambda <= kappa"),
         (
             lambda: grr_conditional_reporting(TABLE, 1.0, [randomized_response(2, 1.0)] * 3),
-            r"blocks\[0\] has 2 inputs instead of 3",
+            r"blocks\[0\] must have 3 inputs, not 2",
         ),
-        (lambda: grr_conditional_reporting([[1.0], [0.0]], 1.0, [1.0, 1.0]), "all zero"),
+        (lambda: grr_conditional_reporting([[1.0], [0.0]], 1.0, [1.0, 1.0]), "a positive entry"),
     ],
 )
 def test_bad_input(build, words):

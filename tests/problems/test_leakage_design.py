@@ -76,7 +76,10 @@ def test_tampering_is_refuted() -> None:
     [
         ({"tau": 2, "d": 2, "budget": -1}, "budget must be a finite number > 0, not -1"),
         ({"tau": 2.5, "d": 2, "budget": 1}, "tau must be a whole number"),
-        ({"tau": 2, "d": 2, "budget": 1, "secrets": [0]}, "1 labels for 3 histograms"),
+        (
+            {"tau": 2, "d": 2, "budget": 1, "secrets": [0]},
+            "secrets must be 3 labels, for 3 histograms, not 1",
+        ),
         ({"tau": 100, "d": 50, "budget": 1}, "too many to list"),
     ],
 )

@@ -115,7 +115,7 @@ def test_one_value_per_secret_is_plain_ldp():
         ([[0.5, 0.2], [0.3]], "ragged"),
         ([0.5, 0.5], "of 1 axes"),
         ([[0.5, 0.2], [0.3, 0.1]], "sums to 1.1"),
-        ([[0.5, 0.6], [-0.1, 0.0]], r"prior\[1\]\[0\] is negative: -0.1"),
+        ([[0.5, 0.6], [-0.1, 0.0]], r"prior\[1\]\[0\] must be at least 0, not -0.1"),
     ],
 )
 def test_bad_input(prior, message):

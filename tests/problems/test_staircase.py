@@ -78,7 +78,7 @@ def test_extreme_levels(epsilon):
         ({"epsilon": True, "prior": [0.5, 0.5]}, "not True"),
         ({"epsilon": 31, "prior": [0.5, 0.5]}, "between 1e-06 and 30, not 31"),
         ({"epsilon": 1, "prior": [0.5, 0.4]}, "prior must sum to 1, but sums to 0.9"),
-        ({"epsilon": 1, "prior": [1.5, -0.5]}, r"prior\[1\] is negative: -0.5"),
+        ({"epsilon": 1, "prior": [1.5, -0.5]}, r"prior\[1\] must be at least 0, not -0.5"),
         ({"epsilon": 1, "prior": [math.nan, 1]}, r"prior\[0\] is nan"),
         ({"epsilon": 1, "prior": []}, "empty"),
         ({"epsilon": 1, "prior": [1.0]}, "at least two inputs"),
@@ -89,7 +89,7 @@ def test_extreme_levels(epsilon):
         ({"epsilon": 1, "hypotheses": [[0.5, 0.5]], "utility": "kl"}, "two distributions, not 1"),
         ({"epsilon": 1, "hypotheses": [[0.5, 0.5], [0.5]], "utility": "kl"}, "ragged"),
         ({"epsilon": 1, "hypotheses": [[0.5, 0.5], [0.5, 0.6]], "utility": "kl"}, r"hypotheses\[1\]"),
-        ({"epsilon": 1, "prior": [0.5, 0.5], "size": 3}, "size is 3, but there are 2 inputs"),
+        ({"epsilon": 1, "prior": [0.5, 0.5], "size": 3}, "size must be 2, the number of inputs, not 3"),
         ({"epsilon": 1, "utility": abs}, "size must be a whole number"),
     ],
 )

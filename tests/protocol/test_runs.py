@@ -128,7 +128,7 @@ def test_runs_that_end_without_a_release(faults, complaint):
     [
         ([], ["a"], {}, "at least one user"),
         ([["x"]], [], {}, "one feature"),
-        ([["x", "y"]], ["a"], {}, "user 0 has 2 values for 1 features"),
+        ([["x", "y"]], ["a"], {}, "user 0 must have 1 values, one per feature, not 2"),
         ([["x"]], ["a"], {"faults": [Fault("lie", 1)]}, "lie"),
         ([["x"]], ["a"], {"faults": [Fault("drop", 3)]}, "1 or 2"),
         ([["x"]], ["a"], {"faults": [Fault("drop", 1, 9)]}, "below 1"),

@@ -45,7 +45,7 @@ def test_the_record_holds_dates_and_no_data(made, tmp_path):
     other = design(SMALL, "s", "u", epsilon=1.0, method="ir")
     assert releases(path, other) == []
     record_of(path).write_text(json.dumps({made.fingerprint: 3}))
-    with pytest.raises(LdpoptError, match="is no record of releases"):
+    with pytest.raises(LdpoptError, match="is not a record of releases"):
         releases(path, made)
 
 

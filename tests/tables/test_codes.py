@@ -54,7 +54,7 @@ def test_many_columns_do_not_overflow():
     [
         ({"a": [1, 2]}, ["b"], "no column 'b'"),
         ({"a": [1, 2]}, [], "at least one column"),
-        ({"a": [1, 2], "b": [1]}, None, "a column has 1 values, another 2"),
+        ({"a": [1, 2], "b": [1]}, None, "columns must have equally many values, not 2 and 1"),
         ([(1, 2), (1,)], None, "same length"),
         ({"a": [[1], [2]]}, None, "cannot be compared"),
         ({"a": []}, None, "at least one"),

@@ -108,9 +108,9 @@ def test_truncated_gzip(tmp_path):
         (pd.DataFrame({"a": [1, "x"]}), "mixes types"),
         (17, "a table is a file, a data frame or columns by name, not 17"),
         ({"a": []}, "has no rows"),
-        ({"a": [1, 2], "b": [1]}, "this is no table: Column 1 named b expected length 2"),
-        ({0: [1, 2]}, "this is no table"),
-        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "this is no table: Duplicate column names"),
+        ({"a": [1, 2], "b": [1]}, "this is not a table: Column 1 named b expected length 2"),
+        ({0: [1, 2]}, "this is not a table"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), "this is not a table: Duplicate column names"),
         (pd.Series([1, 2], name="a"), "columns by name, not 0 1 1 2 Name: a"),
         (pl.DataFrame({"a": [1]}).lazy(), "columns by name, not <LazyFrame"),
     ],
@@ -151,5 +151,5 @@ def test_a_damaged_parquet_file(tmp_path):
 
 def test_a_directory_is_no_table(tmp_path):
     (tmp_path / "d.csv").mkdir()
-    with pytest.raises(InvalidInputError, match=r"d.csv is no regular file"):
+    with pytest.raises(InvalidInputError, match=r"d.csv is not a regular file"):
         open_table(tmp_path / "d.csv")

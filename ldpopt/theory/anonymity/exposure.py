@@ -274,7 +274,9 @@ def read_support(support: int | None, seen: int) -> int:
     """Read how many values are possible: at least those that were seen."""
     values = seen if support is None else validate.whole_number("support", support, 1)
     if values < seen:
-        raise InvalidInputError(f"support is {values}, but there are {seen} values")
+        raise InvalidInputError(
+            f"support must be at least {seen}, the number of values seen, not {values}"
+        )
     return values
 
 

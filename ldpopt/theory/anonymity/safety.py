@@ -55,6 +55,7 @@ NEAR = 1e-9
 def least_risk(marginals: Marginals, threshold: float, limits: Limits = UNLIMITED) -> tuple[str, Choice]:
     """Return the rule that proves the least, its thresholds, and what they prove, rounded up.
 
+    >>> from fractions import Fraction
     >>> marginals = [[Fraction(n, 10) for n in row] for row in ([6, 3, 1], [9, 1])]
     >>> rule, choice = least_risk(marginals, 0.01)
     >>> rule, round(choice.bound, 12)
@@ -71,6 +72,7 @@ def risk_beside(
 ) -> float:
     """Return the risk as a double that lies on the same side of the budget as the risk itself.
 
+    >>> from fractions import Fraction
     >>> coin = [Fraction(1, 2), Fraction(1, 2)]
     >>> risk_beside([coin, coin, coin], 0.0375, 0.3)  # 8 cells of 0.0375 are 0.3
     0.3

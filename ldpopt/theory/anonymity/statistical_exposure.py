@@ -47,7 +47,7 @@ def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -
     """
     a, b = validate.distribution("p", p), validate.distribution("p_hat", p_hat)
     if a.shape != b.shape:
-        raise InvalidInputError(f"p has {a.size} values, but p_hat has {b.size}")
+        raise InvalidInputError(f"p must have {b.size} values, as p_hat has, not {a.size}")
     n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 0)
     slopes = _steepest(np.minimum(a, b), np.maximum(a, b), n, k)
     return float(slopes @ np.abs(a - b))

@@ -287,7 +287,7 @@ def _check(m: AnyMechanism, prior: Prior) -> None:
 def _known(m: AnyMechanism, p: ArrayLike) -> Array:
     q = validate.distribution("p", p)
     if len(q) != len(m.inputs):
-        raise InvalidInputError(f"p has {len(q)} entries, the mechanism {len(m.inputs)} inputs")
+        raise InvalidInputError(f"p must have {len(m.inputs)} entries, one per input, not {len(q)}")
     return q
 
 

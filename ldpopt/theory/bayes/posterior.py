@@ -96,7 +96,9 @@ class Posterior(ABC):
         """
         w = validate.array("weights", weights, 1)
         if len(w) != self.prior.size:
-            raise InvalidInputError(f"{len(w)} weights for {self.prior.size} values")
+            raise InvalidInputError(
+                f"there must be {self.prior.size} weights, one per value, not {len(w)}"
+            )
         return Empirical(self._sample @ w, float(w.min()), float(w.max()))
 
     @cached_property
@@ -122,7 +124,9 @@ class Posterior(ABC):
 
         names = [f"value {x}" for x in range(self.prior.size)] if labels is None else list(labels)
         if len(names) != self.prior.size:
-            raise InvalidInputError(f"{len(names)} labels for {self.prior.size} values")
+            raise InvalidInputError(
+                f"there must be {self.prior.size} labels, one per value, not {len(names)}"
+            )
         chosen = np.sort(np.argsort(-self.mean(), kind="stable")[:SHOWN])
         figure = Figure(figsize=(6.4, 1.0 + 0.9 * len(chosen)), layout="constrained")
         axes = figure.subplots(len(chosen), 1, squeeze=False)[:, 0]
@@ -336,7 +340,7 @@ def _counts(counts: ArrayLike, m: Mechanism) -> Tallies:
 
 def _value(x: int, size: int) -> int:
     if not 0 <= x < size:
-        raise InvalidInputError(f"value {x} is not in 0..{size - 1}")
+        raise InvalidInputError(f"a value must be from 0 to {size - 1}, not {x}")
     return int(x)
 
 

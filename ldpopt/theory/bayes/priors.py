@@ -232,7 +232,9 @@ class PointMixture(Cleaned, Prior):
             validate.distribution(f"points[{i}]", row)
         weights = validate.distribution("weights", self.weights)
         if len(weights) != len(points):
-            raise InvalidInputError(f"{len(points)} points but {len(weights)} weights")
+            raise InvalidInputError(
+                f"there must be {len(points)} weights, one per point, not {len(weights)}"
+            )
         return {"points": points, "weights": weights}
 
     @property

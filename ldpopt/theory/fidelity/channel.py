@@ -43,7 +43,7 @@ def full_support(name: str, p: Any, k: int) -> Array:
     """
     prior = validate.distribution(name, p)
     if len(prior) != k:
-        raise InvalidInputError(f"{name} has {len(prior)} entries, the mechanism {k} inputs")
+        raise InvalidInputError(f"{name} must have {k} entries, one per input, not {len(prior)}")
     if (prior == 0).any():
         place = int(np.argmin(prior))
         raise InvalidInputError(

@@ -217,7 +217,7 @@ def _read(W: Any, counts: Any) -> tuple[Array, Array, int]:
     rows = c[None] if axes == 1 else c
     if rows.shape[1] != matrix.shape[1]:
         raise InvalidInputError(
-            f"counts has {rows.shape[1]} entries, the mechanism {matrix.shape[1]} outputs"
+            f"counts must have {matrix.shape[1]} entries, one per output, not {rows.shape[1]}"
         )
     if (rows < 0).any():
         raise InvalidInputError(f"counts has a negative entry: {rows.min():g}")

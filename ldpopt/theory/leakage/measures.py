@@ -272,7 +272,7 @@ def _groups(secrets: Any, count: int) -> selection.Selection:
     numbers: dict[Any, int] = {}
     groups = [numbers.setdefault(secret, len(numbers)) for secret in secrets]
     if len(groups) != count:
-        raise InvalidInputError(f"secrets has {len(groups)} labels for {count} cells")
+        raise InvalidInputError(f"secrets must be {count} labels, one per cell, not {len(groups)}")
     return np.array(groups)
 
 

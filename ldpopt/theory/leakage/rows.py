@@ -34,7 +34,7 @@ def read_secrets(secrets: Any, rows: int, what: str = "rows of the matrix") -> t
         raise InvalidInputError(f"secrets must be a list of labels, not {secrets!r}")
     labels = [_label(secret) for secret in secrets]
     if len(labels) != rows:
-        raise InvalidInputError(f"secrets has {len(labels)} labels for {rows} {what}")
+        raise InvalidInputError(f"secrets must be {rows} labels, for {rows} {what}, not {len(labels)}")
     return tuple(_by_schema(Labels(), labels, "secrets"))
 
 

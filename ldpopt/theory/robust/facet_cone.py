@@ -2,8 +2,8 @@
 
 Lopuhaä-Zwakenberg and Goseling 2021, Remark 14. Besides R_u ≥ P^min_{u|s} the polytope D_s has further
 hyperplanes c·R ≤ max_{F_{U|s}} c·R. A column T is admissible iff V·T_s ≤ e^ε V'·T_s' for all vertices V
-of D_s and V' of D_s', s ≠ s'. The cone is larger than that of the simplices, but it is no union of boxes
-any more: its rays come from vertex enumeration.
+of D_s and V' of D_s', s ≠ s'. The cone is larger than that of the simplices, but it is not a union of
+boxes any more: its rays come from vertex enumeration.
 """
 
 from __future__ import annotations

@@ -206,11 +206,11 @@ def test_proposition_13_needs_the_non_strict_exposure():
         (lambda: statistical.statistical_exposure([1.0], 3, 1.5), "k must be a whole number"),
         (lambda: statistical.statistical_exposure_error([1.0], [0.5, 0.5], 3, 1), "p_hat has 2"),
         (lambda: statistical.estimate_statistical_exposure([0, 0], 3, 1), "not all 0"),
-        (lambda: ex.exposure_interval([0.5, 0.5], 0.1, 10, support=1), "support is 1"),
+        (lambda: ex.exposure_interval([0.5, 0.5], 0.1, 10, support=1), "support must be at least 2"),
         (lambda: statistical.statistical_exposure_ceiling([1.0], 3, 1, -1), "gamma must lie"),
         (
             lambda: statistical.statistical_exposure_ceiling([0.5, 0.5], 3, 1, 0, support=1),
-            "support is 1",
+            "support must be at least 2",
         ),
         (lambda: statistical.threshold_for_users(5, 6, 0.1), "6 of 5 users"),
         (lambda: statistical.threshold_for_users(5, 3, 1), "miss"),

@@ -114,12 +114,18 @@ def test_plot(tmp_path):
         (lambda: posterior(Q_A, ALPHA, [1, 2, -1]), "whole numbers >= 0"),
         (lambda: posterior(Q_A, Dirichlet.jeffreys(4), [1, 2, 3]), "4 values"),
         (lambda: posterior(Q_A, PointMixture([[1, 0, 0]], [1.0]), [1, 2, 3]), "Dirichlet prior"),
-        (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).marginal(3), "value 3 is not in 0..2"),
+        (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).marginal(3), "a value must be from 0 to 2, not 3"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).credible_interval(0, 1.5), "level"),
         (lambda: posterior(Mechanism([[1, 0]] * 2), Dirichlet.uniform(2), [0, 1]), "probability zero"),
-        (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).functional([1, 0]), "2 weights for 3 values"),
+        (
+            lambda: posterior(Q_A, ALPHA, [1, 2, 3]).functional([1, 0]),
+            "there must be 3 weights, one per value, not 2",
+        ),
         (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).functional([1, 0, math.nan]), "weights"),
-        (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).plot("x.png", labels=["a"]), "1 labels for 3 values"),
+        (
+            lambda: posterior(Q_A, ALPHA, [1, 2, 3]).plot("x.png", labels=["a"]),
+            "there must be 3 labels, one per value, not 1",
+        ),
     ],
 )
 def test_bad_input_is_named(call, message):

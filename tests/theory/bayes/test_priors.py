@@ -91,7 +91,10 @@ def test_push_forward_composes():
         (lambda: Dirichlet([0.5, 0.0]), r"alpha\[1\] must be > 0, not 0.0"),
         (lambda: Dirichlet([1.0]), "at least two"),
         (lambda: Dirichlet.jeffreys(1), "whole number >= 2, not 1"),
-        (lambda: PointMixture([[0.5, 0.5]], [0.5, 0.5]), "1 points but 2 weights"),
+        (
+            lambda: PointMixture([[0.5, 0.5]], [0.5, 0.5]),
+            "there must be 1 weights, one per point, not 2",
+        ),
         (lambda: PointMixture([[0.5, 0.6]], [1.0]), "sums to 1.1"),
         (lambda: PointMixture([[0.5, 0.5]], [1.0]).differential_entropy(), "no density"),
         (lambda: Dirichlet([1, 1, 1]).push(Mechanism(np.eye(2))), "2 inputs"),

@@ -174,7 +174,7 @@ def test_confidence_covers() -> None:
 @pytest.mark.parametrize(
     ("counts", "complaint"),
     [
-        ([1, 2], "2 entries, the mechanism 4"),
+        ([1, 2], "must have 4 entries, one per output, not 2"),
         ([0, 0, 0, 0], "all zero"),
         ([1, -2, 3, 4], "negative entry: -2"),
         ([1, math.nan, 3, 4], "not a finite number"),

@@ -325,7 +325,7 @@ def test_a_divergence_of_ones_own() -> None:
         (lambda: fidelity.expected_loss(W, P, 9, CUBIC._replace(f=np.exp), "ml"), "f must be 0 at 1"),
         (lambda: fidelity.expected_loss(W, P, 9, 3, "ml"), "a name or a Divergence, not 3"),
         (lambda: fidelity.alpha(W, [0.5, 0.5, 0.0], "mse"), r"p\[2\] is 0"),
-        (lambda: fidelity.alpha(W, [0.5, 0.5], "mse"), "2 entries, the mechanism 3"),
+        (lambda: fidelity.alpha(W, [0.5, 0.5], "mse"), "p must have 3 entries, one per input, not 2"),
         (lambda: fidelity.alpha(W, P, "kl"), "loss must be one of"),
         (lambda: fidelity.phi([[0.5, 0.5], [0.5, 0.5]]), "rank 1 for 2 inputs"),
         (lambda: fidelity.phi([[0.5, 0.5], [0.4, 0.6], [0.1, 0.9]]), "2 outputs for 3 inputs"),

@@ -231,5 +231,5 @@ def test_bad_cells() -> None:
         leakage.additive_noise_leakage(noise, [[1, 0]], [0], [-1, 2])
     with pytest.raises(ValueError, match="reach beyond"):
         leakage.additive_noise_leakage(noise, [[0, 1]], [0], [0.5, 2])
-    with pytest.raises(ValueError, match="2 labels for 1 cells"):
+    with pytest.raises(ValueError, match="secrets must be 1 labels, one per cell, not 2"):
         leakage.additive_noise_leakage(noise, [[0, 1]], [0, 1], [-1, 2])
