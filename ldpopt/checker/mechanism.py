@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -49,16 +50,27 @@ def stochastic(matrix: Rows) -> Claim:
 def worst_ratios(
     matrix: Sequence[Sequence[float]], secrets: Sequence[Any]
 ) -> Iterator[tuple[float, float]]:
-    """List for each output and secret the largest entry of the secret, the least of the others."""
+    """List for each output the entries of different secrets that may have the largest ratio.
+
+    Lemma. Let secret i have the largest entry of the output and j the least. If i ≠ j, no pair has a
+    larger ratio than these two entries. If i = j, a pair with an entry of i above is at most (the largest
+    entry, the least of the other secrets), and every other pair at most (the largest of the other
+    secrets, the least entry).
+    """
     for column in zip(*matrix, strict=True):
-        extremes: dict[Any, tuple[float, float]] = {}
+        lows: dict[Any, float] = {}
+        highs: dict[Any, float] = {}
         for s, entry in zip(secrets, column, strict=True):
-            low, high = extremes.get(s, (entry, entry))
-            extremes[s] = (min(low, entry), max(high, entry))
-        lows = sorted((low, i) for i, (low, _) in enumerate(extremes.values()))
-        for i, (_, high) in enumerate(extremes.values()):
-            others = lows[0] if lows[0][1] != i else lows[1]
-            yield high, others[0]
+            if entry < lows.get(s, math.inf):
+                lows[s] = entry
+            if entry > highs.get(s, -1.0):
+                highs[s] = entry
+        i, j = max(highs, key=highs.__getitem__), min(lows, key=lows.__getitem__)
+        if i != j:
+            yield highs[i], lows[j]
+        elif len(lows) > 1:
+            yield highs[i], min(low for s, low in lows.items() if s != i)
+            yield max(high for s, high in highs.items() if s != i), lows[i]
 
 
 def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilon: float) -> bool:

@@ -297,16 +297,6 @@ class Distribution(Schema):
 
 
 @dataclass(frozen=True)
-class FloatDistribution(Distribution):
-    """The same, checked and left as floats, for sections that do not decide in fractions yet."""
-
-    def read(self, value: Any, where: str) -> Any:
-        """Return the numbers as they are."""
-        super().read(value, where)
-        return [float(x) for x in value]
-
-
-@dataclass(frozen=True)
 class Joint(Schema):
     """A distribution on pairs (s, u) as a matrix [s][u]; read as fractions that sum to 1 exactly."""
 
