@@ -53,9 +53,9 @@ def worst_ratios(
     """List for each output the entries of different secrets that may have the largest ratio.
 
     Lemma. Let secret i have the largest entry of the output and j the least. If i ≠ j, no pair has a
-    larger ratio than these two entries. If i = j, a pair with an entry of i above is at most (the largest
-    entry, the least of the other secrets), and every other pair at most (the largest of the other
-    secrets, the least entry).
+    larger ratio than these two entries. If i = j, a pair with an entry of i above is at most (the
+    largest entry, the least of the other secrets), and every other pair at most (the largest of the
+    other secrets, the least entry).
     """
     for column in zip(*matrix, strict=True):
         lows: dict[Any, float] = {}
