@@ -16,7 +16,7 @@ from ldpopt.core.status import Status, relative_gap
 from ldpopt.forms.joint_program import JointProgram
 from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.solvers.joint_milp import MILP_NODES, JointMilp
-from ldpopt.theory.anonymity.composition import RULES, best_choice, exact_marginals, settled
+from ldpopt.theory.anonymity.composition import RULES, exact_marginals, least_proven
 from ldpopt.theory.anonymity.joints import exact_joint
 
 JUST_BELOW = {1e-10: 0.5, 1e-6: 0.9}
@@ -49,7 +49,7 @@ class BestOfAll(Solver[BestBound]):
             rules = limits.part(0.3)
             for rule in RULES:
                 search = ThresholdSearch(form.marginals, form.threshold, rule)
-                choice = settled(search, best_choice(search, rules), exact_marginals(form.marginals))
+                choice = least_proven(search, exact_marginals(form.marginals), rules)
                 if choice.bound < value:
                     value = choice.bound
                     point = {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}

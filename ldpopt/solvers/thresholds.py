@@ -9,7 +9,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice, best_choice, exact_marginals, settled
+from ldpopt.theory.anonymity.composition import Choice, exact_marginals, least_proven
 
 ROUNDING, LEAST = 2.0**-40, 1e-300
 """The search is in floats: its optimum, less so much of it and this, is a bound for all thresholds."""
@@ -24,7 +24,7 @@ class Thresholds(Solver[ThresholdSearch]):
         """Search; the optimum is its own bound up to rounding, unless the search was a local one."""
         trivial = Choice((1.0,) * len(form.marginals), 0, 1.0)
         limits.keep(1.0, 0.0, lambda: FormSolution(Status.FEASIBLE, trivial, 1.0, None, {}))
-        choice = settled(form, best_choice(form, limits), exact_marginals(form.marginals))
+        choice = least_proven(form, exact_marginals(form.marginals), limits)
         exact = form.rule != "theorem-2-tight"
         return FormSolution(
             status=Status.OPTIMAL if exact else Status.FEASIBLE,

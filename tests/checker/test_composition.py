@@ -16,7 +16,7 @@ from ldpopt.checker.printed import MOST_DIGITS, Digits, printed
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.status import Status
-from ldpopt.problems import CompositionBound
+from ldpopt.problems import CompositionBound, FeatureRelease
 
 HOSTILE = (0.0, 1.0, -1.0, 0.5, -2.0, 1e17, -1e17, 1e308, -1e308, 5e-324, -5e-324, 1e-9, 3.7)
 
@@ -159,6 +159,26 @@ def test_thresholds_that_are_probabilities(t):
     for method in composition.METHODS:
         result = solve(CompositionBound(marginals, t, method), **fast(method))
         assert verify(result), (method, str(verify(result)))
+
+
+@pytest.mark.parametrize(
+    ("p", "t"),
+    [
+        ([0.8020018079032311, 0.1285713947559712, 0.06942679734079776], 0.06942679734079776),
+        ([0.010577792215534877, 0.9894222077812106, 3.254681797255791e-12], 0.010577792215534877),
+        ([0.3730749147992571, 0.626925085200743], 0.3730749147992571),
+    ],
+)
+def test_a_sum_off_by_rounding_breaks_ties_and_nothing_else(p, t):
+    """Divided by the exact sum, the value of probability t is a little rarer than t: it is exposed."""
+    exposed = sum(x for x in p if x <= t)
+    for method in ("theorem-2", "best"):
+        result = solve(CompositionBound([p], t, method))
+        assert verify(result), str(verify(result))
+        assert result.value == pytest.approx(exposed)
+    release = solve(FeatureRelease(t, exposed + 1e-12, marginals=[p]))
+    assert verify(release)
+    assert release.answer["features"] == [0]
 
 
 def test_tiny_probabilities_and_thresholds():

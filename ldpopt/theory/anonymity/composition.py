@@ -27,6 +27,8 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.threshold_search import ThresholdSearch
 
 RULES = ("theorem-2", "theorem-3", "theorem-2-tight", "theorem-3-tight")
+TIE = 1e-13
+"""Relative; more than what rounding can do to a bound or a product of thresholds."""
 
 
 class Choice(NamedTuple):
@@ -74,6 +76,25 @@ def exact_marginals(marginals: Sequence[Array]) -> list[list[Fraction]]:
     """Return the positive probabilities as printed, each marginal divided by its exact sum."""
     rows = [[printed(x) for x in p.tolist() if x > 0] for p in marginals]
     return [[x / sum(row) for x in row] for row in rows]
+
+
+def least_proven(form: ThresholdSearch, exact: Marginals, limits: Limits = UNLIMITED) -> Choice:
+    """Search the thresholds that prove the least, and return what they prove exactly, rounded up.
+
+    Where a product of probabilities equals t up to rounding, the search in floats may take thresholds
+    whose exact product is below t, with which Theorem 2 proves nothing. A search at a threshold a
+    little higher leaves those out.
+
+    Raises:
+        OutOfTime: the limits are over before the search is.
+    """
+    found = best_choice(form, limits)
+    choice = settled(form, found, exact)
+    if choice.bound <= found.bound * (1 + TIE) or form.threshold * (1 + TIE) > 1:
+        return choice
+    higher = ThresholdSearch(form.marginals, form.threshold * (1 + TIE), form.rule)
+    other = settled(form, best_choice(higher, limits), exact)
+    return min(choice, other, key=lambda proof: proof.bound)
 
 
 def settled(form: ThresholdSearch, choice: Choice, exact: Marginals) -> Choice:

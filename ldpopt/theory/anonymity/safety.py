@@ -46,7 +46,7 @@ from ldpopt.checker.printed import printed
 from ldpopt.checker.rules import Marginals, provable
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.forms.threshold_search import ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice, best_choice, settled
+from ldpopt.theory.anonymity.composition import Choice, least_proven
 
 NEAR = 1e-9
 """Where rounding errors could decide, a risk is compared with the budget in rationals."""
@@ -63,7 +63,7 @@ def least_risk(marginals: Marginals, threshold: float, limits: Limits = UNLIMITE
     """
     floats = tuple(np.array([float(x) for x in p]) for p in marginals)
     searches = {rule: ThresholdSearch(floats, threshold, rule) for rule in SAFETY_RULES}
-    proofs = [(rule, settled(s, best_choice(s, limits), marginals)) for rule, s in searches.items()]
+    proofs = [(rule, least_proven(s, marginals, limits)) for rule, s in searches.items()]
     return min(proofs, key=lambda proof: proof[1].bound)
 
 
