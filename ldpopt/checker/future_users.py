@@ -66,14 +66,17 @@ class Sample(NamedTuple):
 
 
 def sample(size: int, values: list[int], delta: Fraction, users: int, level: int) -> Sample:
-    """A sample of so many users, whose features have so many values each; ``level`` is k."""
+    """Describe a sample of so many users, whose features have so many values each; ``level`` is k."""
     cells = math.prod(n + 1 for n in values) - 1
     gamma = (log(Fraction(2 * cells) / delta) / enclose(2 * size)).sqrt()
     return Sample(size, gamma, users, level)
 
 
 def expected_exposure(known: Sample, groups: list[int], possible: int) -> Interval:
-    """The risk of features: the sizes of groups of equal rows, and how many rows are possible."""
+    """Enclose the risk of features, from the sizes of groups of equal rows.
+
+    ``possible`` is how many rows are possible.
+    """
     if known.level <= 1:
         return ZERO
     counts = Counter(groups)
@@ -135,7 +138,7 @@ def _units(low: int, high: int) -> Interval:
 
 @lru_cache(maxsize=64)
 def peak(n: int, k: int) -> tuple[int, int]:
-    """Two units with the peak of f between them, by bisection on the sign of g(x) − (k−1)."""
+    """Find two units with the peak of f between them, by bisection on the sign of g(x) − (k−1)."""
     low, high = 0, -(-(k - 1) * UNIT // (n - 1))
     while (high - low) << PEAK_BITS > high:
         middle = (low + high) // 2
@@ -150,20 +153,20 @@ def peak(n: int, k: int) -> tuple[int, int]:
 
 
 def _rises(n: int, k: int, x: int) -> bool | None:
-    """Whether f rises at x: the sign of g(x) − (k−1), or None if that is too close to tell."""
+    """Return whether f rises at x: the sign of g(x) − (k−1), or None if that is too close to tell."""
     level = (k - 1) * UNIT
     least, most = _series(_downwards(n - 1, k - 1, x), enough=level)
     return True if least > level else False if most < level else None
 
 
 def _downwards(trials: int, j: int, x: int) -> Ratios:
-    """b(j−1)/b(j), b(j−2)/b(j−1), …, b(0)/b(1)."""
+    """List b(j−1)/b(j), b(j−2)/b(j−1), …, b(0)/b(1)."""
     for i in range(j, 0, -1):
         yield i * (UNIT - x), (trials - i + 1) * x
 
 
 def _upwards(trials: int, j: int, x: int) -> Ratios:
-    """b(j+1)/b(j), b(j+2)/b(j+1), …, b(trials)/b(trials − 1)."""
+    """List b(j+1)/b(j), b(j+2)/b(j+1), …, b(trials)/b(trials − 1)."""
     for i in range(j, trials):
         yield (trials - i) * x, (i + 1) * (UNIT - x)
 

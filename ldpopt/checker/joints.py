@@ -46,7 +46,7 @@ SMALL, BIG = "small", "big"
 
 
 def most_cells(marginals: Marginals) -> int:
-    """The number of all cells."""
+    """Count all cells."""
     return math.prod(map(len, marginals))
 
 
@@ -59,7 +59,7 @@ JOINT = Record({"cells": List(Anything()), "masses": List(Digits()), "denominato
 def rare_mass(
     marginals: Marginals, t: Fraction, plain: Any, where: str, *, strict: bool
 ) -> Fraction | None:
-    """The mass of the rare cells of a joint; None if it does not meet the marginals exactly."""
+    """Compute the mass of the rare cells of a joint; None if it does not meet the marginals exactly."""
     joint = JOINT.read(plain, where)
     cells, masses, whole = joint["cells"], joint["masses"], joint["denominator"]
     indices = [Whole(0, len(p) - 1) for p in marginals]
@@ -106,13 +106,13 @@ def _table(marginals: Marginals, t: Fraction, cuts: int) -> Table:
 
 
 def _whole(number: float) -> int:
-    """⌊number · 2^BITS⌋."""
+    """Compute ⌊number · 2^BITS⌋."""
     top, bottom = number.as_integer_ratio()
     return (top << BITS) // bottom
 
 
 def tree_bound(marginals: Marginals, t: Fraction, plain: Any, where: str) -> Fraction:
-    """The largest exposure that the leaves of a proof tree leave possible, at most 1.
+    """Compute the largest exposure that the leaves of a proof tree leave possible, at most 1.
 
     The nodes come in preorder, the small child of a split first. ``fixed`` is what the splits on the
     way to the present node say.
@@ -162,7 +162,7 @@ def _prize(plain: Any, cuts: int, where: str) -> tuple[int, float]:
 
 
 def _cover(table: Table, c: Sequence[float]) -> list[int] | None:
-    """The coefficients of a cut in multiples of 2^-BITS, rounded up; None if ρ ≤ 0."""
+    """Compute the coefficients of a cut in multiples of 2^-BITS, rounded up; None if ρ ≤ 0."""
     whole = [_whole(x) for x in c]
     weights = [max(0, sum(whole[a] for a in row)) for row in _ticking(table.rows)]
     small = sum(w * min(table.threshold, most) for w, most in zip(weights, table.most, strict=True))
@@ -180,7 +180,7 @@ def _leaf_bound(
     prizes: list[tuple[int, float]],
     fixed: dict[int, str],
 ) -> Fraction:
-    """What the lemma on leaves says; the trivial 1 if the leaf uses a cut that is not one."""
+    """Compute what the lemma on leaves says; the trivial 1 if the leaf uses a cut that is not one."""
     price = [_whole(x) for x in dual]
     prize, paid = [0] * len(table.rows), 0
     for k, weight in prizes:

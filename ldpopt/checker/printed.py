@@ -25,7 +25,7 @@ MOST_DIGITS = 4000
 
 
 def printed(number: float) -> Fraction:
-    """The decimal that is printed for a number, exactly."""
+    """Return the decimal that is printed for a number, exactly."""
     return Fraction(repr(float(number)))
 
 
@@ -40,7 +40,7 @@ class Printed(Schema):
         return self.number.words()
 
     def read(self, value: Any, where: str) -> Fraction:
-        """The decimal."""
+        """Read the decimal."""
         return printed(self.number.read(value, where))
 
 
@@ -55,7 +55,7 @@ class PrintedDistribution(Schema):
         return f"a list of 1 to {self.most} non-negative numbers that sum to 1 within 1e-9"
 
     def read(self, value: Any, where: str) -> list[Fraction]:
-        """The positive probabilities; they sum to exactly 1."""
+        """Read the positive probabilities; they sum to exactly 1."""
         numbers = List(Printed(Number(0, 1 + float(SUM_TOLERANCE))), 1, self.most).read(value, where)
         total = sum(numbers, Fraction(0))
         if abs(total - 1) > SUM_TOLERANCE:
@@ -71,7 +71,7 @@ class Digits(Schema):
         return f"a string of 1 to {MOST_DIGITS} digits"
 
     def read(self, value: Any, where: str) -> int:
-        """The whole number."""
+        """Read the whole number."""
         if not isinstance(value, str) or not 0 < len(value) <= MOST_DIGITS:
             raise self.refuse(value, where)
         if not (value.isascii() and value.isdigit()):

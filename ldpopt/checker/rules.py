@@ -51,7 +51,7 @@ Fits = Callable[[Any, Any], bool]
 def proven(
     marginals: Marginals, t: Fraction, rule: str, thresholds: Sequence[Fraction], pivot: int | None
 ) -> Fraction:
-    """The bound that a rule proves with these thresholds, never more than the trivial 1."""
+    """Compute the bound that a rule proves with these thresholds, never more than the trivial 1."""
     pairs = list(zip(marginals, thresholds, strict=True))
     below = [sum((x for x in p if x < s), Fraction(0)) for p, s in pairs]
     exposed = sum(below, Fraction(0))
@@ -70,7 +70,7 @@ def proven(
 
 
 def provable(marginals: Marginals, t: Fraction, rule: str, most: Fraction, *, less: bool) -> bool:
-    """Whether some thresholds make the rule prove at most ``most``, or less than it if ``less``.
+    """Return whether some thresholds make the rule prove at most ``most``, or less than it if ``less``.
 
     The rule is theorem-2, theorem-3 or theorem-3-tight; the trivial bound 1 is always proven.
     """
@@ -139,7 +139,9 @@ def _filling_within(marginals: Marginals, t: Fraction, most: Fraction, fits: Fit
 
 
 def _fills(need: int, reached: int, tops: list[int], room: int, fits: Fits) -> bool:
-    """Whether the least Σ y_j with y_j ≤ top_j (ascending) and reached · Π y_j ≥ need fits the room.
+    """Return whether the least Σ y_j fits the room.
+
+    The y_j satisfy y_j ≤ top_j (ascending) and reached · Π y_j ≥ need.
 
     With f of the y_j equal to λ and the others at their tops, reached · Π tops · λ^f = need; λ is the
     right one if it is at most the next top, and f λ fits the rest r of the room if need f^f fits

@@ -77,7 +77,7 @@ def _summary(result: Result) -> dict[str, Any]:
 
 
 def _verified(result: Result, out: Path | None) -> tuple[Verification, str]:
-    """What the checker says of the written file, or of the result; if nothing, the reason."""
+    """Verify the written file, or the result; if the checker cannot, give the reason."""
     from ldpopt.engine.verifying import Verification, verify
 
     if result.stats.get("interrupted"):

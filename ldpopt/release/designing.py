@@ -196,7 +196,7 @@ def load_design(path: str | os.PathLike[str]) -> Design:
 
 
 def _together(section: dict[str, Any]) -> dict[str, Any]:
-    """The parameters of a question about several reports, from the section of a file."""
+    """Read the parameters of a question about several reports from the section of a file."""
     if "together" not in section:
         return {}
     return {"reports": section["together"]["reports"], "together": section["together"]["epsilon"]}

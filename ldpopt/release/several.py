@@ -41,7 +41,7 @@ SLACK = 1e-6
 def several(
     question: Question, method: Method, solved: Callable[[float], Result]
 ) -> tuple[Question, Result]:
-    """The question with the level of one report, and its answer, such that r reports have the level ε.
+    """Find the question with the level of one report, and its answer, for r reports at the level ε.
 
     Args:
         question: its ``epsilon`` is that of all reports together.
@@ -91,7 +91,7 @@ def _check_size(mechanism: Mechanism, reports: int) -> None:
 
 
 def _claimed(best: _Candidate, question: Question) -> Result:
-    """The result whose mechanism is the mixture, exactly private; nothing is claimed of others."""
+    """Build the result whose mechanism is the mixture, exactly private; it claims nothing of others."""
     problem, mixed = best.result.problem, best.mixed
     rows = certify.repair(mixed.matrix, PrivacyTogether(question, best.each))
     answer = Mechanism(rows, mixed.inputs, mixed.outputs)
@@ -141,7 +141,7 @@ class PrivacyTogether:
         return self.each
 
     def admits(self, matrix: Array) -> bool:
-        """Whether one report and r reports are proven private."""
+        """Return whether one report and r reports are proven private."""
         rows, params = matrix.tolist(), self.question.confidence()
         levels = {1: self.each, self.question.reports: self.question.epsilon}
         return all(
