@@ -73,7 +73,9 @@ def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> f
 
 def _continuous(prior: Prior) -> Dirichlet:
     if not isinstance(prior, Dirichlet):
-        raise InvalidInputError("the asymptotic utility needs a continuous prior: a Dirichlet")
+        raise InvalidInputError(
+            f"the asymptotic utility needs a Dirichlet prior, not a {type(prior).__name__}"
+        )
     return prior
 
 

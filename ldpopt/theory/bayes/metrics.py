@@ -280,7 +280,7 @@ def _check(m: AnyMechanism, prior: Prior) -> None:
         raise InvalidInputError(f"prior must be a Prior such as Dirichlet(alpha), not {prior!r}")
     if len(m.inputs) != prior.size:
         raise InvalidInputError(
-            f"the prior is about {prior.size} values, the mechanism has {len(m.inputs)} inputs"
+            f"the prior must be about {len(m.inputs)} values, one per input, not {prior.size}"
         )
 
 

@@ -312,11 +312,11 @@ def posterior(
     """
     dense = m.dense() if isinstance(m, SetMechanism) else m
     if not isinstance(prior, Dirichlet):
-        raise InvalidInputError("the posterior needs a Dirichlet prior")
+        raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
     columns, s = dense.matrix, _counts(counts, dense)
     if len(dense.inputs) != prior.size:
         raise InvalidInputError(
-            f"the prior is about {prior.size} values, the mechanism has {len(dense.inputs)} inputs"
+            f"the prior must be about {len(dense.inputs)} values, one per input, not {prior.size}"
         )
     if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
         raise InvalidInputError("an output that was reported has probability zero under every input")
@@ -332,7 +332,7 @@ def posterior(
 def _counts(counts: ArrayLike, m: Mechanism) -> Tallies:
     s = validate.array("counts", counts, 1)
     if len(s) != len(m.outputs):
-        raise InvalidInputError(f"{len(s)} counts for {len(m.outputs)} outputs")
+        raise InvalidInputError(f"there must be {len(m.outputs)} counts, one per output, not {len(s)}")
     if (s < 0).any() or (s != s.round()).any():
         raise InvalidInputError(f"counts must be whole numbers >= 0, not {s.tolist()}")
     return s.astype(np.int64)

@@ -151,7 +151,10 @@ class Dirichlet(Prior):
         """Compute E Π P_x^{t_x} = B(α + t) / B(α)."""
         t = validate.array("powers", powers, 1)
         if len(t) != self.size or (self.alpha + t <= 0).any():
-            raise InvalidInputError(f"powers {t.tolist()} do not fit alpha {self.alpha.tolist()}")
+            raise InvalidInputError(
+                f"powers must be {self.size} numbers that exceed −alpha, not {t.tolist()} "
+                f"for alpha {self.alpha.tolist()}"
+            )
         total = self.total + math.fsum(t)
         return math.exp(float(gammaln(self.alpha + t).sum() - gammaln(total)) - self.log_beta)
 
@@ -289,8 +292,8 @@ class Pushed(Prior):
     def __post_init__(self) -> None:
         if len(self.mechanism.inputs) != self.base.size:
             raise InvalidInputError(
-                f"push: the prior is about {self.base.size} values, "
-                f"the mechanism has {len(self.mechanism.inputs)} inputs"
+                f"push: the mechanism must have {self.base.size} inputs, one per value of the prior, "
+                f"not {len(self.mechanism.inputs)}"
             )
 
     @property

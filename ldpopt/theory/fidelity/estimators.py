@@ -220,7 +220,7 @@ def _read(W: Any, counts: Any) -> tuple[Array, Array, int]:
             f"counts must have {matrix.shape[1]} entries, one per output, not {rows.shape[1]}"
         )
     if (rows < 0).any():
-        raise InvalidInputError(f"counts has a negative entry: {rows.min():g}")
+        raise InvalidInputError(f"counts must be at least 0, not {rows.min():g}")
     totals = rows.sum(axis=1, keepdims=True)
     if (totals == 0).any():
         raise InvalidInputError("counts are all zero: without reports nothing can be estimated")

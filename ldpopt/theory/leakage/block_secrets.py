@@ -54,10 +54,12 @@ class BlockQuantization(Cleaned):
         """Check the parameters."""
         blocks = np.asarray(self.blocks)
         if set(blocks.tolist()) != set(range(int(blocks.max()) + 1)):
-            raise InvalidInputError("blocks must number 0, 1, … without a gap")
+            raise InvalidInputError(
+                f"blocks must be numbered 0, 1, … without a gap, not {blocks.tolist()!r:.80}"
+            )
         grid = validate.array("grid", self.grid, 1)
         if (np.diff(grid) <= 0).any():
-            raise InvalidInputError("grid must increase")
+            raise InvalidInputError(f"grid must increase, not be {grid.tolist()!r:.80}")
         if not isinstance(self.interval, int) or self.interval < 1:
             raise InvalidInputError(f"interval must be a whole number >= 1, not {self.interval!r}")
         return {"blocks": blocks, "grid": grid}
@@ -124,7 +126,8 @@ class BlockQuantization(Cleaned):
         counts = np.asarray(histogram)
         if counts.shape != np.shape(self.blocks) or counts.min() < 0 or counts.sum() != self.tau:
             raise InvalidInputError(
-                f"the histogram must hold {self.tau} records in every category's count"
+                f"the histogram must be {np.size(self.blocks)} counts >= 0 that sum to {self.tau}, "
+                f"not {counts.tolist()!r:.80}"
             )
         sums = np.bincount(np.asarray(self.blocks), weights=counts).astype(np.int64)
         raw = np.searchsorted(np.asarray(self.grid), self.value(sums[None, :]), side="right")[0]

@@ -234,9 +234,11 @@ def additive_noise_leakage(
     intervals = validate.array("cells", cells, 2)
     borders = validate.array("edges", edges, 1)
     if intervals.shape[1] != 2 or (intervals[:, 1] < intervals[:, 0]).any():
-        raise InvalidInputError("cells must be intervals [low, high] with low <= high")
+        raise InvalidInputError(
+            f"cells must be intervals [low, high] with low <= high, not {cells!r:.80}"
+        )
     if (np.diff(borders) <= 0).any() or borders[0] > intervals.min() or borders[-1] < intervals.max():
-        raise InvalidInputError("edges must increase and reach beyond all cells")
+        raise InvalidInputError(f"edges must increase and reach beyond all cells, not be {edges!r:.80}")
     low, high = intervals[:, :1], intervals[:, 1:]
     cumulative = noise.cdf(borders[None, :] - (low + high) / 2)
     ends = np.zeros((len(low), 1)), np.ones((len(low), 1))

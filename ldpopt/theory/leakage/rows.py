@@ -81,7 +81,8 @@ def _normalised(matrix: Any) -> Any:
     worst = int(np.abs(sums - 1).argmax())
     if abs(sums[worst] - 1) > validate.SUM_TOLERANCE:
         raise InvalidInputError(
-            f"row {worst} of the matrix sums to {sums[worst]:.12g}, off by {sums[worst] - 1:.3g}"
+            f"row {worst} of the matrix must sum to 1, but sums to {sums[worst]:.12g}, "
+            f"off by {sums[worst] - 1:.3g}"
         )
     divisors = np.where(np.abs(sums - 1) > validate.ROUNDING, sums, 1.0)
     if (divisors == 1).all():

@@ -62,7 +62,8 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
         raise InvalidInputError("the uncertainty set has one secret (row): there is nothing to protect")
     if matrix.shape[0] != a1 * a2:
         raise InvalidInputError(
-            f"the mechanism has {matrix.shape[0]} inputs, the uncertainty set {a1} × {a2} cells"
+            f"the mechanism must have {a1 * a2} inputs, one per cell of the uncertainty set "
+            f"({a1} × {a2}), not {matrix.shape[0]}"
         )
     columns = matrix.reshape(a1, a2, -1)
     if isinstance(uncertainty, AllDistributions):
@@ -71,7 +72,9 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
         return _level_of_one(columns, uncertainty.p)
     if isinstance(uncertainty, Chi2Set):
         return _level_of_chi2(columns, uncertainty)
-    raise InvalidInputError(f"no exact audit for {type(uncertainty).__name__}")
+    raise InvalidInputError(
+        f"an exact audit needs all distributions, one, or a χ² set, not {type(uncertainty).__name__}"
+    )
 
 
 def _level_of_all(columns: Array) -> Level:

@@ -336,7 +336,7 @@ def test_a_point_mixture_is_a_prior_too():
     value = distribution_utility(Q_A, prior, 4)
     assert 0 < value < 1
     assert tally_utility(Q_A, prior, 4) < 1
-    with pytest.raises(ValueError, match="continuous prior"):
+    with pytest.raises(ValueError, match="needs a Dirichlet prior"):
         asymptotic_utility(Q_A, prior)
 
 

@@ -110,7 +110,7 @@ def test_plot(tmp_path):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: posterior(Q_A, ALPHA, [1, 2]), "2 counts for 3 outputs"),
+        (lambda: posterior(Q_A, ALPHA, [1, 2]), "there must be 3 counts, one per output, not 2"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, -1]), "whole numbers >= 0"),
         (lambda: posterior(Q_A, Dirichlet.jeffreys(4), [1, 2, 3]), "4 values"),
         (lambda: posterior(Q_A, PointMixture([[1, 0, 0]], [1.0]), [1, 2, 3]), "Dirichlet prior"),

@@ -89,7 +89,9 @@ def test_secret_randomised_response():
 
 
 def test_bad_input():
-    with pytest.raises(InvalidInputError, match="4 inputs, the uncertainty set 3 × 2"):
+    with pytest.raises(
+        InvalidInputError, match=r"6 inputs, one per cell of the uncertainty set \(3 × 2\), not 4"
+    ):
         rldp_level(Mechanism(np.eye(4)), AllDistributions(3, 2))
     with pytest.raises(InvalidInputError, match="one secret"):
         rldp_level(Mechanism(np.eye(2)), AllDistributions(1, 2))
