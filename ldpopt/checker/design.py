@@ -28,14 +28,14 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
-from decimal import Context, Decimal, Inexact
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
 from .claims import Claim, decided, quoted
+from .confidence import confidence, read_robust_question
 from .reading import UnreadableError
-from .robust import confidence, is_robustly_private, read_robust_question
+from .robust import is_robustly_private
 from .schema import EPSILON, Flag, List, Nullable, Number, Record, Text, Whole, Word
 
 MOST_CELLS = 2**53
@@ -254,7 +254,7 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
         [math.prod(entries) for entries in zip(*chosen, strict=True)]
         for chosen in combinations_with_replacement(distinct, reports)
     )
-    columns = [_below_one(column) for column in products if any(column)]
+    columns = [column for column in products if any(column)]
     return is_robustly_private(list(zip(*columns, strict=True)), question)
 
 
@@ -265,10 +265,3 @@ def _integers(column: Sequence[float]) -> tuple[int, ...]:
     whole = [int(entry * scale) for entry in exact]
     common = math.gcd(*whole) or 1
     return tuple(entry // common for entry in whole)
-
-
-def _below_one(column: list[int]) -> list[Any]:
-    """Numbers below one in the same proportions, exactly: divided by a common power of ten."""
-    digits = max(column).bit_length() // 3 + 1
-    exact = Context(prec=10 * digits, Emin=-10 * digits, Emax=10 * digits, traps=[Inexact])
-    return [exact.scaleb(Decimal(entry), -digits) for entry in column]

@@ -1,268 +1,283 @@
-"""Robust local differential privacy: the confidence set, and privacy against every member of it.
+"""Robust local differential privacy: privacy against every member of a confidence set, and value.
 
-Privacy is decided from p̂, n, α and ε alone: the χ² quantile, the conditional sets and the proof that a
-mechanism is private against every member are all computed here. The bounds are decided in
-``polyopt.py`` and ``reporting.py``.
+Statement. A mechanism W on inputs (s, u) is private against F at the level ε if for every P ∈ F,
+every output y and s ≠ z, R_s·c_s ≤ E R_z·c_z with R_s = P_{U|s}, c_s = W[(s, ·), y] and E = e^ε
+(Lopuhaä-Zwakenberg and Goseling 2021, Definition 1). F and what is known of its members stand in
+``confidence.py``. Three proofs of rising cost and strength; one of them must succeed for each pair:
+
+Lemma 1 (:func:`simplex_private`; Theorem 11). R_s ≥ p for every p ≤ P^min_s, so R_s·c lies between
+p·c + (1 − Σp) min c and p·c + (1 − Σp) max c. ∎ With p in whole multiples of 2^−BITS, rounded down,
+and the entries of the file, both are exact rational numbers.
+
+Lemma 2 (:func:`_least`). If Σ_u q_u²/R_u ≤ r, then R·c ≥ ν + A²/r, A = Σ_u q_u √(c_u − ν), for
+every ν ≤ min c. Proof. R·c = ν + Σ R (c − ν), and A² ≤ Σ q²/R · Σ R (c − ν) by Cauchy–Schwarz. ∎ ν
+is guessed in floats; A and the bound are intervals, so cancellation widens them. The same for −c
+gives the largest value. With r = (1 + t/p̂_s)² this is the product of the conditional sets.
+
+Lemma 3 (:func:`_pair_private`). Two secrets share the slack (Lemma 2 of ``confidence.py``), so for
+fixed ν, ν' the difference R_s·c_s − E R_z·c_z is at most the largest g(x) = −ν − A²/(1 + x k)² − E
+(ν' + C²/(1 + (1−x) m)²), k = t/p̂_s, m = t/p̂_z, x ∈ [0, 1]. g is concave, so g(x) ≤ g(x₀) +
+max(g'(x₀) (1 − x₀), −g'(x₀) x₀) for every x₀. ∎ ν, ν' and x₀ are guesses.
+
+Value. I(X; Y) under p̂ is enclosed by ``columns.py``. The least information over F:
+
+Lemma 4 (:func:`_robust_column`; Theorem 12). μ_P(T) = Σ P T log T − Q log Q, Q = P·T, equals min_λ
+e^(λ−1) + P·(T log T − λ T), attained at λ = 1 + log Q. Let m(λ) ≤ min_P P·(T log T − λ T) by Lemma
+2 for the whole table (r = B + 1). The minimum is concave in λ, so on [a, b] it is at least the
+chord through m(a) and m(b); and e^(λ−1) plus a line is convex, hence at least its tangent at any
+point. ∎ [a, b] runs over pieces of an interval that contains 1 + log Q for every member; where Q
+may be 0, the column counts as 0, which is below every μ_P(T) by Jensen's inequality.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from decimal import Context, Decimal, localcontext
+from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache, partial
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 
+from .arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, enclose, exp, exp_below, log, total
+from .budget import tick
 from .claims import Claim, decided
-from .decimals import DIGITS, MARGIN, decimal, information, xlogx
+from .columns import ColumnStatement, utility_of
+from .confidence import RobustStatement, Uncertain, is_member, size, uncertain
+from .fixed import UNIT, below
 from .form import Case
-from .mechanism import read_matrix, stochastic
+from .mechanism import Rows, read_matrix, stochastic
 from .reading import UnreadableError
-from .schema import EPSILON, Joint, Matrix, Number, Record
+from .schema import Joint, List, Number, Record, Whole
+
+AUDIT_ERROR = Fraction(1, 10**9)
+"""How far a stated robust level may be from what its witness and the proof show."""
+
+# ---------------------------------------------------------------- privacy
 
 
-class RobustStatement(NamedTuple):
-    """Mechanisms on inputs (s, u), private against every P of a χ² confidence set around p̂."""
-
-    p_hat: list[list[Fraction]]
-    n: Fraction
-    alpha: Fraction
-    epsilon: float
-    cells: int
-
-
-LEAST_ALPHA = 1e-12
-"""Below, the quantile of χ² takes the series beyond the digits kept, and forever."""
-MOST_COUNT = 1e12
-
-CONFIDENCE = {
-    "p_hat": Joint(2, 2),
-    "n": Number(above=0),
-    "alpha": Number(LEAST_ALPHA, below=1),
-    "epsilon": EPSILON,
-}
-"""What a statement says of the set."""
-PARAMS = Record(
-    {"epsilon": EPSILON},
-    {
-        "p_hat": Joint(2, 2),
-        "n": Number(above=0),
-        "counts": Matrix(Number(0, MOST_COUNT), 2, 2),
-        "alpha": Number(LEAST_ALPHA, below=1),
-    },
-)
-"""The parameters of every kind about a confidence set."""
+def is_robustly_private(
+    matrix: Sequence[Sequence[float]], question: RobustStatement, level: Fraction | None = None
+) -> bool:
+    """Whether P(Y=y|S=s) ≤ e^level P(Y=y|S=z) is proven for all y, s ≠ z and every P ∈ F."""
+    F = uncertain(question)
+    proof = PrivacyProof(F, exp_below(question.epsilon if level is None else level))
+    a2 = len(question.p_hat[0])
+    return all(proof.holds(split(column, a2)) for column in zip(*matrix, strict=True))
 
 
-def confidence(params: dict[str, Any]) -> dict[str, Any]:
-    """p̂, n, α and ε from the parameters: p̂ and n are given, or follow from counts."""
-    given = ("counts" in params, "p_hat" in params, "n" in params)
-    if given not in ((True, False, False), (False, True, True)):
-        raise UnreadableError("a table is given by 'counts', or by 'p_hat' and 'n'")
-    if "counts" in params:
-        total = float(sum(sum(row) for row in params["counts"]))
-        if total <= 0:
-            raise UnreadableError("counts must not all be 0")
-        p_hat = [[count / total for count in row] for row in params["counts"]]
-    else:
-        p_hat, total = params["p_hat"], params["n"]
-    return {
-        "p_hat": p_hat,
-        "n": total,
-        "alpha": params.get("alpha", 0.05),
-        "epsilon": params["epsilon"],
-    }
+def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:
+    """A column as one block per secret."""
+    return [column[i : i + a2] for i in range(0, len(column), a2)]
 
 
-def robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustStatement:
-    """The uncertainty set and the level of a statement that its schema has read.
+class Simplices:
+    """Lemma 1: the sets {R ≥ p} with p just below P^min, in units, and the level E, rounded down."""
 
-    ``cells`` is the number of cells of the whole table, where values of u have been merged.
-    """
-    p_hat = plain["p_hat"]
-    if min(map(sum, p_hat)) <= 0:
-        raise UnreadableError("every row of p_hat must have a positive sum")
-    cells = cells or len(p_hat) * len(p_hat[0])
-    return RobustStatement(
-        p_hat, Fraction(plain["n"]), Fraction(plain["alpha"]), plain["epsilon"], cells
-    )
+    def __init__(self, F: Uncertain, E: Fraction) -> None:
+        self.p = [[max(below(entry), 0) for entry in row] for row in F.p_min]
+        self.free = [UNIT - sum(row) for row in self.p]
+        self.E = E
 
+    def ends(self, s: int, block: Sequence[int]) -> tuple[int, int]:
+        """The extreme values of R·c, exactly."""
+        fixed = sum(w * c for w, c in zip(self.p[s], block, strict=True))
+        return fixed + self.free[s] * min(block), fixed + self.free[s] * max(block)
 
-def read_robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustStatement:
-    """The same for plain numbers: p_hat, n, alpha and epsilon."""
-    return robust_question(Record(CONFIDENCE).read(plain), cells)
-
-
-@cache
-def chi_squared_quantile(degrees: int, alpha: Fraction) -> Decimal:
-    """A number just above the 1 − α quantile of the χ² distribution: bisection."""
-    with localcontext(Context(prec=DIGITS)):
-        low, high, goal = Decimal(0), Decimal(degrees), 1 - decimal(alpha)
-        while _chi_squared_cdf(degrees, high) < goal:
-            low, high = high, 2 * high
-        while high - low > high * MARGIN:
-            middle = (low + high) / 2
-            inside = _chi_squared_cdf(degrees, middle) < goal
-            low, high = (middle, high) if inside else (low, middle)
-        return high * (1 + MARGIN)
+    def open_pairs(self, blocks: list[Sequence[float]], own: bool = False) -> list[tuple[int, int]]:
+        """The pairs (s, z) that Lemma 1 does not prove; ``own``: also s = z."""
+        ends = [self.ends(s, block) for s, block in enumerate(_whole(blocks))]
+        top, bottom = self.E.numerator, self.E.denominator
+        return [
+            (s, z)
+            for s, (_, high) in enumerate(ends)
+            for z, (low, _) in enumerate(ends)
+            if (own or s != z) and high * bottom > low * top
+        ]
 
 
-def _chi_squared_cdf(degrees: int, x: Decimal) -> Decimal:
-    """P(d/2, x/2) by the series Σ_n z^(a+n) e^−z / Γ(a+n+1), a = d/2, z = x/2."""
-    a, z = Decimal(degrees) / 2, x / 2
-    gamma = Decimal(1) if degrees % 2 == 0 else Decimal(PI).sqrt()
-    i = a
-    while i > 0:
-        gamma *= i
-        i -= 1
-    term = (a * z.ln() - z).exp() / gamma
-    total, n = term, a
-    while term > total * MARGIN * MARGIN:
-        n += 1
-        term *= z / n
-        total += term
-    return total
+def _whole(blocks: list[Sequence[float]]) -> list[list[int]]:
+    """All entries of a column, floats or whole numbers, times one number that makes them whole."""
+    pairs = [[c.as_integer_ratio() for c in block] for block in blocks]
+    common = math.lcm(*(bottom for block in pairs for _, bottom in block))
+    return [[top * (common // bottom) for top, bottom in block] for block in pairs]
 
 
-PI = "3.14159265358979323846264338327950288419716939937510582097494459230781640628620899"
+class PrivacyProof:
+    """Lemmas 1 to 3, for one set and one level."""
+
+    def __init__(self, F: Uncertain, E: Fraction) -> None:
+        self.F, self.simplices = F, Simplices(F, E)
+        self.E = Interval(enclose(E).low, enclose(E).low)
+
+    def holds(self, blocks: list[Sequence[float]]) -> bool:
+        """Whether the privacy of one output is proven."""
+        tick()
+        pairs = self.simplices.open_pairs(blocks)
+        if not pairs:
+            return True
+        exact = [[Decimal(c) for c in block] for block in blocks]
+        ends: dict[int, tuple[Decimal, Decimal]] = {}
+        for s in {s for pair in pairs for s in pair}:
+            r = _square(ONE + self.F.step[s])
+            q = self.F.given[s]
+            ends[s] = (_least(exact[s], q, r)[0], _least(_negated(exact[s]), q, r)[0].copy_negate())
+        return all(
+            ends[s][1] <= DOWN.multiply(self.E.low, ends[z][0]) or self._pair_private(exact, s, z)
+            for s, z in pairs
+        )
+
+    def _pair_private(self, blocks: list[list[Decimal]], s: int, z: int) -> bool:
+        """Lemma 3; the levels and x₀ follow from a bisection for the worst share."""
+        F, E = self.F, self.E
+        k, m = F.step[s], F.step[z]
+        mine, theirs = _negated(blocks[s]), blocks[z]
+        low, high = Fraction(0), Fraction(1)
+        for _ in range(60):
+            tick()
+            x = (low + high) / 2
+            share, rest = enclose(x), enclose(1 - x)
+            _, v, A = _least(mine, F.given[s], _square(ONE + share * k))
+            _, w, C = _least(theirs, F.given[z], _square(ONE + rest * m))
+            gain, loss = A * A * k, E * C * C * m
+            best = _best_share(gain, loss, k, m)
+            if self._worst(best, (v, A, w, C), k, m) <= 0:
+                return True
+            cube, other = ONE + share * k, ONE + rest * m
+            slope = gain / (cube * cube * cube) - loss / (other * other * other)
+            low, high = (x, high) if slope.low + slope.high > 0 else (low, x)
+        return False
+
+    def _worst(
+        self, x: Fraction, levels: tuple[Decimal, Interval, Decimal, Interval], k: Interval, m: Interval
+    ) -> Decimal:
+        """An upper bound of g on [0, 1], from the tangent at x."""
+        v, A, w, C = levels
+        root, other = ONE + enclose(x) * k, ONE + enclose(1 - x) * m
+        mine, theirs = A * A / _square(root), C * C / _square(other)
+        value = -(_point(v) + mine) - self.E * (_point(w) + theirs)
+        two = enclose(2)
+        slope = two * mine * k / root - self.E * two * theirs * m / other
+        rise = slope * enclose(1 - x)
+        fall = -slope * enclose(x)
+        return (value + Interval(ZERO.low, max(rise.high, fall.high, ZERO.low))).high
 
 
-class Uncertain(NamedTuple):
-    """What the proofs need of a χ² set; with B rounded up, and p_min rounded down."""
-
-    given: list[list[Decimal]]  # P̂_{u|s}
-    step: list[Decimal]  # t/P̂_s, t = √(B+1) − 1: the members have Σ_s P̂_s √r_s ≤ 1 + t
-    p_min: list[list[Decimal]]  # P^min_{u|s}: Lemmas 8 and 9
-
-
-def uncertain(question: RobustStatement) -> Uncertain:
-    """Lopuhaä-Zwakenberg and Goseling 2021, Lemmas 8 and 9; call it in a context of many digits."""
-    B = chi_squared_quantile(question.cells - 1, question.alpha) / decimal(question.n)
-    t = B / ((B + 1).sqrt() + 1) * (1 + MARGIN)
-    given, step, p_min = [], [], []
-    for row in question.p_hat:
-        q = [decimal(entry / sum(row)) for entry in row]
-        k = t / decimal(sum(row, Fraction(0)))
-        b = k * (2 + k)
-        given.append(q)
-        step.append(k)
-        roots = [(b * b + 4 * b * e * (1 - e)).sqrt() for e in q]
-        p_min.append([(1 - MARGIN) * 2 * e * e / (b + 2 * e + r) for e, r in zip(q, roots, strict=True)])
-    return Uncertain(given, step, p_min)
+def _least(
+    c: Sequence[Decimal] | Sequence[Interval], q: Sequence[Interval], r: Interval
+) -> tuple[Decimal, Decimal, Interval]:
+    """A lower bound of R·c over {R : Σ q²/R ≤ r}, with its level ν and A: Lemma 2."""
+    entries = [_point(e) if isinstance(e, Decimal) else e for e in c]
+    bottom = min(e.low for e in entries)
+    spread = NEAREST.subtract(max(e.high for e in entries), bottom)
+    candidates = [bottom]
+    if spread > 0:
+        guess = NEAREST.multiply(spread, Decimal(_level_guess(entries, bottom, spread, q, r)))
+        candidates.append(DOWN.subtract(bottom, guess))
+    found = []
+    for v in candidates:
+        level = _point(v)
+        A = total(w * (e - level).sqrt() for w, e in zip(q, entries, strict=True) if w.high)
+        found.append(((level + A * A / r).low, v, A))
+    return max(found, key=lambda candidate: candidate[0])
 
 
-def is_robustly_private(matrix: Sequence[Sequence[float]], question: RobustStatement) -> bool:
-    """P(Y=y|S=s) ≤ e^ε P(Y=y|S=s') for all y, s ≠ s' and every P in the χ² set.
-
-    Lopuhaä-Zwakenberg and Goseling 2021, (2). Three proofs of rising cost and strength: over the
-    simplices {R ≥ P^min_{·|s}} (Theorem 11), over the product of the conditional sets, and over the set
-    itself.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        F = uncertain(question)
-        E = Decimal(question.epsilon).exp() * (1 - MARGIN)
-        a2 = len(question.p_hat[0])
-        for column in zip(*matrix, strict=True):
-            entries = [Decimal(entry) for entry in column]
-            blocks = [entries[i : i + a2] for i in range(0, len(entries), a2)]
-            if not _column_private(blocks, F, E):
-                return False
-    return True
-
-
-def _column_private(blocks: list[list[Decimal]], F: Uncertain, E: Decimal) -> bool:
-    ends = [_simplex_ends(c, p) for c, p in zip(blocks, F.p_min, strict=True)]
-    sharper: dict[int, tuple[Decimal, Decimal]] = {}
-
-    def product_ends(s: int) -> tuple[Decimal, Decimal]:
-        if s not in sharper:
-            c, q, r = blocks[s], F.given[s], (1 + F.step[s]) ** 2
-            sharper[s] = (-_least([-e for e in c], q, r)[0], _least(c, q, r)[0])
-        return sharper[s]
-
-    for s, (_, high) in enumerate(ends):
-        for z, (low, _) in enumerate(ends):
-            if s == z or high <= E * low * (1 - MARGIN):
-                continue
-            if product_ends(s)[0] <= E * product_ends(z)[1] * (1 - MARGIN):
-                continue
-            if not _pair_private(blocks[s], blocks[z], F, s, z, E):
-                return False
-    return True
-
-
-def _simplex_ends(c: list[Decimal], p: list[Decimal]) -> tuple[Decimal, Decimal]:
-    """The extreme values of R·c over {R : R_u ≥ p_u, Σ R = 1}."""
-    fixed = sum((w * e for w, e in zip(p, c, strict=True)), Decimal(0))
-    free = 1 - sum(p, Decimal(0))
-    return fixed + free * min(c), fixed + free * max(c)
-
-
-def _least(c: list[Decimal], q: list[Decimal], r: Decimal) -> tuple[Decimal, Decimal, Decimal]:
-    """A lower bound of R·c over {R : Σ q²/R ≤ r}, with its level ν and A = Σ q √(c − ν).
-
-    For every ν ≤ min c: R·c = ν + Σ R (c − ν) ≥ ν + A²/r (Cauchy–Schwarz). ν is guessed in floats.
-    """
-    bottom, spread = min(c), max(c) - min(c)
-    if spread == 0:
-        return bottom, bottom, Decimal(0)
-    gaps = [float((e - bottom) / spread) for e in c]
-    weights, goal = [float(e) for e in q], float(r)
+def _level_guess(
+    entries: list[Interval], bottom: Decimal, spread: Decimal, q: Sequence[Interval], r: Interval
+) -> float:
+    """How far below min c the level is best, in spreads: bisection in floats."""
+    gaps = [float(NEAREST.divide(NEAREST.subtract(e.low, bottom), spread)) for e in entries]
+    weights, goal = [float(w.low) for w in q], min(float(r.high), 1e300)
     low, high = -60.0, 60.0
     for _ in range(60):
         middle = (low + high) / 2
-        roots = [math.sqrt(g + math.exp(middle)) for g in gaps]
-        tension = sum(w * g for w, g in zip(weights, roots, strict=True)) * sum(
-            w / g for w, g in zip(weights, roots, strict=True)
-        )
+        roots = [math.sqrt(max(g, 0.0) + math.exp(middle)) for g in gaps]
+        tension = sum(map(float.__mul__, weights, roots)) * sum(map(float.__truediv__, weights, roots))
         low, high = (middle, high) if tension > goal else (low, middle)
-    level = bottom - spread * Decimal(math.exp(high))
-    candidates = [bottom, level] if level < bottom else [bottom]
-    found = []
-    for v in candidates:
-        A = sum((w * (e - v).sqrt() for w, e in zip(q, c, strict=True)), Decimal(0))
-        found.append((v + A * A / r, v, A))
-    return max(found)
+    return math.exp(high)
 
 
-def _pair_private(
-    mine: list[Decimal], theirs: list[Decimal], F: Uncertain, s: int, z: int, E: Decimal
-) -> bool:
-    """R_s·c_s ≤ E R_z·c_z when s takes a share x of the slack and z the rest: a saddle point.
-
-    For fixed levels ν, ν' of :func:`_least` the difference of both sides is at most
-    −(ν + A²/ρ²) − E (ν' + A'²/ρ'²) with ρ = 1 + x k, ρ' = 1 + (1−x) k'. This is concave in x, and its
-    maximum is explicit. It is convex in the levels, so that some levels prove what is true.
-    """
-    k, m = F.step[s], F.step[z]
-    negative = [-e for e in mine]
-    low, high = Decimal(0), Decimal(1)
-    for _ in range(60):
-        x = (low + high) / 2
-        _, v, A = _least(negative, F.given[s], (1 + x * k) ** 2)
-        _, w, C = _least(theirs, F.given[z], (1 + (1 - x) * m) ** 2)
-        slope = A * A * k / (1 + x * k) ** 3 - E * C * C * m / (1 + (1 - x) * m) ** 3
-        low, high = (x, high) if slope > 0 else (low, x)
-        best = _best_share(A * A * k, E * C * C * m, k, m)
-        worst = -v - A * A / (1 + best * k) ** 2 - E * (w + C * C / (1 + (1 - best) * m) ** 2)
-        if worst <= -MARGIN * max(mine):
-            return True
-    return False
+def _best_share(gain: Interval, loss: Interval, k: Interval, m: Interval) -> Fraction:
+    """About the x ∈ [0, 1] where gain/(1 + x k)³ = loss/(1 + (1−x) m)³."""
+    if gain.low <= 0 or loss.low <= 0:
+        return Fraction(0) if gain.low <= 0 else Fraction(1)
+    with localcontext(NEAREST):
+        ratio = ((loss.low / gain.low).ln() / 3).exp()
+        return Fraction(min(max((1 + m.low - ratio) / (m.low + ratio * k.low), Decimal(0)), Decimal(1)))
 
 
-def _best_share(gain: Decimal, loss: Decimal, k: Decimal, m: Decimal) -> Decimal:
-    """The x ∈ [0, 1] where gain/(1 + x k)³ = loss/(1 + (1−x) m)³."""
-    if gain == 0 or loss == 0:
-        return Decimal(0) if gain == 0 else Decimal(1)
-    ratio = ((loss / gain).ln() / 3).exp()
-    return min(max((1 + m - ratio) / (m + ratio * k), Decimal(0)), Decimal(1))
+def _point(x: Decimal) -> Interval:
+    return Interval(x, x)
 
 
-# ---------------------------------------------------------------- the mechanism and its value
+def _square(x: Interval) -> Interval:
+    return x * x
 
 
-def robust_answer(document: dict[str, Any], question: RobustStatement) -> list[list[float]]:
+def _negated(c: Sequence[Decimal]) -> list[Decimal]:
+    return [e.copy_negate() for e in c]
+
+
+# ---------------------------------------------------------------- value
+
+
+def empirical_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Fraction:
+    """A number just below I(X; Y) under p̂."""
+    return Fraction(_information(matrix, question).low)
+
+
+def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Interval:
+    flat = tuple(entry for row in question.p_hat for entry in row)
+    inputs = tuple(range(len(flat)))
+    return utility_of(matrix, ColumnStatement(inputs, question.epsilon, "mutual-information", (flat,)))
+
+
+def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Fraction:
+    """A number below min_{P∈F} I_P(X; Y) ≥ Σ_y min_P μ_P(W[:, y])."""
+    r = size(question) + ONE
+    q = [enclose(p) for row in question.p_hat for p in row]
+    parts = (_robust_column([Decimal(t) for t in T], q, r) for T in zip(*matrix, strict=True))
+    return sum(map(Fraction, parts), Fraction(0))
+
+
+PIECES = 32
+
+
+def _robust_column(T: list[Decimal], q: list[Interval], r: Interval) -> Decimal:
+    """A lower bound of min_P μ_P(T): Lemma 4."""
+    tick()
+    least = _least(T, q, r)[0]
+    if min(T) == max(T) or least <= 0:
+        return Decimal(0)
+    first = Fraction((ONE + _point(least).log()).low)
+    last = Fraction((ONE + _point(_least(_negated(T), q, r)[0].copy_negate()).log()).high)
+    own = [_point(t).xlogx() for t in T]
+    cuts = [first + (last - first) * i / PIECES for i in range(PIECES + 1)]
+    ends = []
+    for cut in cuts:
+        slope = enclose(cut)
+        ends.append(
+            Fraction(_least([o - slope * _point(t) for o, t in zip(own, T, strict=True)], q, r)[0])
+        )
+    found = min(_chord_least(cuts[i], cuts[i + 1], ends[i], ends[i + 1]) for i in range(PIECES))
+    return max(found, Decimal(0))
+
+
+def _chord_least(a: Fraction, b: Fraction, at_a: Fraction, at_b: Fraction) -> Decimal:
+    """A lower bound of e^(λ−1) + the chord from (a, at_a) to (b, at_b) over λ ∈ [a, b]."""
+    if b <= a:
+        return (exp(a - 1) + enclose(min(at_a, at_b))).low
+    slope = (at_b - at_a) / (b - a)
+    x = a if slope >= 0 else min(max(1 + Fraction(math.log(float(-slope))), a), b)
+    power = exp(x - 1)
+    rise = power + enclose(slope)
+    tilt = min((rise * enclose(b - x)).low, (rise * enclose(a - x)).low, Decimal(0))
+    return (power + enclose(at_a + slope * (x - a)) + _point(tilt)).low
+
+
+# ---------------------------------------------------------------- the claims
+
+
+def robust_answer(document: dict[str, Any], question: RobustStatement) -> Rows:
     """The mechanism, one row per pair (s, u)."""
     return read_matrix(document, len(question.p_hat) * len(question.p_hat[0]))
 
@@ -282,66 +297,71 @@ def robust_members(case: Case) -> Iterator[Claim]:
 def empirical_value(case: Case) -> Iterator[Claim]:
     """The claim about the information under p̂."""
     words = f"its mutual information under p_hat is at least {case.value!r}"
-    yield decided(
-        "value",
-        words,
-        lambda: empirical_information(case.answer, case.question) >= Decimal(case.value),
-        value=case.value,
-    )
+
+    def test() -> bool | None:
+        return enclose(case.value).at_most(_information(case.answer, case.question))
+
+    yield decided("value", words, test, value=case.value)
 
 
 def robust_value(case: Case) -> Iterator[Claim]:
-    """The claim about the information under every member of the set."""
+    """The claim about the information under every member of the set; what is not proven is refuted."""
     words = "for every distribution in the set its mutual information is at least"
-    yield decided(
-        "value",
-        f"{words} {case.value!r}",
-        lambda: robust_information(case.answer, case.question) >= Decimal(case.value),
-        value=case.value,
+
+    def test() -> bool:
+        return Fraction(case.value) <= robust_information(case.answer, case.question)
+
+    yield decided("value", f"{words} {case.value!r}", test, value=case.value)
+
+
+AUDIT = Record(
+    {},
+    {
+        "level": Number(0),
+        "output": Whole(0, 10**9),
+        "secrets": List(Whole(0, 10**9), 2, 2),
+        "witness": Joint(2, 2),
+    },
+)
+
+
+def robust_audit(case: Case) -> Iterator[Claim]:
+    """The claims about a stated level: a member of F attains it, and none exceeds it, to 1e-9."""
+    question, matrix = case.question, case.answer
+    audit = AUDIT.read(case.audit, "certificate.audit")
+    if set(audit) != set(AUDIT.optional):
+        raise UnreadableError(f"certificate.audit needs the keys {', '.join(AUDIT.optional)}")
+    level, y, (s, z), P = audit["level"], audit["output"], audit["secrets"], audit["witness"]
+    a1, a2 = len(question.p_hat), len(question.p_hat[0])
+    if (len(P), len(P[0])) != (a1, a2) or y >= len(matrix[0]) or s == z or max(s, z) >= a1:
+        raise UnreadableError(
+            f"certificate.audit must name an output of the mechanism, two of {a1} secrets, and a "
+            f"witness of {a1} × {a2} cells"
+        )
+    words = "certificate.audit.witness is a distribution in the set"
+    yield decided("audit", words, lambda: is_member(P, question))
+    words = f"it tells the secrets {s} and {z} apart by at least a factor e^({level!r} − 1e-9)"
+    yield decided("audit", words, lambda: _told_apart(matrix, P, (s, z), y, Fraction(level)))
+    words = (
+        f"no distribution in the set tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
     )
 
+    def test() -> bool | None:
+        return is_robustly_private(matrix, question, Fraction(level) + AUDIT_ERROR) or None
 
-def empirical_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Decimal:
-    """A number just below I(X; Y) under p̂."""
-    with localcontext(Context(prec=DIGITS)):
-        rows = [[decimal(p) for row in question.p_hat for p in row]]
-        columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
-        return sum((information(rows[0], T) for T in columns), Decimal(0)) - MARGIN
+    yield decided("audit", words, test, value=level)
 
 
-def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Decimal:
-    """A number below min_{P∈F} I_P(X; Y): Σ_y min_P μ_P(W[:, y]).
-
-    Lopuhaä-Zwakenberg and Goseling 2021, Theorem 12. μ_P(T) = Σ P T log T − q log q is at least min_λ
-    e^(λ−1) + P·(T log T − λ T). The minimum over P is concave in λ, so on an interval it is at least
-    its chord; the sum with e^(λ−1) has an explicit least value. Intervals are cut where the bound is
-    lowest.
-    """
-    with localcontext(Context(prec=DIGITS)):
-        B = chi_squared_quantile(question.cells - 1, question.alpha) / decimal(question.n)
-        q = [decimal(p) for row in question.p_hat for p in row]
-        columns = ([Decimal(entry) for entry in column] for column in zip(*matrix, strict=True))
-        return sum((_robust_column(T, q, B + 1) for T in columns), Decimal(0)) - MARGIN
-
-
-PIECES = 32
-
-
-def _robust_column(T: list[Decimal], q: list[Decimal], r: Decimal) -> Decimal:
-    if min(T) == max(T):
-        return Decimal(0)
-    low = 1 + max(_least(T, q, r)[0], min(t for t in T if t) * MARGIN).ln()
-    high = 1 + (-_least([-t for t in T], q, r)[0]).ln()
-    own = [xlogx(t) for t in T]
-    cuts = [low + (high - low) * i / PIECES for i in range(PIECES + 1)]
-    ends = [_least([o - cut * t for o, t in zip(own, T, strict=True)], q, r)[0] for cut in cuts]
-    return min(_chord_least(cuts[i], cuts[i + 1], ends[i], ends[i + 1]) for i in range(PIECES))
-
-
-def _chord_least(a: Decimal, b: Decimal, at_a: Decimal, at_b: Decimal) -> Decimal:
-    """min over λ ∈ [a, b] of e^(λ−1) + the chord from (a, at_a) to (b, at_b)."""
-    if b <= a:
-        return (a - 1).exp() + min(at_a, at_b)
-    slope = (at_b - at_a) / (b - a)
-    best = a if slope >= 0 else min(max(1 + (-slope).ln(), a), b)
-    return (best - 1).exp() + at_a + slope * (best - a)
+def _told_apart(
+    matrix: Rows, P: list[list[Fraction]], pair: tuple[int, int], y: int, level: Fraction
+) -> bool | None:
+    """Whether log P(y|s)/P(y|z) ≥ level − AUDIT_ERROR."""
+    a2 = len(P[0])
+    given = [
+        sum((p * Fraction(matrix[s * a2 + u][y]) for u, p in enumerate(P[s])), Fraction(0)) / sum(P[s])
+        for s in pair
+        if sum(P[s]) > 0
+    ]
+    if len(given) < 2 or given[0] == 0:
+        return False
+    return given[1] == 0 or enclose(level - AUDIT_ERROR).at_most(log(given[0] / given[1]))

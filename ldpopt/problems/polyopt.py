@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.checker import frame
-from ldpopt.checker.polyopt import conditional_entropy_above
+from ldpopt.checker.polyopt import conditional_entropy_above, merged
 from ldpopt.checker.robust import empirical_information, robust_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
@@ -32,7 +32,13 @@ from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set, robust_subject
+from ldpopt.theory.robust.problem import (
+    ConePrivacy,
+    RobustPrivacy,
+    audited,
+    confidence_set,
+    robust_subject,
+)
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 CALIBRATION_STEPS = 16
@@ -178,7 +184,7 @@ class PolyOpt(ColumnProblem):
         assert plain is not None
         question = frame.question(plain).robust
         secret_dual = best.proof["dual"]
-        entropy = Fraction(conditional_entropy_above(question))
+        entropy = conditional_entropy_above(question)
         ceiling = certify.value_above(sum(map(Fraction, secret_dual), entropy))
         proof: dict[str, Any] = {"ceiling": ceiling, "secret_dual": secret_dual}
         if self.calibrate or self.facets or self.objective == "robust":
@@ -203,9 +209,17 @@ class PolyOpt(ColumnProblem):
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with columns θ_v v, robustly private in exact arithmetic."""
         F, groups = self.merged
-        rows = certify.repair(solution.point.matrix, RobustPrivacy(F, self.epsilon))
+        rows = certify.repair(solution.point.matrix, self._privacy())
         spread = rows.reshape(*F.shape, -1)[:, groups]
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
+
+    def _privacy(self) -> RobustPrivacy:
+        """What the repair keeps: membership in Γ where the bound is one over Γ, else privacy."""
+        plain = self.statement()
+        assert plain is not None
+        asked = frame.question(plain)
+        seen = merged(asked.robust, asked.width)
+        return ConePrivacy(seen, asked.pairs) if asked.cone else RobustPrivacy(seen)
 
     def subject(self, mechanism: Mechanism) -> Subject:
         """Describe that s is hidden against every distribution of F."""

@@ -50,7 +50,6 @@ def certificate_audit(result: Result) -> list[Fact]:
     """List what the certificate says about the measured level."""
     meanings = {
         "level": "the exact level that was measured on the answer",
-        "product_level": "the same over the larger product set",
         "output": "the report that tells most",
         "secrets": "the two secrets that it tells apart best",
         "witness": "the distribution [s][u] of the set for which that is so",

@@ -6,10 +6,12 @@ Lopuhaä-Zwakenberg and Goseling 2021.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from fractions import Fraction
+from typing import Any, Self
 
-from ldpopt.checker.robust import RobustStatement, is_robustly_private, read_robust_question
+from ldpopt.checker.confidence import RobustStatement, is_member, read_robust_question
+from ldpopt.checker.polyopt import in_cone
+from ldpopt.checker.robust import is_robustly_private
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
@@ -40,11 +42,29 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
     found = rldp_level(mechanism, uncertainty)
     return {
         "level": found.level,
-        "product_level": found.product_level,
         "output": found.y,
         "secrets": [found.s, found.other],
-        "witness": found.witness.tolist(),
+        "witness": _inside(found.witness, uncertainty).tolist(),
     }
+
+
+def _inside(witness: Array, uncertainty: Chi2Set) -> Array:
+    """Move the witness towards p̂ as far as it takes to be a member in exact arithmetic."""
+    question = _question(uncertainty, 1.0)
+    step = 1e-12
+    while step < 1:
+        moved = (1 - step) * witness + step * uncertainty.p_hat
+        exact = [[Fraction(entry) for entry in row] for row in moved.tolist()]
+        mass = sum(map(sum, exact), Fraction(0))
+        if is_member([[entry / mass for entry in row] for row in exact], question):
+            return moved
+        step *= 4
+    return uncertainty.p_hat.copy()
+
+
+def _question(F: Chi2Set, epsilon: float) -> RobustStatement:
+    plain = {"p_hat": F.p_hat.tolist(), "n": F.n, "alpha": F.alpha, "epsilon": epsilon}
+    return read_robust_question(plain, F.cells or F.p_hat.size)
 
 
 def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -> Subject:
@@ -56,15 +76,29 @@ def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -
 class RobustPrivacy:
     """(ε, F)-RLDP for a χ² set F: Lopuhaä-Zwakenberg and Goseling 2021, Definition 1."""
 
-    uncertainty: Chi2Set
-    epsilon: float
+    question: RobustStatement
 
-    @cached_property
-    def _question(self) -> RobustStatement:
-        F = self.uncertainty
-        plain = {"p_hat": F.p_hat.tolist(), "n": F.n, "alpha": F.alpha, "epsilon": self.epsilon}
-        return read_robust_question(plain, F.cells or F.p_hat.size)
+    @classmethod
+    def against(cls, uncertainty: Chi2Set, epsilon: float) -> Self:
+        """Ask for privacy against a set."""
+        return cls(_question(uncertainty, epsilon))
+
+    @property
+    def epsilon(self) -> float:
+        """Return the level, in nats."""
+        return self.question.epsilon
 
     def admits(self, matrix: Array) -> bool:
         """Return whether the mechanism is private against every P ∈ F, in exact arithmetic."""
-        return is_robustly_private(matrix.tolist(), self._question)
+        return is_robustly_private(matrix.tolist(), self.question)
+
+
+@dataclass(frozen=True)
+class ConePrivacy(RobustPrivacy):
+    """Columns in the PolyOpt cone of F, which is private against F by Theorem 11."""
+
+    pairs: str
+
+    def admits(self, matrix: Array) -> bool:
+        """Return whether every column lies in the cone, in exact arithmetic."""
+        return in_cone(matrix.tolist(), self.question, self.pairs)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast
 
@@ -40,6 +40,8 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
 """Blocks below this level release nothing."""
+BOUND_SLACK = 1e-12
+"""What a bound from floats is raised by, so that rounding does not break its proof."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,14 +114,14 @@ class Reporting(Problem):
     def stages(self, form: Form) -> Stages:
         """Declare one stage.
 
-        The bracket of "optimal" blocks rests on many linear programs, so it is not claimed.
+        The bracket of "optimal" blocks rests on many linear programs and is not claimed.
         """
-        yield Stage(form, _unclaimed) if self.blocks == "optimal" else Stage(form)
+        yield Stage(form, _unclaimed if self.blocks == "optimal" else _raised)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the protocol at the point found, repaired to be robustly private in exact arithmetic."""
         found = self.mechanism(solution.point)
-        rows = certify.repair(found.matrix, RobustPrivacy(self.uncertainty, self.epsilon))
+        rows = certify.repair(found.matrix, RobustPrivacy.against(self.uncertainty, self.epsilon))
         return Mechanism(rows, found.inputs, found.outputs)
 
     def subject(self, mechanism: Mechanism) -> Subject:
@@ -150,6 +152,13 @@ class Reporting(Problem):
     def given(self) -> Array:
         """P̂_{u|s}."""
         return np.array([ball.center for ball in self.uncertainty.conditionals])
+
+
+def _raised(solution: FormSolution) -> FormSolution:
+    """Raise the bound by more than the rounding of floats."""
+    if solution.bound is None:
+        return solution
+    return replace(solution, bound=solution.bound + BOUND_SLACK)
 
 
 def _unclaimed(solution: FormSolution) -> FormSolution:

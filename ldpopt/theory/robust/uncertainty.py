@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,7 +18,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from ldpopt.checker.robust import LEAST_ALPHA
+from ldpopt.checker.confidence import ALPHA, SAMPLES
+from ldpopt.checker.polyopt import groups
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
@@ -216,8 +219,11 @@ class Chi2Set(Cleaned):
         p_hat = validate.distribution("p_hat", self.p_hat, ndim=2)
         n = validate.positive_number("n", self.n)
         alpha = validate.positive_number("alpha", self.alpha)
-        if not LEAST_ALPHA <= alpha < 1:
-            raise InvalidInputError(f"alpha must lie between {LEAST_ALPHA:g} and 1, not {self.alpha}")
+        for name, number, schema in (("n", n, SAMPLES), ("alpha", alpha, ALPHA)):
+            try:
+                schema.read(number, name)
+            except UnreadableError as error:
+                raise InvalidInputError(str(error)) from None
         if p_hat.size < 2:
             raise InvalidInputError("p_hat has a single cell: there is nothing to be uncertain about")
         _check_secrets("p_hat", p_hat)
@@ -260,11 +266,11 @@ class Chi2Set(Cleaned):
         >>> F.p_hat.round(3).tolist(), groups.tolist()
         ([[0.2, 0.2], [0.4, 0.2]], [1, 0, 1])
         """
-        groups = merge_rare([math.fsum(column) for column in self.p_hat.T], width)
-        joined = np.zeros((self.shape[0], max(groups) + 1))
-        np.add.at(joined.T, groups, self.p_hat.T)
+        group = groups([[Fraction(entry) for entry in row] for row in self.p_hat.tolist()], width)
+        joined = np.zeros((self.shape[0], max(group) + 1))
+        np.add.at(joined.T, group, self.p_hat.T)
         cells = self.cells or self.p_hat.size
-        return Chi2Set(joined, self.n, self.alpha, cells), np.array(groups)
+        return Chi2Set(joined, self.n, self.alpha, cells), np.array(group)
 
     @cached_property
     def ball(self) -> Chi2Ball:
@@ -280,7 +286,7 @@ class Chi2Set(Cleaned):
     def conditionals(self) -> tuple[Chi2Ball, ...]:
         """For every s the set of all P_{U|s}, P ∈ F: Lemma 8, (23)."""
         return tuple(
-            Chi2Ball(_given(row), ((self.slack + p) / p) ** 2 - 1)
+            Chi2Ball(_given(row), self.slack / p * (2 + self.slack / p))  # (1 + t/p)² − 1
             for row, p in zip(self.p_hat, self.secrets, strict=True)
         )
 
@@ -351,19 +357,6 @@ class Single(Cleaned):
     def sample(self, rng: np.random.Generator) -> Array:
         """Return the distribution."""
         return self.p.copy()
-
-
-def merge_rare(weights: list[float], width: int) -> list[int]:
-    """Group the values: the ``width`` − 1 heaviest alone, in their order, then all others together.
-
-    >>> merge_rare([0.2, 0.6, 0.2], 2)
-    [1, 0, 1]
-    """
-    if width >= len(weights):
-        return list(range(len(weights)))
-    heaviest = sorted(range(len(weights)), key=lambda u: (-weights[u], u))[: width - 1]
-    alone = {u: i for i, u in enumerate(sorted(heaviest))}
-    return [alone.get(u, width - 1) for u in range(len(weights))]
 
 
 def _check_secrets(name: str, table: Array) -> None:

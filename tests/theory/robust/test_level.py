@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import Mechanism
-from ldpopt.checker import robust
+from ldpopt.checker import confidence
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.theory.robust.level import rldp_level
@@ -69,8 +69,8 @@ def test_the_checker_decides_the_same(seed):
     level = rldp_level(mechanism, F).level
     matrix = mechanism.matrix
     if 1e-3 < level < 25:
-        assert RobustPrivacy(F, level * (1 + 1e-6)).admits(matrix)
-        assert not RobustPrivacy(F, level * (1 - 1e-6)).admits(matrix)
+        assert RobustPrivacy.against(F, level * (1 + 1e-6)).admits(matrix)
+        assert not RobustPrivacy.against(F, level * (1 - 1e-6)).admits(matrix)
 
 
 def test_the_checkers_quantile():
@@ -79,7 +79,7 @@ def test_the_checkers_quantile():
     from scipy.stats import chi2
 
     for degrees, alpha in [(1, 0.05), (2, 0.5), (8, 0.05), (15, 1e-4), (251, 0.05)]:
-        found = float(robust.chi_squared_quantile(degrees, Fraction(alpha)))
+        found = float(confidence.chi_squared_quantile(degrees, Fraction(alpha)).high)
         assert found == pytest.approx(chi2.isf(alpha, degrees), rel=1e-13)
 
 

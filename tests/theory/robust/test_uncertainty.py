@@ -8,7 +8,7 @@ from known import TABLE
 from scipy.optimize import minimize
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single, merge_rare
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single
 
 
 def random_ball(seed, zero=False):
@@ -117,7 +117,7 @@ def test_merging_keeps_members():
         P, joined = F.sample(rng), np.zeros((3, 2))
         np.add.at(joined.T, groups, P.T)
         assert merged.contains(joined)
-    assert merge_rare([0.5, 0.5], 5) == [0, 1]
+    assert F.merged(5)[1].tolist() == [0, 1, 2]
 
 
 def test_the_other_sets():
@@ -134,8 +134,11 @@ def test_the_other_sets():
     [
         (lambda: Chi2Set([[0.5, 0.5], [0, 0]], 10, 0.05), r"p_hat\[1\] is all zero"),
         (lambda: Chi2Set(TABLE, 0, 0.05), "n must be a finite number > 0, not 0"),
-        (lambda: Chi2Set(TABLE, 10, 1.5), "alpha must lie between 1e-12 and 1, not 1.5"),
-        (lambda: Chi2Set(TABLE, 10, 1e-300), "alpha must lie between 1e-12 and 1, not 1e-300"),
+        (
+            lambda: Chi2Set(TABLE, 10, 1.5),
+            "from 1e-12 to 0.999999999999, not 1.5",
+        ),
+        (lambda: Chi2Set(TABLE, 10, 1e-300), "from 1e-12 to 0.999999999999, not 1e-300"),
         (lambda: Chi2Set([[0.5, 0.6]], 10, 0.05), "must sum to 1"),
         (lambda: Chi2Set.from_counts([[1.5, 1], [1, 1]], 0.05), "whole numbers >= 0, not 1.5"),
         (lambda: Chi2Set.from_counts([[0, 0], [0, 0]], 0.05), "all zero"),

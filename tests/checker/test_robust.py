@@ -1,0 +1,242 @@
+"""Robust privacy: enclosures, extremes that verify, and forgeries that do not."""
+
+import copy
+import json
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ldpopt import solve, verify
+from ldpopt.checker import blocks, confidence, fixed, frame, robust
+from ldpopt.checker.budget import UndecidedError, limited
+from ldpopt.checker.reading import UnreadableError
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+SMALL = [[0.3, 0.2], [0.1, 0.4]]
+KINDS = {
+    "polyopt": PolyOpt(1.0, SMALL, 1000),
+    "wide": PolyOpt(1.0, [[0.1, 0.1, 0.05, 0.1, 0.15], [0.05, 0.25, 0.05, 0.1, 0.05]], 1000),
+    "merged": PolyOpt(1.0, [[0.2, 0.1, 0.05, 0.1], [0.05, 0.25, 0.1, 0.15]], 1000, width=3),
+    "independent": IndependentReporting(1.0, SMALL, 1000),
+    "conditional": GRRConditional(1.0, SMALL, 1000),
+    "unary": UEConditional(1.0, SMALL, 1000),
+}
+
+
+@cache
+def solved(name):
+    return json.dumps(solve(KINDS[name]).to_json())
+
+
+def document(name):
+    return json.loads(solved(name))
+
+
+def feasible(name):
+    """The same without a bound, which is quicker to check."""
+    return document(name) | {"status": "feasible", "bound": None, "gap": None}
+
+
+# ---------------------------------------------------------------- enclosures
+
+
+@given(st.integers(1, 2**400))
+def test_logarithms_of_units(n):
+    with mpmath.workprec(800):
+        true = mpmath.log(mpmath.mpf(n) / fixed.UNIT) * fixed.UNIT
+        found = fixed.log_units(n)
+        assert found <= true <= found + fixed.LOG_ERROR
+
+
+@given(st.integers(0, fixed.UNIT), st.integers(0, 50), st.integers(0, 50))
+def test_entropies_of_units(n, before, width):
+    width = max(width, before)
+    with mpmath.workprec(800):
+        p = mpmath.mpf(n + before) / fixed.UNIT
+        true = -p * mpmath.log(p) * fixed.UNIT if p else mpmath.mpf(0)
+        assert fixed.entropy_below(n, width) <= true <= fixed.entropy_above(n, width)
+
+
+@pytest.mark.parametrize("degrees", [1, 2, 3, 8, 99, 1000])
+@pytest.mark.parametrize("alpha", [1e-12, 0.05, 0.5, 1 - 1e-12])
+def test_the_quantile_lies_between_its_ends(degrees, alpha):
+    found = confidence.chi_squared_quantile(degrees, Fraction(alpha))
+    assert found.high - found.low <= found.high * Decimal("1e-19")
+    with mpmath.workdps(60):
+        for end, inside in ((found.low, True), (found.high, False)):
+            tail = mpmath.gammainc(mpmath.mpf(degrees) / 2, mpmath.mpf(str(end)) / 2, regularized=True)
+            assert (tail > mpmath.mpf(alpha)) == inside
+
+
+def test_least_values_are_below_every_member():
+    rng = np.random.default_rng(3)
+    F = Chi2Set(TABLE, 100, 0.05)
+    question = confidence.read_robust_question(
+        {"p_hat": TABLE, "n": 100.0, "alpha": 0.05, "epsilon": 1.0}
+    )
+    q = [p for row in confidence.uncertain(question).given[:1] for p in row]
+    step = confidence.uncertain(question).step[0]
+    r = (confidence.ONE + step) * (confidence.ONE + step)
+    for _ in range(20):
+        c = rng.random(3)
+        least = float(robust._least([Decimal(x) for x in c], q, r)[0])
+        for _ in range(20):
+            R = F.conditionals[0].sample(rng)
+            assert least <= R @ c + 1e-12
+        assert least == pytest.approx(F.conditionals[0].minimum(c)[0], abs=1e-9)
+
+
+# ---------------------------------------------------------------- genuine results
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_genuine_results_verify(name):
+    found = frame.check(document(name))
+    assert all(claim.holds for claim in found), "\n".join(map(str, found))
+    assert {claim.strength for claim in found} == {"exact"}
+    assert {"member", "audit"} <= {claim.what for claim in found}
+
+
+EXTREMES = [
+    PolyOpt(1e-6, TABLE, 1000),
+    PolyOpt(1.0, SMALL, 1e12),
+    PolyOpt(1.0, SMALL, 0.01),
+    PolyOpt(1.0, SMALL, 1000, alpha=1e-12),
+    PolyOpt(1.0, [[1e-60, 0.5 - 1e-60], [0.5, 5e-300]], 1000),
+    PolyOpt(1.0, [[5e-60, 3e-60], [0.5, 0.5]], 1000),
+    PolyOpt(20.0, SMALL, 1000),
+    IndependentReporting(20.0, SMALL, 1000),
+    IndependentReporting(1.0, [[1e-60, 0.5 - 1e-60], [0.5, 5e-300]], 1000),
+    GRRConditional(1e-6, SMALL, 1000),
+    GRRConditional(1.0, SMALL, 1e12),
+    UEConditional(1.0, SMALL, 1e12),
+]
+
+
+@pytest.mark.parametrize("question", EXTREMES, ids=repr)
+def test_extreme_but_legal(question):
+    found = verify(solve(question, time_limit=10))
+    assert found, str(found)
+
+
+@pytest.mark.parametrize(("n", "alpha"), [(1e300, 0.05), (0.0, 0.05), (1000, 1e-13), (1000, 1.0)])
+def test_both_sides_refuse_the_same(n, alpha):
+    with pytest.raises(InvalidInputError):
+        Chi2Set(SMALL, n, alpha)
+    plain = {"p_hat": SMALL, "n": n, "alpha": alpha, "epsilon": 1.0}
+    with pytest.raises(UnreadableError, match="must be a finite number"):
+        confidence.read_robust_question(plain)
+    with pytest.raises(UnreadableError, match="must be a finite number"):
+        frame.check_params("polyopt", plain)
+
+
+# ---------------------------------------------------------------- forgeries
+
+
+def refuted(changed):
+    return [claim.what for claim in frame.check(changed) if claim.holds is False]
+
+
+def test_a_mechanism_of_another_kind():
+    """Value 0.65 beside a bound of 0.16: the better mechanism is private, but not the protocol."""
+    better, claimed = document("polyopt"), document("conditional")
+    claimed["mechanism"], claimed["certificate"]["audit"] = better["mechanism"], {}
+    assert "member" in refuted(claimed)
+
+
+def test_a_mechanism_outside_the_cone():
+    """A calibrated mechanism is private and better than all of the cone: no bound of the cone fits."""
+    calibrated = solve(PolyOpt(1.0, SMALL, 1000, calibrate=True), time_limit=20).to_json()
+    claimed = document("polyopt")
+    assert calibrated["value"] > claimed["bound"]
+    claimed["mechanism"], claimed["certificate"]["audit"] = calibrated["mechanism"], {}
+    assert refuted(claimed) == ["member"]
+
+
+def test_rows_that_tell_merged_values_apart():
+    claimed = document("merged")
+    rows = claimed["mechanism"]["matrix"]
+    rows[0], rows[1], rows[2], rows[3] = (rows[i] for i in (1, 0, 3, 2))
+    claimed["certificate"]["audit"] = {}
+    assert "member" in refuted(claimed)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_a_bound_below_the_value_of_the_file(name):
+    claimed = document(name)
+    claimed["bound"] = claimed["value"] * (1 - 1e-6)
+    claimed.pop("gap")
+    assert {"bound", "order"} <= set(refuted(claimed))
+
+
+def test_duals_that_absorb():
+    """±L in two entries of the dual vector leave its sum, and break the inequality."""
+    for size in (1e-3, 1e17, 1e30):
+        claimed = document("wide")
+        dual = claimed["certificate"]["proof"]["dual"]
+        dual[0], dual[1] = dual[0] + size, dual[1] - size
+        assert "bound" in refuted(claimed)
+
+
+def test_thirteen_secrets():
+    table = [[1 / 32, 1 / 32]] * 10 + [[1 / 16, 1 / 16]] * 3
+    claimed = document("unary")
+    claimed["params"] = {"epsilon": 1.0, "p_hat": table, "n": 100}
+    with pytest.raises(UnreadableError, match="at most 12 secrets"):
+        frame.check(claimed)
+    with pytest.raises(InvalidInputError, match="12"):
+        UEConditional(1.0, table, 100)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda audit: audit.update(level=audit["level"] + 1e-6),
+        lambda audit: audit.update(witness=[[0.5, 0.0], [0.0, 0.5]]),
+        lambda audit: audit.update(witness=[[0.01, 0.49], [0.49, 0.01]]),
+        lambda audit: audit.update(secrets=audit["secrets"][::-1]),
+    ],
+)
+def test_an_audit_that_is_wrong(change):
+    claimed = feasible("conditional")
+    change(claimed["certificate"]["audit"])
+    assert "audit" in refuted(claimed)
+
+
+def test_a_level_that_is_too_low_is_not_proven():
+    claimed = feasible("conditional")
+    claimed["certificate"]["audit"]["level"] -= 1e-6
+    assert any(claim.what == "audit" and claim.holds is None for claim in frame.check(claimed))
+
+
+def test_privacy_just_beyond_the_level():
+    claimed = feasible("conditional")
+    claimed["params"]["epsilon"] = claimed["certificate"]["audit"]["level"] - 1e-6
+    assert "privacy" in refuted(claimed)
+
+
+# ---------------------------------------------------------------- budgets
+
+
+def test_a_spent_budget_is_no_verdict():
+    claimed = copy.deepcopy(document("wide"))
+    question = frame.question(frame.statement("polyopt", claimed["params"]))
+    with limited(seconds=0), pytest.raises(UndecidedError):
+        blocks.dominates(claimed["certificate"]["proof"]["dual"], question.robust, "distinct")
+
+
+def test_blocks_too_wide_for_memory():
+    question = confidence.read_robust_question(
+        {"p_hat": [[1 / 64] * 32] * 2, "n": 1000.0, "alpha": 0.05, "epsilon": 1.0}
+    )
+    with limited(), pytest.raises(UndecidedError, match="would take"):
+        blocks.dominates([0.1] * 64, question, "distinct")
