@@ -6,6 +6,7 @@ from functools import cache
 
 import pytest
 from forgeries.contradicting import judged
+from second_checker import opinion
 
 from ldpopt import problem, solve
 
@@ -317,3 +318,4 @@ def test_it_is_not_verified(name, change, why):
     change(document)
     assert json.dumps(document) != before, "the forgery changes nothing"
     assert judged(document) in ("refuted", "unreadable"), why
+    assert opinion(json.dumps(document)) in ("refuted", "unreadable", None), why

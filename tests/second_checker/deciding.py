@@ -1,0 +1,46 @@
+"""The claims that all files have in common, and the opinion on a file."""
+
+from fractions import Fraction
+
+from second_checker import columns, fidelity
+from second_checker.intervals import both
+from second_checker.reading import UnreadableError, document
+
+SECTIONS = {
+    "staircase": columns,
+    "secret-staircase": columns,
+    "circulant-fidelity": fidelity,
+    "square-fidelity": fidelity,
+    "broad-fidelity": fidelity,
+    "fidelity": fidelity,
+    "minimax-fidelity": fidelity,
+}
+COVERED = tuple(SECTIONS)
+"""The kinds on which there is a second opinion."""
+
+
+def opinion(content):
+    """What this checker says: "verified", "refuted", "unreadable", or None where it leaves it open."""
+    try:
+        found = document(content)
+        section = SECTIONS.get(found["problem"])
+        if section is None or "design" in found:
+            return None
+        answers = [answer for _, answer in section.claims(found)]
+        answers += [answer for _, answer in common(found, section.maximise(found))]
+    except (UnreadableError, KeyError, TypeError, OverflowError):
+        return "unreadable"
+    return {True: "verified", False: "refuted", None: None}[both(*answers)]
+
+
+def common(found, maximise):
+    """The claims about order, gap and status."""
+    if found["bound"] is None:
+        return
+    value, bound = Fraction(found["value"]), Fraction(found["bound"])
+    yield "order", value <= bound if maximise else value >= bound
+    gap = abs(bound - value) / max(abs(value), abs(bound), Fraction(1e-4))
+    if "gap" in found:
+        yield "gap", abs(Fraction(found["gap"]) - gap) <= gap / 2**50
+    if found["status"] == "optimal":
+        yield "optimal", gap <= min(Fraction(found["certificate"]["gap"]), Fraction(1e-6))

@@ -1,0 +1,100 @@
+"""Read a file: what the page says a file may be. Anything else is :class:`UnreadableError`."""
+
+import json
+import math
+from fractions import Fraction
+
+REQUIRED = {"format", "problem", "params", "status", "value", "bound", "mechanism", "certificate"}
+OPTIONAL = {"gap", "answer", "solver", "seconds", "stats", "attempts", "environment", "design"}
+
+
+class UnreadableError(Exception):
+    """No claim can be read from the file."""
+
+
+def demand(condition, sentence):
+    if not condition:
+        raise UnreadableError(sentence)
+
+
+def document(content):
+    """The fields of a file."""
+
+    def once(pairs):
+        demand(len({key for key, _ in pairs}) == len(pairs), "a key occurs twice")
+        return dict(pairs)
+
+    try:
+        found = json.loads(content, object_pairs_hook=once)
+    except ValueError as error:
+        raise UnreadableError(str(error)) from None
+    keys(found, REQUIRED, OPTIONAL)
+    demand(found["format"] == 1 and not isinstance(found["format"], bool), "the format is another")
+    demand(found["status"] in ("optimal", "gap", "feasible"), "the status makes no claim")
+    number(found["value"])
+    demand((found["bound"] is None) == (found["status"] == "feasible"), "a bound too many, or none")
+    for key in ("bound", "gap"):
+        if found.get(key) is not None:
+            number(found[key])
+    demand(
+        ("gap" not in found) or (found["gap"] is None) == (found["bound"] is None), "gap without bound"
+    )
+    keys(found["certificate"], {"proof", "gap"}, {"repair_loss", "audit"})
+    demand(0 <= number(found["certificate"]["gap"]) < 1, "certificate.gap is out of range")
+    demand(found["mechanism"] is None or found.get("answer") is None, "two answers")
+    return found
+
+
+def keys(value, required, optional=()):
+    demand(isinstance(value, dict), "an object is missing")
+    demand(set(required) <= set(value) <= set(required) | set(optional), f"other keys than {required}")
+
+
+def number(value, least=-math.inf, most=math.inf):
+    demand(isinstance(value, (int, float)) and not isinstance(value, bool), "a number is missing")
+    demand(math.isfinite(value) and least <= value <= most, f"{value} is out of range")
+    return Fraction(float(value))
+
+
+def numbers(value, count=None, least=-math.inf):
+    demand(isinstance(value, list) and value, "a list is missing")
+    demand(count is None or len(value) == count, "a list has another length")
+    return [number(entry, least) for entry in value]
+
+
+def whole(value, least, most):
+    demand(
+        isinstance(value, int) and not isinstance(value, bool) and least <= value <= most, "out of range"
+    )
+    return value
+
+
+def word(value, allowed):
+    demand(isinstance(value, str) and value in allowed, f"not one of {allowed}")
+    return value
+
+
+def distribution(value):
+    """The list divided by its exact sum."""
+    entries = numbers(value, least=0)
+    demand(len(entries) > 1 and abs(sum(entries) - 1) <= Fraction(1, 10**9), "not a distribution")
+    return [entry / sum(entries) for entry in entries]
+
+
+def epsilon(params):
+    return number(params["epsilon"], 1e-6, 30)
+
+
+def matrix(found, rows):
+    """The mechanism as rational numbers."""
+    keys(found["mechanism"], {"matrix"}, {"inputs", "outputs"})
+    entries = found["mechanism"]["matrix"]
+    demand(isinstance(entries, list) and len(entries) == rows, "another number of rows")
+    W = [numbers(row, least=0) for row in entries]
+    demand(len({len(row) for row in W}) == 1, "not rectangular")
+    for name, size in (("inputs", rows), ("outputs", len(W[0]))):
+        labels = found["mechanism"].get(name)
+        if labels is not None:
+            different = {json.dumps(label) for label in labels}
+            demand(len(labels) == len(different) == size, "labels that are not different")
+    return W
