@@ -62,7 +62,7 @@ Range = tuple[int, int]
 
 
 def dominates(dual: Sequence[float], question: RobustStatement, pairs: str) -> bool:
-    """Whether β·T ≥ μ(T) is proven for every T of the cone of the statement."""
+    """Return whether β·T ≥ μ(T) is proven for every T of the cone of the statement."""
     return BlockProof(dual, question, pairs).holds()
 
 
@@ -106,7 +106,7 @@ class BlockProof:
         self._hulls: dict[tuple[int, int, int], list[tuple[float, float]]] = {}
 
     def holds(self) -> bool:
-        """Whether the inequality is proven."""
+        """Return whether the inequality is proven."""
         if any(block.free[0] <= 0 for block in self.blocks):
             raise UndecidedError("the confidence set is too small for the digits of the proof")
         top = above(self.E)
@@ -115,7 +115,7 @@ class BlockProof:
         return all(self._secret_holds(s) for s in range(len(self.blocks)))
 
     def _secret_holds(self, s: int) -> bool:
-        """Lemma 3: halve the list of break points; single ones are checked in full."""
+        """Apply Lemma 3: halve the list of break points; single ones are checked in full."""
         cuts = self._breakpoints(s)
         pending = [(0, len(cuts) - 1)]
         checked: dict[int, bool] = {}
@@ -135,13 +135,16 @@ class BlockProof:
         return True
 
     def _ranges(self, s: int, low: int, high: int) -> list[Range]:
-        """lo rounded down and hi rounded up, for every block, where ρ lies between two numbers."""
+        """Enclose lo and hi of every block, where ρ lies between two numbers.
+
+        lo is rounded down and hi is rounded up.
+        """
         top = above(self.E)
         most = (top * high >> BITS) + 1
         return [(UNIT, most) if z == s else (low, top) for z in range(len(self.blocks))]
 
     def _breakpoints(self, s: int) -> list[Range]:
-        """Enclosures of 1, E and every break point between them, in order; touching ones are joined."""
+        """Enclose 1, E and every break point between them, in order; touching enclosures are joined."""
         top = (below(self.E), above(self.E))
         found = {(UNIT, UNIT), top}
         for z, block in enumerate(self.blocks):
@@ -174,7 +177,7 @@ class BlockProof:
         return self._tables[key]
 
     def _product_holds(self, ranges: list[Range], relaxed: bool = False) -> bool:
-        """Lemma 5 for the product of the blocks (relaxed: by the splitting bound alone)."""
+        """Apply Lemma 5 to the product of the blocks (relaxed: by the splitting bound alone)."""
         tick()
         tables = [self._table(s, *ends) for s, ends in enumerate(ranges)]
         hulls = [self._hulls[s, *ends] for s, ends in enumerate(ranges)]
@@ -214,7 +217,7 @@ class BlockProof:
 
 
 def _undominated(points: list[tuple[int, int, int]], low: int, high: int) -> list[tuple[int, int, int]]:
-    """The points that may be best in f − h(q + r) for some rest r ∈ [low, high]: Lemma 5."""
+    """Select the points that may be best in f − h(q + r) for some rest r ∈ [low, high]: Lemma 5."""
     for rest, ascending in ((low, True), (high, False)):
         kept: list[tuple[int, int, int]] = []
         best: int | None = None
@@ -233,7 +236,7 @@ def _undominated(points: list[tuple[int, int, int]], low: int, high: int) -> lis
 
 
 def _sums(entries: list[Range]) -> list[Range]:
-    """The sums over all subsets, by the bits of their number."""
+    """Compute the sums over all subsets, by the bits of their number."""
     sums = [(0, 0)]
     for low, high in entries:
         sums += [(a + low, b + high) for a, b in sums]
@@ -241,7 +244,7 @@ def _sums(entries: list[Range]) -> list[Range]:
 
 
 def _vertices(block: Block, low: int, high: int) -> Iterator[Point]:
-    """The vertices of K(low, high) as points: Lemmas 2 and 4; ``high`` ≥ ``low``."""
+    """List the vertices of K(low, high) as points: Lemmas 2 and 4; ``high`` ≥ ``low``."""
     full = (1 << block.width) - 1
     for Z in range(full + 1):
         tick()
@@ -286,13 +289,13 @@ def _vertices(block: Block, low: int, high: int) -> Iterator[Point]:
 
 
 def _over(x: Range, free: Range) -> Range:
-    """x/(1 − σ) for a number that is not negative."""
+    """Divide a number that is not negative by 1 − σ."""
     low, high = max(x[0], 0), max(x[1], 0)
     return (low << BITS) // free[1], (high << BITS) // free[0] + 1
 
 
 def _vertex(block: Block, first: int, t: Range, second: int, v: Range) -> Point:
-    """The point of the vertex with T = t on one set, v on another, 0 elsewhere: Lemma 4."""
+    """Compute the point of the vertex with T = t on one set, v on another, 0 elsewhere: Lemma 4."""
     q_low = q_high = f = 0
     for part, (low, high) in ((first, t), (second, v)):
         if not part:
@@ -312,7 +315,7 @@ def _vertex(block: Block, first: int, t: Range, second: int, v: Range) -> Point:
 
 
 def _best_slope(hulls: list[list[tuple[float, float]]]) -> float:
-    """The slope λ = 1 + log r with the least e^(λ−1) + Σ_s max (f − λ q): bisection in floats."""
+    """Find the slope λ = 1 + log r with the least e^(λ−1) + Σ_s max (f − λ q): bisection in floats."""
     low = 1 + math.log(max(sum(hull[0][0] for hull in hulls), 1e-300))
     high = 1 + math.log(max(sum(hull[-1][0] for hull in hulls), 1e-300))
     for _ in range(60):

@@ -67,7 +67,7 @@ def _question(plain: dict[str, Any]) -> Question:
 
 
 def read_question(params: dict[str, Any]) -> Question:
-    """The question that parameters ask."""
+    """Build the question that parameters ask."""
     return _question(STATEMENT.read(_statement(params)))
 
 
@@ -75,14 +75,14 @@ def read_question(params: dict[str, Any]) -> Question:
 
 
 def rule_schema(features: int, rules: tuple[str, ...]) -> Record:
-    """What an answer by one of several rules may be; of one rule, its name is left out."""
+    """Return the schema of an answer by one of several rules; of one rule, its name is left out."""
     named = {"rule": Word(*rules)} if len(rules) > 1 else {}
     thresholds = List(THRESHOLD, features, features)
     return Record({**named, "thresholds": thresholds, "pivot": Nullable(Whole(0, features - 1))})
 
 
 def proven_by(question: Question, answer: Any, where: str) -> Fraction:
-    """The exposure that no joint exceeds, by the rule or the tree of an answer."""
+    """Compute the exposure that no joint exceeds, by the rule or the tree of an answer."""
     marginals, t, method = question
     if method == "worst-joint":
         return tree_bound(marginals, t, answer, where)
@@ -97,7 +97,7 @@ def proven_by(question: Question, answer: Any, where: str) -> Fraction:
 
 
 def reached_by(question: Question, joint: Any, where: str) -> Fraction | None:
-    """The mass that a joint has in rare cells; None if it does not meet the marginals exactly."""
+    """Compute the mass that a joint has in rare cells; None if it does not meet the marginals."""
     strict = question.method != "worst-joint"
     return rare_mass(question.marginals, question.threshold, joint, where, strict=strict)
 

@@ -63,7 +63,7 @@ class RobustStatement(NamedTuple):
 
 
 def confidence(params: dict[str, Any]) -> dict[str, Any]:
-    """p̂, n, α and ε from the parameters: p̂ and n are given, or follow from counts."""
+    """Read p̂, n, α and ε from the parameters: p̂ and n are given, or follow from counts."""
     given = ("counts" in params, "p_hat" in params, "n" in params)
     if given not in ((True, False, False), (False, True, True)):
         raise UnreadableError("a table is given by 'counts', or by 'p_hat' and 'n'")
@@ -83,7 +83,7 @@ def confidence(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustStatement:
-    """The uncertainty set and the level of a statement that its schema has read.
+    """Build the uncertainty set and the level of a statement that its schema has read.
 
     ``cells`` is the number of cells of the whole table, where values of u have been merged.
     """
@@ -97,7 +97,7 @@ def robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustSt
 
 
 def read_robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustStatement:
-    """The same for plain numbers: p_hat, n, alpha and epsilon."""
+    """Build the question from plain numbers: p_hat, n, alpha and epsilon."""
     return robust_question(Record(CONFIDENCE).read(plain), cells)
 
 
@@ -149,7 +149,7 @@ def chi_squared_cdf(degrees: int, x: Decimal) -> Interval:
 
 
 def _guess(degrees: int, alpha: Fraction) -> Decimal:
-    """The quantile, by bisection in floats and Newton's method in decimals; it is only a guess."""
+    """Guess the quantile, by bisection in floats and Newton's method in decimals."""
     goal = math.log(1 - alpha)
     low, high = math.log(degrees) - 1400 / degrees - 1, math.log(degrees + 80.0) + 3
     for _ in range(60):
@@ -173,7 +173,7 @@ def _guess(degrees: int, alpha: Fraction) -> Decimal:
 
 
 def _log_cdf(degrees: int, x: float) -> float:
-    """The logarithm of the distribution function, in floats."""
+    """Compute the logarithm of the distribution function, in floats."""
     i, z = degrees / 2, x / 2
     scale = i * math.log(z) - z - math.lgamma(i + 1)
     term = found = 1.0
@@ -226,7 +226,7 @@ def _least_share(q: Fraction, b: Interval) -> Interval:
 
 
 def is_member(P: Sequence[Sequence[Fraction]], question: RobustStatement) -> bool | None:
-    """Whether the distribution P certainly lies in F; None if it is too close to tell."""
+    """Return whether the distribution P certainly lies in F; None if it is too close to tell."""
     terms = []
     for p_row, row in zip(question.p_hat, P, strict=True):
         for p, entry in zip(p_row, row, strict=True):

@@ -66,7 +66,7 @@ DESIGN = Record(
 
 
 def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
-    """The claims of the section, if the file has one; ``document`` is read by its schema."""
+    """Check the claims of the section, if the file has one; ``document`` is read by its schema."""
     if "design" not in document:
         return
     section, params = document["design"], document["params"]
@@ -84,7 +84,7 @@ def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
 
 
 def unchecked_design(document: dict[str, Any]) -> list[str]:
-    """What the section says and no claim decides, as sentences."""
+    """List what the section says and no claim decides, as sentences."""
     if "design" not in document:
         return []
     section = document["design"]
@@ -96,7 +96,7 @@ def unchecked_design(document: dict[str, Any]) -> list[str]:
 
 
 def digest(document: dict[str, Any]) -> str:
-    """The SHA-256 of what a design consists of: question, mechanism, and the section without its digest.
+    """Compute the SHA-256 of a design: question, mechanism, and the section without its digest.
 
     It is taken of the JSON text with sorted keys, without spaces, in ASCII, every number a float.
     """
@@ -107,7 +107,7 @@ def digest(document: dict[str, Any]) -> str:
 
 
 def _floats(value: Any) -> Any:
-    """Plain data with every number as a float, so that 1 and 1.0 are one number; the rest as it is."""
+    """Turn every number of plain data into a float, so that 1 and 1.0 are one number."""
     if isinstance(value, dict):
         return {name: _floats(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
@@ -143,7 +143,7 @@ def _inputs(section: dict[str, Any], mechanism: dict[str, Any]) -> Claim:
 
 
 def _is_column(column: dict[str, Any]) -> bool:
-    """Different values; those of a binned column are the names of its bins."""
+    """Return whether the values differ; those of a binned column must be the names of its bins."""
     values, edges = column["values"], column["edges"]
     if edges:
         increasing = all(low < high for low, high in pairwise(edges))
@@ -152,7 +152,7 @@ def _is_column(column: dict[str, Any]) -> bool:
 
 
 def bin_names(edges: Sequence[float]) -> list[str]:
-    """The names of the bins between the edges; bins of different edges have different names.
+    """Name the bins between the edges; bins of different edges have different names.
 
     >>> bin_names([18.0, 30.5])
     ['< 18', '[18, 30.5)', '≥ 30.5']
@@ -162,13 +162,13 @@ def bin_names(edges: Sequence[float]) -> list[str]:
 
 
 def _exactly(edge: float) -> str:
-    """The shortest text that is this number."""
+    """Write the shortest text that is this number."""
     text = f"{edge:.12g}"
     return text if float(text) == edge else repr(edge)
 
 
 def _are_members(side: dict[str, Any]) -> bool:
-    """Different combinations of the numbers of values, one number per column."""
+    """Return whether these are different combinations of the numbers of values, one per column."""
     sizes = [len(column["values"]) for column in side["columns"]]
     members = [tuple(member) for member in side["members"]]
     known = all(
@@ -179,7 +179,10 @@ def _are_members(side: dict[str, Any]) -> bool:
 
 
 def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
-    """The mechanism's own labels: none, their numbers, or all pairs (s, u), the last running fastest."""
+    """Return whether the mechanism's own labels are none, their numbers, or all pairs (s, u) in order.
+
+    The last part of a pair runs fastest.
+    """
     pairs = [list(pair) for pair in product(range(shape[0]), range(shape[1]))]
     return inputs is None or inputs in (list(range(len(pairs))), pairs)
 
@@ -188,7 +191,7 @@ def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
 
 
 def counted(params: dict[str, Any]) -> bool:
-    """Whether the question is about a distribution that was counted."""
+    """Return whether the question is about a distribution that was counted."""
     return any(name in params for name in ("counts", "p_hat", "prior"))
 
 
@@ -224,7 +227,7 @@ def _level(section: dict[str, Any], params: dict[str, Any]) -> Claim:
 
 
 def _together(promise: dict[str, Any], matrix: list[list[float]], params: dict[str, Any]) -> Claim:
-    """The level of r independent reports about one person.
+    """Check the level of r independent reports about one person.
 
     A mechanism that is private for every distribution at the level ε' has W[x,y] ≤ e^ε' W[x',y] for all
     inputs x, x' of different secrets, so products of r entries differ by e^(r ε') at most: r ε' ≤ ε is
@@ -242,7 +245,7 @@ def _together(promise: dict[str, Any], matrix: list[list[float]], params: dict[s
 
 
 def private_together(matrix: list[list[float]], params: dict[str, Any], reports: int) -> bool:
-    """Whether r reports are proven private against the confidence set of the parameters.
+    """Return whether r reports are proven private against the confidence set of the parameters.
 
     They are one report of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry;
     the order does not matter, nor does a common factor, so that integers are multiplied. Each column is
@@ -259,7 +262,7 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
 
 
 def _integers(column: Sequence[float]) -> tuple[int, ...]:
-    """Whole numbers in the proportions of the entries, without a common factor."""
+    """Find whole numbers in the proportions of the entries, without a common factor."""
     exact = [Fraction(entry) for entry in column]
     scale = math.lcm(*(entry.denominator for entry in exact))
     whole = [int(entry * scale) for entry in exact]

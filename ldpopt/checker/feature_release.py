@@ -112,7 +112,7 @@ def _question(plain: dict[str, Any]) -> Release:
 def _redacted(
     weight: Fraction, at: Fraction, row: Sequence[Any], is_column: bool
 ) -> tuple[Fraction, list[Any]]:
-    """Weight, and marginal or column of values, of a feature whose rare values are one."""
+    """Return weight, and marginal or column of values, of a feature whose rare values are one."""
     if is_column:
         shares = {v: Fraction(n, len(row)) for v, n in Counter(row).items()}
     else:
@@ -126,7 +126,7 @@ def _redacted(
 
 
 def _rarest(shares: dict[int, Fraction], at: Fraction) -> set[int]:
-    """All values below ``at`` and, if there are any, the next rarest until they reach it together."""
+    """List all values below ``at`` and, if any, the next rarest until they reach it together."""
     hidden: set[int] = set()
     mass = Fraction(0)
     order = sorted(shares, key=lambda v: (shares[v], v))
@@ -142,7 +142,10 @@ def _rarest(shares: dict[int, Fraction], at: Fraction) -> set[int]:
 
 
 def risk_within(question: Release, features: Sequence[int], most: Fraction) -> bool | None:
-    """Whether the risk of a set of features is at most ``most``; None if that is too close to tell."""
+    """Return whether the risk of a set of features is at most ``most``.
+
+    None if that is too close to tell.
+    """
     if not features or most >= 1:
         return True
     if question.marginals is not None:
@@ -157,7 +160,7 @@ def risk_within(question: Release, features: Sequence[int], most: Fraction) -> b
 
 
 def group_sizes(question: Release, features: Sequence[int]) -> list[int]:
-    """How many users share each row of the table's features."""
+    """Count how many users share each row of the table's features."""
     assert question.columns is not None
     chosen = [question.columns[j] for j in features]
     tick()
@@ -165,13 +168,13 @@ def group_sizes(question: Release, features: Sequence[int]) -> list[int]:
 
 
 def table_exposure(question: Release, groups: list[int]) -> Fraction:
-    """The fraction of users in groups that are less than t of all users."""
+    """Compute the fraction of users in groups that are less than t of all users."""
     users = sum(groups)
     return Fraction(sum(n for n in groups if n < question.threshold * users), users)
 
 
 def sample_of(question: Release) -> tuple[list[int], Sample]:
-    """The number of values of every feature, and the table as a sample."""
+    """Count the values of every feature, and describe the table as a sample."""
     assert question.columns is not None
     assert question.users is not None
     values = [len(set(column)) for column in question.columns]
@@ -186,7 +189,7 @@ def sample_of(question: Release) -> tuple[list[int], Sample]:
 def all_heavier_conflict(
     weights: Sequence[Fraction], conflicts: Sequence[Sequence[int]], bound: Fraction
 ) -> bool:
-    """Whether every set that weighs more than the bound contains a conflict.
+    """Return whether every set that weighs more than the bound contains a conflict.
 
     Branch on features by falling weight; a branch ends where all that is left is not too heavy, or
     where a conflict is complete. Sets are whole numbers, a bit per feature.
@@ -222,7 +225,7 @@ def _features(given: Any, count: int, where: str) -> list[int]:
 
 
 def _answer(document: dict[str, Any], question: Release) -> dict[str, Any]:
-    """The features; with marginals the rule, its thresholds and its pivot may stand beside them."""
+    """Read the features; with marginals the rule, its thresholds and its pivot may stand beside them."""
     plain = document.get("answer")
     features = plain.get("features") if isinstance(plain, dict) else None
     count = len(question.weights)
@@ -250,7 +253,7 @@ def _members(case: Case) -> Iterator[Claim]:
 
 
 def _answer_within(question: Release, answer: dict[str, Any], most: Fraction) -> bool | None:
-    """Whether the answer's risk is at most so much: by its own thresholds, else by any."""
+    """Return whether the answer's risk is at most so much: by its own thresholds, else by any."""
     features = answer["features"]
     if features and {"rule", "thresholds", "pivot"} <= answer.keys():
         chosen = [question.marginals[j] for j in features] if question.marginals else []
@@ -267,7 +270,7 @@ def _whom(question: Release) -> str:
 
 
 def _words(question: Release, most: Fraction) -> str:
-    """What a set of features with a risk of at most ``most`` promises."""
+    """Say what a set of features with a risk of at most ``most`` promises."""
     share, t = repr(float(most)), repr(float(question.threshold))
     if question.marginals is not None:
         return f"no joint with these marginals exposes more than {share} of the users at {t}"

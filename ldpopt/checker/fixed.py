@@ -42,12 +42,12 @@ TWO_BELOW, TWO_ABOVE = units_below(LOG_TWO.low, BITS + FINE), units_above(LOG_TW
 
 @cache
 def _log_of_head(j: int) -> int:
-    """A lower bound of log j in units."""
+    """Bound log j from below, in units."""
     return units_below(log(j).low, BITS)
 
 
 def log_units(n: int) -> int:
-    """L with L ≤ log(n units) ≤ L + LOG_ERROR, in units; n > 0."""
+    """Find the L with L ≤ log(n units) ≤ L + LOG_ERROR, in units; n > 0."""
     e = n.bit_length() - 11
     j = n >> e if e >= 0 else n << -e
     c = j << e if e >= 0 else n
@@ -65,35 +65,35 @@ def log_units(n: int) -> int:
 
 
 def xlogx_units(n: int) -> int:
-    """A lower bound of n log n in units, at most n LOG_ERROR/2^BITS + 1 below; 0 at 0."""
+    """Bound n log n from below in units, at most n LOG_ERROR/2^BITS + 1 below; 0 at 0."""
     return n * log_units(n) >> BITS if n else 0
 
 
 def xlogx_above(n: int) -> int:
-    """An upper bound of n log n in units; 0 at 0."""
+    """Bound n log n from above in units; 0 at 0."""
     return (n * (log_units(n) + LOG_ERROR) >> BITS) + 1 if n else 0
 
 
 def entropy_above(n: int, width: int = 1) -> int:
-    """An upper bound of −p log p in units for every p from n to n + width units."""
+    """Bound −p log p from above in units, for every p from n to n + width units."""
     return -xlogx_units(n) + width * STEEP
 
 
 def entropy_below(n: int, width: int = 1) -> int:
-    """A lower bound of −p log p in units for every p from n to n + width units."""
+    """Bound −p log p from below in units, for every p from n to n + width units."""
     return -xlogx_above(n) - width * STEEP
 
 
 def below(x: Interval) -> int:
-    """The lower end of an interval in units, rounded down."""
+    """Round the lower end of an interval down to units."""
     return units_below(x.low, BITS)
 
 
 def above(x: Interval) -> int:
-    """The upper end of an interval in units, rounded up."""
+    """Round the upper end of an interval up to units."""
     return units_above(x.high, BITS)
 
 
 def rounded(exact: Fraction) -> int:
-    """A rational number in units, rounded down."""
+    """Round a rational number down to units."""
     return (exact.numerator << BITS) // exact.denominator

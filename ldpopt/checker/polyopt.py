@@ -78,7 +78,7 @@ def _question(plain: dict[str, Any]) -> Polyopt:
 
 
 def groups(p_hat: Sequence[Sequence[Fraction]], width: int | None) -> list[int]:
-    """The group of each value of u: the ``width`` − 1 most frequent alone, in order, then all others.
+    """Group the values of u: the ``width`` − 1 most frequent alone, in order, then all others.
 
     Of equally frequent values the first come first; frequencies are compared exactly.
     """
@@ -91,7 +91,7 @@ def groups(p_hat: Sequence[Sequence[Fraction]], width: int | None) -> list[int]:
 
 
 def merged(question: RobustStatement, width: int | None) -> RobustStatement:
-    """The statement about the table with merged values of u."""
+    """Restate the question for the table with merged values of u."""
     group = groups(question.p_hat, width)
     p_hat = [[Fraction(0) for _ in range(max(group) + 1)] for _ in question.p_hat]
     for row, new in zip(question.p_hat, p_hat, strict=True):
@@ -101,7 +101,7 @@ def merged(question: RobustStatement, width: int | None) -> RobustStatement:
 
 
 def in_cone(matrix: Rows, question: RobustStatement, pairs: str, width: int | None = None) -> bool:
-    """Whether every column certainly lies in Γ, and rows of merged values are equal.
+    """Return whether every column certainly lies in Γ, and rows of merged values are equal.
 
     Lemma. With p ≤ P^min the simplices {R ≥ p} are larger, so what Lemma 1 of ``robust.py`` proves with
     p holds for the cone of P^min.
@@ -118,7 +118,7 @@ def in_cone(matrix: Rows, question: RobustStatement, pairs: str, width: int | No
 
 
 def polyopt_bound(case: Case) -> Iterator[Claim]:
-    """The claims about the ceiling of all private mechanisms, and about PolyOpt's own bound."""
+    """Check the claims about the ceiling of all private mechanisms, and about PolyOpt's own bound."""
     proof, bound = case.proof, case.bound
     plan: Polyopt = case.question
     assert bound is not None
@@ -144,7 +144,9 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
 
 
 def ceiling_claim(proof: dict[str, Any], question: RobustStatement) -> Claim:
-    """I(X; Y) = I(S; Y) + I(U; Y | S) ≤ max I(S; Y) + H(U | S) for every mechanism private against F.
+    """Check the ceiling max I(S; Y) + H(U | S) of every mechanism private against F.
+
+    It holds as I(X; Y) = I(S; Y) + I(U; Y | S).
 
     As p̂ ∈ F, the channel from S to Y is ε-LDP, and a dual vector bounds its information.
     """
@@ -165,7 +167,7 @@ def ceiling_claim(proof: dict[str, Any], question: RobustStatement) -> Claim:
 
 
 def conditional_entropy_above(question: RobustStatement) -> Fraction:
-    """A number just above H(U | S) under p̂."""
+    """Compute a number just above H(U | S) under p̂."""
     parts = []
     for row in question.p_hat:
         mass = sum(row, Fraction(0))

@@ -54,15 +54,15 @@ class Protocol:
         self.most = self.E.sqrt() if self.name == "ue-conditional" else self.E
 
     def first_odds(self, g: Fraction) -> Interval:
-        """g/E."""
+        """Compute g/E."""
         return enclose(g) / self.E
 
     def block_odds(self, g: Fraction) -> list[Interval]:
-        """1/(1 + 2 (g − 1)/d), for d or every d_s."""
+        """Compute 1/(1 + 2 (g − 1)/d), for d or every d_s."""
         return [d / (d + enclose(2 * (g - 1))) for d in self.radii]
 
     def lam(self, g: Fraction, kappa: Fraction) -> Interval:
-        """κ/(κ + (1 − κ) E/g)."""
+        """Compute κ/(κ + (1 − κ) E/g)."""
         k = enclose(kappa)
         return k / (k + enclose(1 - kappa) * self.E / enclose(g)) if kappa else k
 
@@ -86,7 +86,7 @@ Columns = Callable[[int], Iterator[int]]
 
 
 def of_kind(matrix: Rows, question: Reporting) -> bool:
-    """Whether the mechanism is the protocol with some parameters, up to ENTRY_ERROR in each entry."""
+    """Return whether the mechanism is the protocol with some parameters, up to ENTRY_ERROR per entry."""
     parts = Protocol(question)
     read = {
         "independent-reporting": _read_independent,
@@ -113,19 +113,19 @@ def _clamped(g: Fraction, parts: Protocol) -> Fraction:
 
 
 def _from_first(lies: Fraction, told: Fraction, parts: Protocol) -> Iterator[Fraction]:
-    """g from the odds g/E of the report of s."""
+    """Find g from the odds g/E of the report of s."""
     if told:
         yield _clamped(lies / told * Fraction(parts.E.low), parts)
 
 
 def _from_block(same: Fraction, other: Fraction, parts: Protocol) -> Iterator[Fraction]:
-    """g from the odds 1/(1 + 2 (g − 1)/d) of the report of u."""
+    """Find g from the odds 1/(1 + 2 (g − 1)/d) of the report of u."""
     if other:
         yield _clamped(1 + (same / other - 1) * Fraction(parts.radii[0].low) / 2, parts)
 
 
 def _response(k: int, odds: Interval) -> tuple[int, int]:
-    """The probabilities of the true and of another value, in units, rounded down."""
+    """Compute the probabilities of the true and of another value, in units, rounded down."""
     bottom = ONE + enclose(k - 1) * odds
     return below(ONE / bottom), max(below(odds / bottom), 0)
 
@@ -151,7 +151,7 @@ BlockRows = tuple[list[tuple[int, int]], list[list[int]]]
 
 
 def _block_rows(parts: Protocol, g: Fraction) -> BlockRows:
-    """For every s: the response to u, and its output for a value drawn from p̂_{U|s}."""
+    """Build for every s the response to u, and its output for a value drawn from p̂_{U|s}."""
     a2 = len(parts.p_hat[0])
     blocks = [_response(a2, odds) for odds in parts.block_odds(g)]
     drawn = [
@@ -183,7 +183,10 @@ def _conditional(parts: Protocol, first: tuple[int, int], rows: BlockRows, x: in
 
 
 def _read_unary(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
-    """Outputs are all vectors of values or silence; with κ = 1 those without silence, with 0 silence."""
+    """Read outputs that are all vectors of values or silence.
+
+    With κ = 1 those without silence, with κ = 0 silence alone.
+    """
     a1, a2 = len(parts.p_hat), len(parts.p_hat[0])
     outputs = len(matrix[0])
     if outputs not in (1, a2**a1, (1 + a2) ** a1):

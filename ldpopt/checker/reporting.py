@@ -92,7 +92,7 @@ class Search:
                 self.sums += [p + q for q in self.sums]
 
     def holds(self, bound: float) -> bool | None:
-        """Whether every parameter vector has at most the bound."""
+        """Return whether every parameter vector has at most the bound."""
         goal = rounded(Fraction(bound))
         top = above(self.parts.most)
         ranges = [(UNIT, top), (0, UNIT)] if self.unary else [(UNIT, top)]
@@ -117,7 +117,7 @@ class Search:
         raise UndecidedError(f"not decided within {MOST_BOXES} boxes")
 
     def above(self, least: list[int], most: list[int]) -> int:
-        """An upper bound, in units, of the utility on a box of parameters."""
+        """Bound the utility on a box of parameters from above, in units."""
         if self.unary:
             kappa, low = most[1], least[1]
             spread = (UNIT - low) * self.E // least[0] + 1
@@ -129,22 +129,22 @@ class Search:
         return self._independent(self._first_odds(least[0]), self._block_odds(most[0])[0])
 
     def _first_odds(self, g: int) -> int:
-        """g/E, rounded down."""
+        """Compute g/E, rounded down."""
         return (g << BITS) // self.E
 
     def _block_odds(self, g: int) -> list[int]:
-        """d/(d + 2 (g − 1)), rounded down: it rises with d."""
+        """Compute d/(d + 2 (g − 1)), rounded down: it rises with d."""
         return [(d << BITS) // (d + 2 * (g - UNIT)) for d in self.distances]
 
     def _first(self, g: int) -> tuple[int, int]:
-        """I(S; R¹(S)) and the probability that s comes out true, from above."""
+        """Bound I(S; R¹(S)) and the probability that s comes out true from above."""
         if g not in self.firsts:
             odds = self._first_odds(g)
             self.firsts[g] = information(self.secrets, odds), Odds(len(self.secrets), odds).right + 1
         return self.firsts[g]
 
     def _blocks(self, g: int) -> int:
-        """Σ_s p̂_s I(U; R^s(U) | s), from above and not below 0."""
+        """Bound Σ_s p̂_s I(U; R^s(U) | s) from above; the bound is not below 0."""
         if g not in self.seconds:
             terms = (
                 (p + 1) * max(information(q, odds), 0)
@@ -154,7 +154,10 @@ class Search:
         return self.seconds[g]
 
     def _independent(self, first: int, second: int) -> int:
-        """Theorem 16: the output has probabilities c e P + c f P_s + d e P_u + d f."""
+        """Bound the utility of Theorem 16 from above.
+
+        The output has probabilities c e P + c f P_s + d e P_u + d f.
+        """
         a1, a2 = len(self.table), len(self.table[0])
         s, u = Odds(a1, first), Odds(a2, second)
         found = 0
@@ -165,7 +168,7 @@ class Search:
         return found - s.noise() - u.noise()
 
     def _encoding(self, kappa: int, lam: int) -> int:
-        """I(S; UE(S)): the entropy of the reported set less that of its independent bits."""
+        """Compute I(S; UE(S)): the entropy of the reported set less that of its independent bits."""
         k = len(self.secrets)
         inside, outside = [0] * (k + 1), [0] * (k + 1)
         for ones in range(k + 1):
@@ -193,12 +196,12 @@ class Odds:
         self.slope = self.right - self.wrong
 
     def noise(self) -> int:
-        """A lower bound of the entropy of the output for a given input."""
+        """Bound the entropy of the output for a given input from below."""
         return entropy_below(self.right) + (self.k - 1) * entropy_below(self.wrong)
 
 
 def information(p: Sequence[int], odds: int) -> int:
-    """An upper bound of I(X; Y) of randomised response; p in units, rounded down."""
+    """Bound I(X; Y) of randomised response from above; p in units, rounded down."""
     response = Odds(len(p), odds)
     found = 0
     for entry in p:
@@ -208,7 +211,7 @@ def information(p: Sequence[int], odds: int) -> int:
 
 
 def _powers(start: int, *factors: tuple[int, int]) -> int:
-    """start · Π base^count in units, rounded down by less than two units per factor."""
+    """Compute start · Π base^count in units, rounded down by less than two units per factor."""
     for base, count in factors:
         for _ in range(count):
             start = start * base >> BITS
@@ -219,7 +222,7 @@ def _powers(start: int, *factors: tuple[int, int]) -> int:
 
 
 def reporting_bound(case: Case) -> Iterator[Claim]:
-    """The claims that the mechanism is of its kind, and about the best parameters."""
+    """Check the claims that the mechanism is of its kind, and about the best parameters."""
     question, bound = case.question, case.bound
     assert bound is not None
     if question.blocks != "grr":

@@ -58,7 +58,7 @@ AUDIT_ERROR = Fraction(1, 10**9)
 def is_robustly_private(
     matrix: Sequence[Sequence[float]], question: RobustStatement, level: Fraction | None = None
 ) -> bool:
-    """Whether P(Y=y|S=s) ≤ e^level P(Y=y|S=z) is proven for all y, s ≠ z and every P ∈ F."""
+    """Return whether P(Y=y|S=s) ≤ e^level P(Y=y|S=z) is proven for all y, s ≠ z and every P ∈ F."""
     F = uncertain(question)
     proof = PrivacyProof(F, exp_below(question.epsilon if level is None else level))
     a2 = len(question.p_hat[0])
@@ -66,7 +66,7 @@ def is_robustly_private(
 
 
 def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:
-    """A column as one block per secret."""
+    """Split a column into one block per secret."""
     return [column[i : i + a2] for i in range(0, len(column), a2)]
 
 
@@ -79,12 +79,12 @@ class Simplices:
         self.E = E
 
     def ends(self, s: int, block: Sequence[int]) -> tuple[int, int]:
-        """The extreme values of R·c, exactly."""
+        """Compute the extreme values of R·c, exactly."""
         fixed = sum(w * c for w, c in zip(self.p[s], block, strict=True))
         return fixed + self.free[s] * min(block), fixed + self.free[s] * max(block)
 
     def open_pairs(self, blocks: list[Sequence[float]], own: bool = False) -> list[tuple[int, int]]:
-        """The pairs (s, z) that Lemma 1 does not prove; ``own``: also s = z."""
+        """List the pairs (s, z) that Lemma 1 does not prove; ``own``: also s = z."""
         ends = [self.ends(s, block) for s, block in enumerate(_whole(blocks))]
         top, bottom = self.E.numerator, self.E.denominator
         return [
@@ -96,7 +96,7 @@ class Simplices:
 
 
 def _whole(blocks: list[Sequence[float]]) -> list[list[int]]:
-    """All entries of a column, floats or whole numbers, times one number that makes them whole."""
+    """Multiply all entries of a column by one power of two that makes them whole."""
     pairs = [[c.as_integer_ratio() for c in block] for block in blocks]
     common = math.lcm(*(bottom for block in pairs for _, bottom in block))
     return [[top * (common // bottom) for top, bottom in block] for block in pairs]
@@ -110,7 +110,7 @@ class PrivacyProof:
         self.E = Interval(enclose(E).low, enclose(E).low)
 
     def holds(self, blocks: list[Sequence[float]]) -> bool:
-        """Whether the privacy of one output is proven."""
+        """Return whether the privacy of one output is proven."""
         tick()
         pairs = self.simplices.open_pairs(blocks)
         if not pairs:
@@ -127,7 +127,7 @@ class PrivacyProof:
         )
 
     def _pair_private(self, blocks: list[list[Decimal]], s: int, z: int) -> bool:
-        """Lemma 3; the levels and x₀ follow from a bisection for the worst share."""
+        """Prove a pair by Lemma 3; the levels and x₀ follow from a bisection for the worst share."""
         F, E = self.F, self.E
         k, m = F.step[s], F.step[z]
         mine, theirs = _negated(blocks[s]), blocks[z]
@@ -150,7 +150,7 @@ class PrivacyProof:
     def _worst(
         self, x: Fraction, levels: tuple[Decimal, Interval, Decimal, Interval], k: Interval, m: Interval
     ) -> Decimal:
-        """An upper bound of g on [0, 1], from the tangent at x."""
+        """Bound g on [0, 1] from above, by the tangent at x."""
         v, A, w, C = levels
         root, other = ONE + enclose(x) * k, ONE + enclose(1 - x) * m
         mine, theirs = A * A / _square(root), C * C / _square(other)
@@ -165,7 +165,7 @@ class PrivacyProof:
 def _least(
     c: Sequence[Decimal] | Sequence[Interval], q: Sequence[Interval], r: Interval
 ) -> tuple[Decimal, Decimal, Interval]:
-    """A lower bound of R·c over {R : Σ q²/R ≤ r}, with its level ν and A: Lemma 2."""
+    """Bound R·c over {R : Σ q²/R ≤ r} from below, with its level ν and A: Lemma 2."""
     entries = [_point(e) if isinstance(e, Decimal) else e for e in c]
     bottom = min(e.low for e in entries)
     spread = NEAREST.subtract(max(e.high for e in entries), bottom)
@@ -184,7 +184,7 @@ def _least(
 def _level_guess(
     entries: list[Interval], bottom: Decimal, spread: Decimal, q: Sequence[Interval], r: Interval
 ) -> float:
-    """How far below min c the level is best, in spreads: bisection in floats."""
+    """Guess how far below min c the level is best, in spreads: bisection in floats."""
     gaps = [float(NEAREST.divide(NEAREST.subtract(e.low, bottom), spread)) for e in entries]
     weights, goal = [float(w.low) for w in q], min(float(r.high), 1e300)
     low, high = -60.0, 60.0
@@ -197,7 +197,7 @@ def _level_guess(
 
 
 def _best_share(gain: Interval, loss: Interval, k: Interval, m: Interval) -> Fraction:
-    """About the x ∈ [0, 1] where gain/(1 + x k)³ = loss/(1 + (1−x) m)³."""
+    """Find about the x ∈ [0, 1] where gain/(1 + x k)³ = loss/(1 + (1−x) m)³."""
     if gain.low <= 0 or loss.low <= 0:
         return Fraction(0) if gain.low <= 0 else Fraction(1)
     with localcontext(NEAREST):
@@ -221,7 +221,7 @@ def _negated(c: Sequence[Decimal]) -> list[Decimal]:
 
 
 def empirical_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Fraction:
-    """A number just below I(X; Y) under p̂."""
+    """Compute a number just below I(X; Y) under p̂."""
     return Fraction(_information(matrix, question).low)
 
 
@@ -232,7 +232,7 @@ def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -
 
 
 def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Fraction:
-    """A number below min_{P∈F} I_P(X; Y) ≥ Σ_y min_P μ_P(W[:, y])."""
+    """Bound min_{P∈F} I_P(X; Y) ≥ Σ_y min_P μ_P(W[:, y]) from below."""
     r = size(question) + ONE
     q = [enclose(p) for row in question.p_hat for p in row]
     parts = (_robust_column([Decimal(t) for t in T], q, r) for T in zip(*matrix, strict=True))
@@ -243,7 +243,7 @@ PIECES = 32
 
 
 def _robust_column(T: list[Decimal], q: list[Interval], r: Interval) -> Decimal:
-    """A lower bound of min_P μ_P(T): Lemma 4."""
+    """Bound min_P μ_P(T) from below: Lemma 4."""
     tick()
     least = _least(T, q, r)[0]
     if min(T) == max(T) or least <= 0:
@@ -263,7 +263,7 @@ def _robust_column(T: list[Decimal], q: list[Interval], r: Interval) -> Decimal:
 
 
 def _chord_least(a: Fraction, b: Fraction, at_a: Fraction, at_b: Fraction) -> Decimal:
-    """A lower bound of e^(λ−1) + the chord from (a, at_a) to (b, at_b) over λ ∈ [a, b]."""
+    """Bound e^(λ−1) + the chord from (a, at_a) to (b, at_b) over λ ∈ [a, b] from below."""
     if b <= a:
         return (exp(a - 1) + enclose(min(at_a, at_b))).low
     slope = (at_b - at_a) / (b - a)
@@ -278,12 +278,12 @@ def _chord_least(a: Fraction, b: Fraction, at_a: Fraction, at_b: Fraction) -> De
 
 
 def robust_answer(document: dict[str, Any], question: RobustStatement) -> Rows:
-    """The mechanism, one row per pair (s, u)."""
+    """Read the mechanism, one row per pair (s, u)."""
     return read_matrix(document, len(question.p_hat) * len(question.p_hat[0]))
 
 
 def robust_members(case: Case) -> Iterator[Claim]:
-    """The claims that a mechanism is stochastic and robustly private."""
+    """Check the claims that a mechanism is stochastic and robustly private."""
     question = case.question
     yield stochastic(case.answer)
     words = (
@@ -295,7 +295,7 @@ def robust_members(case: Case) -> Iterator[Claim]:
 
 
 def empirical_value(case: Case) -> Iterator[Claim]:
-    """The claim about the information under p̂."""
+    """Check the claim about the information under p̂."""
     words = f"its mutual information under p_hat is at least {case.value!r}"
 
     def test() -> bool | None:
@@ -305,7 +305,7 @@ def empirical_value(case: Case) -> Iterator[Claim]:
 
 
 def robust_value(case: Case) -> Iterator[Claim]:
-    """The claim about the information under every member of the set; what is not proven is refuted."""
+    """Check the claim about the information under every member of the set; the unproven is refuted."""
     words = "for every distribution in the set its mutual information is at least"
 
     def test() -> bool:
@@ -326,7 +326,7 @@ AUDIT = Record(
 
 
 def robust_audit(case: Case) -> Iterator[Claim]:
-    """The claims about a stated level: a member of F attains it, and none exceeds it, to 1e-9."""
+    """Check the claims about a stated level: a member of F attains it, and none exceeds it, to 1e-9."""
     question, matrix = case.question, case.answer
     audit = AUDIT.read(case.audit, "certificate.audit")
     if set(audit) != set(AUDIT.optional):
@@ -355,7 +355,7 @@ def robust_audit(case: Case) -> Iterator[Claim]:
 def _told_apart(
     matrix: Rows, P: list[list[Fraction]], pair: tuple[int, int], y: int, level: Fraction
 ) -> bool | None:
-    """Whether log P(y|s)/P(y|z) ≥ level − AUDIT_ERROR."""
+    """Return whether log P(y|s)/P(y|z) ≥ level − AUDIT_ERROR."""
     a2 = len(P[0])
     given = [
         sum((p * Fraction(matrix[s * a2 + u][y]) for u, p in enumerate(P[s])), Fraction(0)) / sum(P[s])

@@ -214,7 +214,7 @@ class PolyOpt(ColumnProblem):
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
 
     def _privacy(self) -> RobustPrivacy:
-        """What the repair keeps: membership in Γ where the bound is one over Γ, else privacy."""
+        """Return what the repair keeps: membership in Γ where the bound is one over Γ, else privacy."""
         plain = self.statement()
         assert plain is not None
         asked = frame.question(plain)
