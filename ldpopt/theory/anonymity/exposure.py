@@ -161,7 +161,7 @@ def exposure_interval(
 
 
 def deviation(samples: int, support: int, delta: float) -> float:
-    """Compute the γ that no frequency of n samples is further from the truth, with probability 1 − δ.
+    """Compute the γ within which all frequencies of n samples are right, with probability 1 − δ.
 
     >>> round(deviation(10_000, 4, 0.05), 6)
     0.01593
