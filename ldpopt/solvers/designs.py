@@ -45,7 +45,7 @@ class Designs(Solver[MatrixProgram]):
         return True
 
     def suits(self, form: MatrixProgram) -> Literal[True] | str:
-        """Recommend this solver, as nothing can be better where a design meets the bound."""
+        """Recommend this solver where a design meets the bound: nothing can be better there."""
         if form.objective.loss != "phi":
             return "a design is good for φ, but seldom the best here"
         if form.family == "broad" or _exact(form) is not None:

@@ -90,7 +90,7 @@ def min_entropy_leakage(matrix: Any) -> float:
 
 
 def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
-    """Bound the SML by maximal leakage, less the log of the largest number of θ per secret, and itself.
+    """Bound the SML: at most maximal leakage, at least that less log(most θ per secret).
 
     Wang et al. 2024, Property 1.
 
