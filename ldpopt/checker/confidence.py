@@ -39,7 +39,7 @@ from .reading import UnreadableError
 from .schema import EPSILON, Joint, Matrix, Number, Record
 
 LEAST_ALPHA, MOST_ALPHA = 1e-12, 1 - 1e-12
-LEAST_SAMPLES, MOST_SAMPLES = 1e-3, 1e12
+LEAST_SAMPLES, MOST_SAMPLES = 1e-9, 1e12
 """Fewer samples say nothing; more would ask for more digits than a mechanism of floats has."""
 ALPHA = Number(LEAST_ALPHA, MOST_ALPHA)
 SAMPLES = Number(LEAST_SAMPLES, MOST_SAMPLES)

@@ -125,7 +125,10 @@ def _print_design(made: Design, table: str, out: Path, verification: Verificatio
     from ldpopt.release.words import against, caveat, promise
 
     result, question, domain = made.result, made.question, made.domain
-    status = verification.marked(result.status.value)
+    among = (
+        f" among {verification.among}" if result.status.value == "optimal" and verification.among else ""
+    )
+    status = verification.marked(f"{result.status.value}{among}")
     facts = {
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",

@@ -52,6 +52,12 @@ class Verification:
         )
 
     @property
+    def among(self) -> str:
+        """What the proven bound is about, such as "mechanisms within the PolyOpt cone"; may be empty."""
+        about = [claim.about for claim in self.claims if claim.what == "bound" and claim.holds]
+        return about[-1] if about else ""
+
+    @property
     def summary(self) -> str:
         """The verdict in words, with the first claim that does not hold."""
         failed = next((claim for claim in self.claims if claim.holds is False), None)

@@ -18,7 +18,7 @@ from ldpopt.report.words import abbreviated, number
 from ldpopt.theory.columns.utilities import entropy
 
 STATUS_WORDS = {
-    Status.OPTIMAL: "proven optimal among answers of its kind, to the relative gap that was asked for",
+    Status.OPTIMAL: "proven optimal among {among}, to the relative gap that was asked for",
     Status.GAP: "feasible, with a proven bound that is farther away than was asked for",
     Status.FEASIBLE: "feasible; nothing is proven about better ones",
     Status.INFEASIBLE: "infeasible: the solver found that there is no answer",
@@ -97,7 +97,7 @@ def answer(loaded: Loaded) -> list[Fact]:
 def _status(loaded: Loaded) -> Fact:
     """State how the solve ended; what that means is a fact only if the checker verified it."""
     status, verification = loaded.result.status, loaded.verification
-    meaning = STATUS_WORDS[status]
+    meaning = STATUS_WORDS[status].format(among=verification.among or "answers of its kind")
     if not verification.claims:
         meaning = f"{meaning}; {NOT_CHECKED}"
     elif not verification:
