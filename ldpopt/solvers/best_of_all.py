@@ -32,7 +32,8 @@ class BestOfAll(Solver[BestBound]):
     The worst joint found is the bound from below: no proof from the marginals alone can do better.
 
     Args:
-        milp_nodes, proof_lps: as of :class:`JointMilp`.
+        milp_nodes: as for :class:`JointMilp`.
+        proof_lps: as for :class:`JointMilp`.
     """
 
     name: ClassVar[str] = "best-of-all"
