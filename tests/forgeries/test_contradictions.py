@@ -17,6 +17,8 @@ QUICK = (
     "broad-fidelity",
     "fidelity",
     "minimax-fidelity",
+    "composition-bound",
+    "feature-release",
 )
 """Kinds that are fuzzed in every run of the suite."""
 

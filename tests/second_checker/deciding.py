@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from second_checker import columns, fidelity
+from second_checker import columns, exposure, fidelity
 from second_checker.intervals import both
 from second_checker.reading import UnreadableError, document
 
@@ -14,6 +14,8 @@ SECTIONS = {
     "broad-fidelity": fidelity,
     "fidelity": fidelity,
     "minimax-fidelity": fidelity,
+    "composition-bound": exposure,
+    "feature-release": exposure,
 }
 COVERED = tuple(SECTIONS)
 """The kinds on which there is a second opinion."""

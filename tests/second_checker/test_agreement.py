@@ -9,8 +9,8 @@ from forgeries.mutating import mutant
 
 from second_checker import COVERED, opinion
 
-OPEN = {"circulant-fidelity": 1, "minimax-fidelity": 1}
-"""How many of a kind's examples are too large, or need the convexity of total variation."""
+OPEN = {"circulant-fidelity": 1, "minimax-fidelity": 1, "composition-bound": 3, "feature-release": 6}
+"""How many of a kind's examples are left open: too large, or in need of what the page says is left."""
 QUICK = tuple(kind for kind in COVERED if kind != "secret-staircase")
 
 
@@ -35,10 +35,10 @@ def clashes(documents, tries, seed):
 
 @pytest.mark.parametrize("kind", QUICK)
 def test_mutants(kind):
-    assert list(clashes(genuine(kind, 3), 40, kind)) == []
+    assert list(clashes(genuine(kind, 10), 40, kind)) == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", COVERED)
 def test_many_mutants(kind):
-    assert list(clashes(genuine(kind, 3), 1000, f"many {kind}")) == []
+    assert list(clashes(genuine(kind, 10), 1000, f"many {kind}")) == []
