@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -24,14 +25,14 @@ from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
+from ldpopt.forms.column_program import ColumnProgram, Columns, Cone, Sublinear
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.problem import ColumnProblem
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
+from ldpopt.theory.robust.calibration import least_mixture, levels
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
-from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.problem import (
     ConePrivacy,
     RobustPrivacy,
@@ -41,7 +42,7 @@ from ldpopt.theory.robust.problem import (
 )
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
-CALIBRATION_STEPS = 16
+HIGHEST = validate.EPSILON_RANGE[1]
 CEILING_SLACK = 1e-12
 """What the dual vector of the ceiling is raised by, so that rounding does not break its proof."""
 
@@ -63,7 +64,8 @@ class PolyOpt(ColumnProblem):
         pairs: "distinct" (s1 ≠ s2 only) or "all" ((44) to the letter).
         objective: "empirical" maximises I under p̂ (Q¹ of Theorem 12); "robust" maximises the bound L of
             Theorem 12 on min_{P∈F} I_P (its Q²): the value is a guarantee for every P ∈ F.
-        calibrate: raise the level of the cone until the exact level over F meets ε.
+        calibrate: search the level of the cone whose best mechanism, made private against F by the exact
+            audit, is worth most.
         facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
         width: merge the rarest public values so that this many are left, for very wide tables.
 
@@ -144,7 +146,7 @@ class PolyOpt(ColumnProblem):
     def stages(self, form: Form) -> Stages:
         """Solve for the ceiling of all private mechanisms; in Γ at the level ε; to calibrate, at others.
 
-        The calibration is a bisection: a level is too high once the exact level over F exceeds ε.
+        The calibration is a search, see :mod:`ldpopt.theory.robust.calibration`.
         """
         secret = self.uncertainty.p_hat.sum(axis=1)
         channel = ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret))
@@ -152,12 +154,19 @@ class PolyOpt(ColumnProblem):
         first = yield Stage(form, self._within_cone, share=0.5 if self.calibrate else 1.0)
         if not self.calibrate or first.point is None:
             return
-        low, high = self.epsilon, min(2 * self.epsilon + 1, validate.EPSILON_RANGE[1])
-        for _ in range(CALIBRATION_STEPS):
-            middle = (low + high) / 2
-            trial = ColumnProgram(self.cone_at(middle), self.sublinear)
-            found = yield Stage(trial, self._calibrated, share=0.25)
-            low, high = (low, middle) if found.point is None else (middle, high)
+        assert first.value is not None
+        best = first.value
+        search = levels(self.epsilon, min(2 * self.epsilon + 1, HIGHEST), best)
+        level = next(search)
+        while True:
+            trial = ColumnProgram(self.cone_at(level), self.sublinear)
+            found = yield Stage(trial, partial(self._calibrated, least=best), share=0.25)
+            worth = -math.inf if found.value is None else found.value
+            best = max(best, worth)
+            try:
+                level = search.send(worth)
+            except StopIteration:
+                return
 
     def _within_cone(self, solution: FormSolution) -> FormSolution:
         """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
@@ -165,12 +174,19 @@ class PolyOpt(ColumnProblem):
             return replace(solution, bound=None, proof=None)
         return solution
 
-    def _calibrated(self, solution: FormSolution) -> FormSolution:
-        """Keep a point of a wider cone, if it is private against F at the level ε."""
-        found = replace(solution, bound=None, proof=None)
-        if found.point is None or rldp_level(found.point.matrix, self.merged[0]).level > self.epsilon:
-            return replace(found, status=Status.LIMIT, point=None, value=None)
-        return found
+    def _calibrated(self, solution: FormSolution, least: float) -> FormSolution:
+        """A point of a wider cone, mixed with a constant release until it is private against F."""
+        nothing = replace(solution, status=Status.LIMIT, point=None, value=None, bound=None, proof=None)
+        if solution.point is None or solution.value is None:
+            return nothing
+        rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
+        mixed = least_mixture(rows, self.merged[0], self.epsilon, solution.value, least)
+        if mixed is None:
+            return nothing
+        value = float(self.sublinear(mixed).sum())
+        return replace(
+            nothing, status=Status.FEASIBLE, point=Columns(np.ones(mixed.shape[1]), mixed), value=value
+        )
 
     def _ceiling(self, best: FormSolution) -> FormSolution:
         """Bound every mechanism private against F by max I(S; Y) + H(U | S), with a proof.

@@ -20,10 +20,11 @@ from ldpopt.core.validate import Array
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
-from ldpopt.problems.polyopt import CALIBRATION_STEPS, PolyOpt
+from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import UEConditional
+from ldpopt.theory.robust.calibration import STEPS
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("chi2", "all", "known")
@@ -174,10 +175,10 @@ def _too_many_reports(question: Question) -> str | None:
 METHODS: dict[str, Method] = {
     "polyopt": Method("the best over the polytopes around the confidence set", _polyopt, _without_set),
     "calibrated": Method(
-        "polyopt, its level raised until the exact level meets ε",
+        "polyopt over wider cones, made private by the exact audit",
         lambda question: _polyopt(question, calibrate=True),
         _without_set,
-        repeats=Repeats("polyopt", CALIBRATION_STEPS + 2),
+        repeats=Repeats("polyopt", STEPS + 2),
     ),
     "staircase": Method("the best for every distribution of the data", _staircase, _never, adds_up=True),
     "srr": Method(

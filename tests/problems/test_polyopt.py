@@ -136,6 +136,25 @@ def test_calibration_gains_and_stays_private():
     assert verify(result)
 
 
+def test_calibration_searches_beyond_the_first_level_that_is_too_high():
+    """On this table a bisection ends at 0.6838: the exact level is not monotone in that of the cone."""
+    result = solve(PolyOpt(0.5, TABLE, 1000, calibrate=True), "enumerate")
+    assert result.value > 0.69
+    assert rldp_level(result.mechanism, result.problem.uncertainty).level <= 0.5
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 50))]
+)
+def test_calibrated_is_never_worth_less(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.ones(6)).reshape(2, 3)
+    plain = solve(PolyOpt(1.0, table, 1000), "enumerate")
+    result = solve(PolyOpt(1.0, table, 1000, calibrate=True), "enumerate")
+    assert result.value >= plain.value - 1e-9
+    assert rldp_level(result.mechanism, result.problem.uncertainty).level <= 1.0
+
+
 def test_the_robust_objective_is_a_guarantee():
     problem = PolyOpt(1.0, TABLE, 1000, objective="robust", pairs="all")
     result, rng = solve(problem, "enumerate"), np.random.default_rng(0)

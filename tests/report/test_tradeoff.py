@@ -65,10 +65,10 @@ def test_calibration_is_not_begun_if_it_would_take_too_long():
     }
     work = tradeoff._Work(made.result, 1.0, "cr", tasks, 9, None)
     work.took["polyopt"] = [0.5, 1.5]
-    assert work._expected("calibrated") == pytest.approx(18.0)
+    assert work._expected("calibrated") == pytest.approx(24.0)
     work._follow("calibrated", [1.0, 2.0])
     (sentence,) = work.omitted
-    assert sentence.startswith("calibrated at ε = 1, 2: one more solve, of about 18 s, would exceed")
+    assert sentence.startswith("calibrated at ε = 1, 2: one more solve, of about 24 s, would exceed")
 
 
 def test_figure_and_its_numbers(files, patient, written):
