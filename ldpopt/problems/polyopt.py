@@ -175,7 +175,7 @@ class PolyOpt(ColumnProblem):
         return solution
 
     def _calibrated(self, solution: FormSolution, least: float) -> FormSolution:
-        """A point of a wider cone, mixed with a constant release until it is private against F."""
+        """Mix a point of a wider cone with a constant release until it is private against F."""
         nothing = replace(solution, status=Status.LIMIT, point=None, value=None, bound=None, proof=None)
         if solution.point is None or solution.value is None:
             return nothing
