@@ -167,7 +167,7 @@ def test_fingerprints_differ(made):
         ({"method": "magic"}, "method must be one of auto, polyopt"),
         ({"robust": "all", "method": "ir"}, "'ir' does not apply: is made for a confidence set"),
         ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
-        ({"alpha": 2}, "alpha must lie between 1e-12 and 1"),
+        ({"alpha": 2}, "alpha must be a finite number from 1e-12"),
         ({"width": 1}, "width must be a whole number >= 2, not 1"),
         ({"secret": "none"}, "unknown column of the table 'none'"),
     ],
