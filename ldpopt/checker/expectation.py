@@ -1,80 +1,144 @@
-"""Expectations under a Dirichlet prior: the points and weights of the discretised utility."""
+"""The points and weights that stand for the expectation under Dirichlet(α): exact rationals.
+
+The claims of :mod:`asymptotic` are about the sum over these points, so how near that sum is to the
+integral is not part of any claim. What matters is that everybody has the same points: they are computed
+with `decimal` at a fixed precision (add, multiply, divide, sqrt, exp and ln are correctly rounded by its
+standard) and whole numbers, never with the machine's mathematical library, and are rounded to multiples
+of 2^−64. Every point sums to exactly 1, and so do the weights, which are positive.
+"""
 
 from __future__ import annotations
 
-import math
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from decimal import ROUND_HALF_EVEN, Context, Decimal, DivisionByZero, InvalidOperation, localcontext
+from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
-from operator import mul
+from math import prod
+from typing import NamedTuple
+
+from .arithmetic import NEAREST, Interval
+from .budget import tick
+from .dirichlet import expected_log
+
+BITS = 64
+UNIT = 1 << BITS
+"""Points and weights are whole multiples of 1/UNIT."""
+CONTEXT = Context(prec=60, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation])
+LEAST_CALIBRATED = 0.01
+"""Below this level the functions of the calibration are too much alike: one is used."""
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+NEGLIGIBLE = Decimal("1e-18")
+"""Points of a smaller weight are left out; it is a few units."""
+ROUGH = Context(prec=40, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation])
+"""The precision of the points, which are rounded to 20 digits."""
 
 
-def prior_points(alpha: Sequence[float], epsilon: float) -> tuple[list[list[float]], list[float]]:
-    """Points and weights for expectations under Dirichlet(α), the same on every machine to rounding.
+class Rule(NamedTuple):
+    """Points p_i, each of whole numbers that sum to UNIT, and weights that do."""
+
+    points: list[list[int]]
+    weights: list[int]
+
+
+@lru_cache(maxsize=32)
+def prior_points(alpha: tuple[float, ...], epsilon: float) -> Rule:
+    """Compute points and weights for expectations under Dirichlet(α), the same on every machine.
 
     Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws.
     Then the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the
-    utility of randomised response rests, is exact for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
+    utility of randomised response rests, is right for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
     values also its like for pairs and triples of values.
     """
-    points, weights = _raw_points(alpha)
-    singles = [(1, math.expm1(epsilon / divisor)) for divisor in (1, 2, 4)]
-    larger = [(m, math.expm1(epsilon)) for m in (2, 3) if m <= len(alpha) // 2 and len(alpha) <= 8]
-    for controls in (singles + larger, singles, singles[:1]):
-        rows = [[_set_sum(p, m, beta) for m, beta in controls] for p in points]
-        exact = [_expected_sum(alpha, m, beta) for m, beta in controls]
-        calibrated = _calibrated(weights, rows, exact)
-        if min(calibrated) > 0:
-            return points, calibrated
-    return points, weights
+    with localcontext(ROUGH):
+        points, weights = _raw_points([Decimal(a) for a in alpha])
+    heavy = [(p, w) for p, w in zip(points, weights, strict=True) if w > NEGLIGIBLE]
+    units, weights = [_units(p) for p, _ in heavy], [w for _, w in heavy]
+    with localcontext(CONTEXT):
+        weights = _calibrated_weights(alpha, epsilon, units, weights)
+    return Rule(units, _units(weights))
 
 
-def _raw_points(alpha: Sequence[float]) -> tuple[list[list[float]], list[float]]:
+def _units(shares: Sequence[Decimal]) -> list[int]:
+    """Write shares as whole numbers that sum to UNIT; the largest takes what rounding leaves."""
+    sum_ = sum(map(Fraction, shares), Fraction(0))
+    units = [round(Fraction(share) / sum_ * UNIT) for share in shares]
+    units[units.index(max(units))] += UNIT - sum(units)
+    return units
+
+
+def _calibrated_weights(
+    alpha: Sequence[float], epsilon: float, units: list[list[int]], weights: list[Decimal]
+) -> list[Decimal]:
     k = len(alpha)
-    if k > 5:
-        count = 96 if k <= 8 else 24
-        return list(_draws(alpha, count)), [1 / count] * count
-    order = {2: 60, 3: 12, 4: 6, 5: 4}[k]
-    points: list[tuple[list[float], float, float]] = [([], 1.0, 1.0)]
-    for x in range(k - 1):
-        rule = _gauss_beta(alpha[x], math.fsum(alpha[x + 1 :]), order)
-        points = [([*p, left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
-    return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
+    singles = [(1, _expm1(Fraction(epsilon) / divisor)) for divisor in (1, 2, 4)]
+    larger = [(m, singles[0][1]) for m in (2, 3) if m <= k // 2 and k <= 8]
+    every = [singles + larger, singles, singles[:1]]
+    for controls in every if epsilon >= LEAST_CALIBRATED else every[2:]:
+        rows = [[_set_sum(p, m, beta) for m, beta in controls] for p in units]
+        exact = [_expected_sum(alpha, m, beta) for m, beta in controls]
+        found = _calibrated(weights, rows, exact)
+        if found is not None and min(found) > NEGLIGIBLE:
+            return found
+    return weights
 
 
-def _set_sum(p: Sequence[float], m: int, beta: float) -> float:
-    """Σ log(1 + β p(S)) over the sets S of size m."""
-    return math.fsum(math.log1p(beta * math.fsum(S)) for S in combinations(p, m))
+def _expm1(x: Fraction) -> Fraction:
+    return Fraction(NEAREST.exp(NEAREST.divide(Decimal(x.numerator), Decimal(x.denominator)))) - 1
 
 
-def _expected_sum(alpha: Sequence[float], m: int, beta: float) -> float:
-    """Σ E log(1 + β P(S)) over the sets S of size m; P(S) is Beta(α(S), A − α(S))."""
-    A, counts = math.fsum(alpha), Counter(math.fsum(S) for S in combinations(alpha, m))
-    return math.fsum(n * expected_log((a, A - a), (1 + beta, 1.0)) for a, n in counts.items())
+def _middle(x: Interval) -> Decimal:
+    return (x.low + x.high) / 2
 
 
-def _calibrated(weights: list[float], rows: list[list[float]], exact: list[float]) -> list[float]:
-    """Weights w_i (1 + λ·(f_i − mean)) under which the means of the rows f_i are exact."""
+def _set_sum(p: Sequence[int], m: int, beta: Fraction) -> Decimal:
+    """Sum log(1 + β p(S)) over the sets S of size m."""
+    tick()
+    b = Decimal(beta.numerator) / Decimal(beta.denominator) / UNIT
+    return prod((1 + b * sum(S) for S in combinations(p, m)), start=Decimal(1)).ln()
+
+
+def _expected_sum(alpha: Sequence[float], m: int, beta: Fraction) -> Decimal:
+    """Sum E log(1 + β P(S)) over the sets S of size m; P(S) is Beta(α(S), A − α(S))."""
+    exact = list(map(Fraction, alpha))
+    A = sum(exact)
+    counts = Counter(sum(S, Fraction(0)) for S in combinations(exact, m))
+    means = (n * _middle(expected_log(a, A - a, beta)) for a, n in counts.items())
+    return sum(means, Decimal(0))
+
+
+def _calibrated(
+    weights: list[Decimal], rows: list[list[Decimal]], exact: list[Decimal]
+) -> list[Decimal] | None:
+    """Find the weights w_i (1 + λ·(f_i − mean)) under which the means of the rows f_i are exact."""
     size = range(len(exact))
-    mean = [math.fsum(w * row[a] for w, row in zip(weights, rows, strict=True)) for a in size]
+    mean = [_dot(weights, [row[a] for row in rows]) for a in size]
     centred = [[row[a] - mean[a] for a in size] for row in rows]
     table = [
-        [math.fsum(w * f[a] * f[b] for w, f in zip(weights, centred, strict=True)) for b in size]
-        + [exact[a] - mean[a]]
+        [_dot(weights, [f[a] * f[b] for f in centred]) for b in size] + [exact[a] - mean[a]]
         for a in size
     ]
     factors = _solved(table)
-    return [w * (1 + sum(map(mul, factors, f))) for w, f in zip(weights, centred, strict=True)]
+    if factors is None:
+        return None
+    return [w * (1 + _dot(factors, f)) for w, f in zip(weights, centred, strict=True)]
 
 
-def _solved(table: list[list[float]]) -> list[float]:
-    """Gauss–Jordan elimination of [A | b]."""
+def _dot(a: Sequence[Decimal], b: Sequence[Decimal]) -> Decimal:
+    return sum(map(Decimal.__mul__, a, b), Decimal(0))
+
+
+def _solved(table: list[list[Decimal]]) -> list[Decimal] | None:
+    """Solve [A | b] by Gauss–Jordan elimination; None if a pivot is 0."""
     size = len(table)
     for i in range(size):
         best = max(range(i, size), key=lambda r: abs(table[r][i]))
         table[i], table[best] = table[best], table[i]
-        pivot = table[i][i] or 1e-300
+        pivot = table[i][i]
+        if pivot == 0:
+            return None
         table[i] = [entry / pivot for entry in table[i]]
         for r in range(size):
             if r != i:
@@ -83,89 +147,84 @@ def _solved(table: list[list[float]]) -> list[float]:
     return [row[-1] for row in table]
 
 
-def _gauss_beta(a: float, b: float, order: int) -> list[tuple[float, float]]:
-    """Gauss quadrature for Beta(a, b): eigenvalues of the Jacobi matrix by bisection."""
+# ---------------------------------------------------------------- the points
+
+
+def _raw_points(alpha: Sequence[Decimal]) -> tuple[list[list[Decimal]], list[Decimal]]:
+    k, one = len(alpha), Decimal(1)
+    if k > 5:
+        count = 96 if k <= 8 else 24
+        return list(_draws(alpha, count)), [one / count] * count
+    order = {2: 60, 3: 12, 4: 6, 5: 4}[k]
+    points: list[tuple[list[Decimal], Decimal, Decimal]] = [([], one, one)]
+    for x in range(k - 1):
+        rule = _gauss_beta(alpha[x], sum(alpha[x + 1 :], Decimal(0)), order)
+        points = [([*p, left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
+    return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
+
+
+def _gauss_beta(a: Decimal, b: Decimal, order: int) -> list[tuple[Decimal, Decimal]]:
+    """Find the Gauss rule for Beta(a, b): eigenvalues of the Jacobi matrix by bisection."""
     A, B = b - 1, a - 1
-    diagonal, off = [(B - A) / (A + B + 2)], [0.0]
+    diagonal, off = [(B - A) / (A + B + 2)], [Decimal(0)]
     for n in range(1, order):
         s = 2 * n + A + B
         diagonal.append((B * B - A * A) / (s * (s + 2)))
-        ratio = 1.0 if n == 1 else (n + A + B) / (s - 1)
+        ratio = Decimal(1) if n == 1 else (n + A + B) / (s - 1)
         off.append(4 * n * (n + A) * (n + B) * ratio / (s * s * (s + 1)))
     return [_gauss_node(diagonal, off, index) for index in range(order)]
 
 
-def _gauss_node(diagonal: list[float], off: list[float], index: int) -> tuple[float, float]:
-    low, high = -1.0, 1.0
-    for _ in range(60):
-        middle, d, below = (low + high) / 2, 1.0, 0
+def _gauss_node(diagonal: list[Decimal], off: list[Decimal], index: int) -> tuple[Decimal, Decimal]:
+    tick()
+    low, high = Decimal(-1), Decimal(1)
+    tiny = Decimal("1e-40")
+    for _ in range(80):
+        middle, d, below = (low + high) / 2, Decimal(1), 0
         for a, b in zip(diagonal, off, strict=True):
-            d = a - middle - b / (d or 1e-300)
+            d = a - middle - b / (d or tiny)
             below += d < 0
         low, high = (low, middle) if below > index else (middle, high)
-    x, previous, p, total = (low + high) / 2, 0.0, 1.0, 1.0
+    x, previous, p, sum_ = (low + high) / 2, Decimal(0), Decimal(1), Decimal(1)
     for n in range(len(diagonal) - 1):
-        following = (x - diagonal[n]) * p - math.sqrt(off[n]) * previous
-        previous, p = p, following / math.sqrt(off[n + 1])
-        total += p * p
-    return (1 + x) / 2, 1 / total
+        following = (x - diagonal[n]) * p - off[n].sqrt() * previous
+        previous, p = p, following / off[n + 1].sqrt()
+        sum_ += p * p
+    return (1 + x) / 2, 1 / sum_
 
 
-def _draws(alpha: Sequence[float], count: int) -> Iterator[list[float]]:
-    """Dirichlet draws from the uniform numbers of Python's generator with seed 0."""
-    uniform = random.Random(0).random
+def _draws(alpha: Sequence[Decimal], count: int) -> Iterator[list[Decimal]]:
+    """Draw from a Dirichlet distribution by the uniform numbers of Python's generator with seed 0."""
+    generator = random.Random(0)
+
+    def uniform() -> Decimal:
+        return Decimal(generator.random())
+
     for _ in range(count):
+        tick()
         gammas = [_gamma(a, uniform) for a in alpha]
-        yield [g / math.fsum(gammas) for g in gammas]
+        sum_ = sum(gammas, Decimal(0))
+        yield [g / sum_ for g in gammas]
 
 
-def _gamma(alpha: float, uniform: Callable[[], float]) -> float:
-    """A Gamma(α) draw by the method of Marsaglia and Tsang 2000."""
+def _gamma(alpha: Decimal, uniform: Callable[[], Decimal]) -> Decimal:
+    """Draw from Gamma(α) by the method of Marsaglia and Tsang 2000."""
     if alpha < 1:
-        boost = float((1 - uniform()) ** (1 / alpha))
-        return max(boost * _gamma(alpha + 1, uniform), 1e-200)
-    d = alpha - 1 / 3
+        boost = ((1 - uniform()).ln() / alpha).exp()
+        return boost * _gamma(alpha + 1, uniform)
+    d = alpha - Decimal(1) / 3
     while True:
-        radius = math.sqrt(-2 * math.log(1 - uniform()))
-        normal = radius * math.cos(2 * math.pi * uniform())
-        v = (1 + normal / math.sqrt(9 * d)) ** 3
-        if v > 0 and math.log(1 - uniform()) < normal * normal / 2 + d - d * v + d * math.log(v):
+        radius = (-2 * (1 - uniform()).ln()).sqrt()
+        normal = radius * _cosine(2 * PI * uniform())
+        v = (1 + normal / (9 * d).sqrt()) ** 3
+        if v > 0 and (1 - uniform()).ln() < normal * normal / 2 + d - d * v + d * v.ln():
             return d * v
 
 
-def expected_log(alpha: Sequence[float], v: Sequence[float]) -> float:
-    """E log(v·P) = ∫ ((1+t)^−A − Π (1 + t v_x)^−α_x) dt/t for v ≥ 1, the trapezoidal rule in log t."""
-    A, total = math.fsum(alpha), 0.0
-    for step in range(-160, 160 + int(160 / min(A, 1.0))):
-        u = step / 4
-        grow = A * _log1pexp(u)
-        form = math.fsum(a * _log1pexp(u + math.log(w)) for a, w in zip(alpha, v, strict=True))
-        total -= math.exp(-grow) * math.expm1(grow - form)
-    return total / 4
-
-
-def _log1pexp(x: float) -> float:
-    return x if x > 40 else math.log1p(math.exp(x))
-
-
-def leakage(alpha: Sequence[float], v: Sequence[float]) -> float:
-    """Σ_x m_x v_x (log v_x − E' log(v·P)), E' under α + e_x, m the mean: what a column tells about X."""
-    A, total = math.fsum(alpha), 0.0
-    for x, (a, w) in enumerate(zip(alpha, v, strict=True)):
-        raised = [b + (x == z) for z, b in enumerate(alpha)]
-        total += a / A * w * (math.log(w) - expected_log(raised, v))
-    return total
-
-
-def expected_entropy(alpha: Sequence[float]) -> float:
-    """H(X | P) = −Σ_x m_x E' log P_x, through E' log P_x = ψ(α_x + 1) − ψ(A + 1)."""
-    A = math.fsum(alpha)
-    return _digamma(A + 1) - math.fsum(a / A * _digamma(a + 1) for a in alpha)
-
-
-def _digamma(x: float) -> float:
-    shift = 0.0
-    while x < 20:
-        shift, x = shift - 1 / x, x + 1
-    s = 1 / (x * x)
-    return shift + math.log(x) - 0.5 / x - s * (1 / 12 - s * (1 / 120 - s * (1 / 252 - s / 240)))
+def _cosine(x: Decimal) -> Decimal:
+    """Compute the cosine by its series, 0 ≤ x ≤ 2π."""
+    term = sum_ = Decimal(1)
+    for n in range(2, 62, 2):
+        term = -term * x * x / (n * (n - 1))
+        sum_ += term
+    return sum_

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from ldpopt.checker.design_value import DesignStatement
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
 
@@ -24,10 +25,12 @@ class ConvexProgram(Form):
         scale: the factor of the expectation.
         offset: the constant.
         constraints: the matrix [r, j] of the a_j.
+        spread: β of the proof is (β of these constraints − its mean)/spread + its mean.
         costs: c.
         budget: the limit on c·θ; inf without one.
         labels: what each atom is, as plain data for the proof.
         start: a feasible θ with invertible matrices and c·θ < budget.
+        question: what the checker decides; it turns a gradient into a proven bound.
     """
 
     name: ClassVar[str] = "convex-program"
@@ -36,7 +39,9 @@ class ConvexProgram(Form):
     scale: float
     offset: float
     constraints: Array
+    spread: float
     costs: Array
     budget: float
     labels: tuple[Any, ...]
     start: Array
+    question: DesignStatement

@@ -8,13 +8,13 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.asymptotic import LEAST_ALPHA, MOST_ALPHA, MOST_VALUES
+from ldpopt.checker.asymptotic import LEAST_ALPHA, MOST_ALPHA, most_values
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.bayes.problem import MOST_UNEQUAL, DesignProblem
+from ldpopt.theory.bayes.problem import DesignProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +44,7 @@ class AsymptoticUtility(DesignProblem):
         """Check the parameters."""
         floor = self.min_average_privacy
         return {
-            "alpha": design_alpha(self.alpha),
+            "alpha": design_alpha(self.alpha, floor is not None),
             "epsilon": validate.epsilon(self.epsilon),
             "min_average_privacy": None if floor is None else privacy_floor(floor),
         }
@@ -72,21 +72,20 @@ RESPONSE_2_1 = -1.459590385461081
 """U^as of randomised response, (10.5): Jeffreys, k = 3, ε = 2; uniform, k = 2, ε = 1."""
 
 
-def design_alpha(alpha: Any) -> Array:
-    """Check that the program can be listed for a Dirichlet parameter."""
+def design_alpha(alpha: Any, floor: bool) -> Array:
+    """Check that the checker decides questions with a Dirichlet parameter."""
     checked = Dirichlet(alpha)
-    if not checked.exchangeable and checked.size > MOST_UNEQUAL:
+    most = most_values(checked.exchangeable, floor)
+    if checked.size > most:
+        which = "equal" if checked.exchangeable else "different"
+        also = "with a floor on the average privacy" if floor else "without a floor"
         raise InvalidInputError(
-            f"alpha must have equal entries if it has more than {MOST_UNEQUAL}; "
-            f"it has {checked.size}, and they differ"
+            f"alpha must have at most {most} entries if they are {which}, {also}, not {checked.size}: "
+            "more sets of values cannot be certified"
         )
     low, high = LEAST_ALPHA, MOST_ALPHA
     if checked.alpha.min() < low or checked.alpha.max() > high:
         raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
-    if checked.size > MOST_VALUES:
-        raise InvalidInputError(
-            f"alpha must have at most {MOST_VALUES} entries to be certified, not {checked.size}"
-        )
     return checked.alpha
 
 

@@ -41,7 +41,7 @@ class PrivacyUtilityFrontier(DesignProblem):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         return {
-            "alpha": design_alpha(self.alpha),
+            "alpha": design_alpha(self.alpha, floor=True),
             "min_average_privacy": privacy_floor(self.min_average_privacy),
             "epsilon": None if self.epsilon is None else validate.epsilon(self.epsilon),
         }

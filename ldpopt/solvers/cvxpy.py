@@ -45,7 +45,7 @@ class Cvxpy(Solver[ConvexProgram]):
         limits.check()
         _, atoms, size, _ = form.blocks.shape
         share = cp.Variable(atoms, nonneg=True)  # of the total mass: keeps large columns in scale
-        theta = cp.multiply(1 / form.constraints.mean(axis=0), share)
+        theta = cp.multiply(1 / convex.masses(form), share)
         terms = []
         for w, blocks in zip(form.weights, _conditioned(form), strict=True):
             matrix = cp.reshape(blocks.reshape(atoms, -1).T @ theta, (size, size), order="C")
@@ -74,9 +74,13 @@ class Cvxpy(Solver[ConvexProgram]):
 
 
 def _conditioned(form: ConvexProgram) -> Array:
-    """Write the blocks in coordinates where the matrices at the start are 1: log det only shifts."""
+    """Write the blocks in coordinates where the matrices at the start are multiples of 1.
+
+    log det only shifts; the largest entry of all blocks is 1.
+    """
     root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
-    return root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
+    blocks: Array = root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
+    return blocks / blocks.max()
 
 
 def _inside(form: ConvexProgram, theta: Array) -> Array:

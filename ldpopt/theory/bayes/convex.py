@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from ldpopt.core import highs
+from ldpopt.checker import design_bound
+from ldpopt.core import certify, highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
@@ -53,11 +54,12 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
     """
     options: Any = highs.scipy_options(limits)
     bounded = math.isfinite(form.budget)
+    mass = masses(form)  # the variables are shares of the total mass, whatever the scale of a column
     found = linprog(
-        -g,
-        A_ub=form.costs[None] if bounded else None,
+        -g / mass,
+        A_ub=form.costs[None] / mass if bounded else None,
         b_ub=[form.budget] if bounded else None,
-        A_eq=form.constraints,
+        A_eq=form.constraints / mass,
         b_eq=np.ones(len(form.constraints)),
         method="highs",
         options=options,
@@ -68,11 +70,10 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
         raise SolverError(f"the linear step failed: {found.message}")
     price = max(0.0, -float(found.ineqlin.marginals[0])) if bounded else 0.0
     dual = -np.asarray(found.eqlin.marginals)
-    # every entry of a column is at least 1/k-th of its sum, so raising β repairs what rounding broke
-    short = float((g - dual @ form.constraints - price * form.costs).max())
-    least = float(form.constraints.sum(axis=0).min())
-    dual += max(short, 0.0) / least
-    return Step(np.asarray(found.x), dual, price)
+    # columns have positive sums, so raising β repairs what rounding broke
+    short = ((g - dual @ form.constraints - price * form.costs) / form.constraints.sum(axis=0)).max()
+    dual += max(float(short), 0.0)
+    return Step(np.asarray(found.x) / mass, dual, price)
 
 
 def bound(form: ConvexProgram, theta: Array, step: Step) -> float:
@@ -91,16 +92,13 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
     try:
         with limits.proving():
             step = linear_step(form, gradient(form, theta), limits)
+            proven = proof_of(form, theta, step)
     except OutOfTime:
+        proven = None
+    if proven is None:
         return FormSolution(Status.FEASIBLE, theta, reached, stats=stats)
-    limit = max(bound(form, theta, step), reached)
-    used = np.flatnonzero(theta)
-    proof = {
-        "reference": [[list(form.labels[j]), float(theta[j])] for j in used],
-        "dual": step.dual.tolist(),
-        "price": step.price,
-    }
-    measured = relative_gap(reached, limit)
+    proof, limit = proven
+    measured = relative_gap(reached, max(limit, reached))
     close = measured is not None and measured <= limits.gap
     return FormSolution(
         Status.OPTIMAL if close else Status.GAP,
@@ -112,7 +110,35 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
     )
 
 
+def proof_of(form: ConvexProgram, theta: Array, step: Step) -> tuple[dict[str, Any], float] | None:
+    """Find numbers that prove a bound, and the bound, by the checker's own arithmetic.
+
+    What rounding left of g_j > β·v_j + λ ℓ(v_j) is repaired by raising β: every v_j has entries ≥ 1.
+    """
+    used = [(form.labels[j], float(theta[j])) for j in np.flatnonzero(theta)]
+    question = form.question
+    found = design_bound.slopes(dict(used), question)
+    if found is None:
+        return None
+    middle = float(step.dual.mean())
+    dual = ((step.dual - middle) / form.spread + middle).tolist()
+    short = design_bound.shortage(found, dual, step.price, question)
+    while short > 0:
+        more = certify.value_above(short / len(dual))
+        dual = [math.nextafter(beta + more, math.inf) for beta in dual]
+        short = design_bound.shortage(found, dual, step.price, question)
+    limit = design_bound.bound_above(found, dual, step.price, question)
+    reference = [[list(label), weight] for label, weight in used]
+    proof = {"reference": reference, "dual": dual, "price": step.price}
+    return proof, certify.value_above(limit)
+
+
+def masses(form: ConvexProgram) -> Array:
+    """Compute the mean of each atom's column: what its weight adds to the total mass of 1."""
+    return form.constraints.mean(axis=0)
+
+
 def cleaned(form: ConvexProgram, theta: Array) -> Array:
     """Drop negligible atoms of the point, and scale it to meet its constraints again."""
-    kept = np.where(theta > 1e-9, theta, 0.0)
+    kept = np.where(theta * masses(form) > 1e-9, theta, 0.0)
     return kept / (form.constraints @ kept).mean()

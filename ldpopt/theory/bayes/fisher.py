@@ -48,6 +48,34 @@ def _listed(points: Array, low: float, high: float) -> Array:
     return result
 
 
+def differences(points: Array, matrix: Array) -> Array:
+    """Compute F(p) = Σ_y D_y D_yᵀ/(W_y·p), D_y the entries of a column minus its last.
+
+    det F = det J. J(p) has entries that are alike at small ε; F keeps their differences.
+    """
+    used = matrix[:, matrix.any(axis=0)]
+    return fisher_information(used[:-1] - used[-1], points @ used)
+
+
+def set_information(points: Array, c: float) -> Array:
+    """Average d_S d_Sᵀ/(1 + c p(S)) over the sets of each size m, d_S(a) = 1[a ∈ S] − 1[k ∈ S].
+
+    Returns:
+        An array [point, m, a, b] with m = 0 … k and k − 1 values of a and b.
+    """
+    N, k = points.shape
+    sets = subsets(k)
+    sizes = sets.sum(axis=1).astype(int)
+    result = np.empty((N, k + 1, k - 1, k - 1))
+    for m in range(k + 1):
+        chosen = sets[sizes == m]
+        d = chosen[:, :-1] - chosen[:, -1:]
+        inverse = 1 / (1 + c * (points @ chosen.T))
+        for i in range(N):
+            result[i, m] = (d.T * inverse[i]) @ d / len(chosen)
+    return result
+
+
 def laplace_rule() -> tuple[Array, Array]:
     """Find points t and weights with 1/s = Σ w e^{−ts} for s in [1, ∞).
 

@@ -6,15 +6,16 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import xlogy
 
 from ldpopt.checker import frame
-from ldpopt.checker.asymptotic import HALF_LOG_2PIE, DesignStatement
-from ldpopt.checker.expectation import prior_points
+from ldpopt.checker.asymptotic import private_enough
+from ldpopt.checker.design_bound import atom_leakage
+from ldpopt.checker.design_value import DesignStatement, utility
+from ldpopt.checker.expectation import UNIT, prior_points
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
@@ -24,13 +25,17 @@ from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.convex_program import ConvexProgram
 from ldpopt.mechanisms.subsets import subsets
-from ldpopt.theory.bayes.fisher import information, orbit_information
+from ldpopt.theory.bayes.asymptotics import HALF_LOG_2PIE
+from ldpopt.theory.bayes.fisher import differences, set_information
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.columns.cones import staircase_cone
 
-MOST_UNEQUAL = 8
 MOST_COLUMNS = 20_000
 """Outputs of a released mechanism; a mixture over more sets is refused."""
+INSIDE = 1 - 1e-10
+"""The share of the leakage budget that solvers use: the rest covers the rounding of the mechanism."""
+MOST_RENAMED = 5
+"""Up to so many values the utility of any mechanism is averaged over all renamings of the inputs."""
 
 
 class DesignProblem(Problem):
@@ -40,13 +45,13 @@ class DesignProblem(Problem):
     vᵀ/(v·p) is linear in θ, so E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is
     convex in v, so without a floor on the privacy columns with entries {1, e^ε} suffice. With a floor
     they do not: milder columns are needed too, and the program takes those of
-    :data:`ldpopt.checker.asymptotic.LEVELS` levels up to ε.
+    :data:`ldpopt.checker.asymptotic.LEVELS` levels up to ε. The program works on the differences of the
+    entries, F with det F = det J (:mod:`ldpopt.checker.information`): they keep their digits.
 
     If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
     high entries alike: k − 1 variables a level, whatever k is.
 
-    The expectation is discretised as ``ldpopt.checker.asymptotic.DesignStatement`` says; for
-    randomised response it is exact.
+    The expectation is discretised as :mod:`ldpopt.checker.asymptotic` says.
     """
 
     measure: ClassVar[Measure] = Measure("asymptotic utility", "nats")
@@ -76,39 +81,55 @@ class DesignProblem(Problem):
         return [self._program]
 
     @cached_property
-    def _points(self) -> tuple[list[list[float]], list[float]]:
-        return prior_points(self.question.alpha, self.question.epsilon)
+    def _points(self) -> tuple[Array, Array]:
+        rule = prior_points(self.question.alpha, self.question.epsilon)
+        return np.array(rule.points, dtype=float) / UNIT, np.array(rule.weights, dtype=float) / UNIT
 
     @cached_property
     def _program(self) -> ConvexProgram:
-        k = self.prior.size
-        atoms = _classes(self.question) if self.prior.exchangeable else _rays(self.question)
-        points, weights = map(np.array, self._points)
-        blocks = atoms.blocks(points)
+        k, exchangeable = self.prior.size, self.prior.exchangeable
+        atoms = _Classes(self.question) if exchangeable else _Rays(self.question)
+        points, weights = self._points
         costs, budget = np.zeros(len(atoms.labels)), math.inf
         if self.floor is not None:
-            own = self.prior.mean() @ xlogy(atoms.columns, atoms.columns)
-            costs = own - self.prior.expected_xlogx(atoms.columns)
-            budget = (1 - self.floor) * self.prior.expected_entropy()
-        columns = atoms.columns
-        constraints = columns.mean(axis=0, keepdims=True) if self.prior.exchangeable else columns
+            costs = np.array([atoms.leakage(label) for label in atoms.labels])
+            budget = INSIDE * (1 - self.floor) * self.prior.expected_entropy()
+        top = atoms.contrasts[-1]
+        mean = 1 + atoms.shares.mean(axis=0) * top
+        spread = min(top, 1.0)  # the rows of Σ θ_v v = 1 differ by e^ε − 1 only: stretch what differs
+        rows = mean + (atoms.shares - atoms.shares.mean(axis=0)) * (top / spread)
         return ConvexProgram(
-            blocks=blocks,
+            blocks=atoms.blocks(points),
             weights=weights,
             scale=1 / (2 * k - 2),
-            offset=-HALF_LOG_2PIE,
-            constraints=constraints,
+            offset=math.log(top) - HALF_LOG_2PIE,
+            constraints=mean[None] if exchangeable else rows,
+            spread=spread,
             costs=costs,
             budget=budget,
             labels=atoms.labels,
             start=_start(atoms, costs, budget),
+            question=self.question,
         )
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """Build the mechanism with columns θ_v v, repaired to exact arithmetic."""
+        """Build the mechanism with columns θ_v v, repaired to exact arithmetic.
+
+        Where rounding leaves too little privacy on average, some silence is mixed in.
+        """
         assert isinstance(form, ConvexProgram)
-        used = [(form.labels[j], float(solution.point[j])) for j in np.flatnonzero(solution.point)]
-        parts = [self._columns(label, weight) for label, weight in used]
+        point, silence = solution.point, np.zeros(len(form.labels))
+        silence[form.labels.index((0, 0))] = 1.0
+        touch = 0.0
+        while touch < 1:
+            mixed = self._mechanism(form, (1 - touch) * point + touch * silence)
+            if self.floor is None or private_enough(mixed.matrix.tolist(), self.question):
+                return mixed
+            touch = max(8 * touch, 1e-12)
+        return self._mechanism(form, silence)
+
+    def _mechanism(self, form: ConvexProgram, point: Array) -> Mechanism:
+        parts = [self._columns(form.labels[j], float(point[j])) for j in np.flatnonzero(point)]
         count = sum(part.shape[1] for part in parts)
         if count > MOST_COLUMNS:
             raise InvalidInputError(
@@ -121,74 +142,97 @@ class DesignProblem(Problem):
     def _columns(self, label: tuple[int, int], weight: float) -> Array:
         """Return the columns that an atom stands for, with its weight spread over them."""
         level, which = label
-        k, E = self.prior.size, math.exp(self.question.levels[level])
+        k, c = self.prior.size, float(self.question.contrasts[level])
         if not self.prior.exchangeable:
             sets = subsets(k)[which : which + 1]
         else:
             sets = np.zeros((math.comb(k, which), k))
             for row, members in enumerate(combinations(range(k), which)):
                 sets[row, list(members)] = 1
-        return weight / len(sets) * (1 + (E - 1) * sets.T)
+        return weight / len(sets) * (1 + c * sets.T)
 
     def value(self, answer: Mechanism) -> float:
-        """Compute the asymptotic utility with its discretised expectation."""
-        points, weights = map(np.array, self._points)
-        sign, log_det = np.linalg.slogdet(information(points, answer.matrix))
+        """Compute the asymptotic utility with its discretised expectation.
+
+        With equal α it is a mean over all renamings of the inputs, which agree for a mechanism that
+        treats all inputs alike; any other is averaged up to :data:`MOST_RENAMED` values.
+        """
+        points, weights = self._points
+        if not self.prior.exchangeable or self.prior.size > MOST_RENAMED:
+            return self._utility(points, weights, answer.matrix)
+        renamed = [list(order) for order in permutations(range(self.prior.size))]
+        return float(
+            np.mean([self._utility(points, weights, answer.matrix[order]) for order in renamed])
+        )
+
+    def _utility(self, points: Array, weights: Array, matrix: Array) -> float:
+        sign, log_det = np.linalg.slogdet(differences(points, matrix))
         if (sign <= 0).any():
             return -math.inf
         return float(weights @ log_det) / (2 * self.prior.size - 2) - HALF_LOG_2PIE
 
+    def claim(self, answer: Mechanism) -> float:
+        """Compute the utility by the checker's arithmetic, rounded down."""
+        found = utility(answer.matrix.tolist(), self.question)
+        if found is None:
+            return self.value(answer)
+        return certify.value_below(found.low)
+
 
 class _Atoms:
-    """Single columns: representatives, labels (level, set), and their blocks v vᵀ/(v·p)."""
+    """Columns 1 + c 1_S: labels (level, which), contrasts c, and 1_S c/(largest c) as ``shares``."""
 
-    def __init__(self, levels: tuple[float, ...], labels: tuple[Any, ...], columns: Array) -> None:
-        self.levels, self.labels, self.columns = levels, labels, columns
+    def __init__(self, question: DesignStatement, sets: Array, which: range) -> None:
+        self.question = question
+        self.contrasts = [float(c) for c in question.contrasts]
+        levels = range(len(self.contrasts))
+        self.labels = ((0, 0), *((j, m) for j in levels for m in which))
+        self.relative = np.array([self.contrasts[j] / self.contrasts[-1] for j, _ in self.labels])
+        self.sets = sets[[m for _, m in self.labels]].T
+        self.shares = self.relative * self.sets
 
     def blocks(self, points: Array) -> Array:
-        """Compute the blocks [point, atom, x, x']."""
-        shares = points @ self.columns
-        outer = self.columns.T[:, :, None] * self.columns.T[:, None, :]
-        return outer[None] / shares[:, :, None, None]
+        """Compute [point, atom, a, b]: d dᵀ/(v·p), d the differences over the largest c."""
+        columns = self.shares[:-1] - self.shares[-1]
+        q = 1 + self.contrasts[-1] * points @ self.shares
+        outer = columns.T[:, :, None] * columns.T[:, None, :]
+        return outer[None] / q[:, :, None, None]
+
+    def leakage(self, label: tuple[int, int]) -> float:
+        """Compute what the column tells about X on average, to rounding."""
+        return float(atom_leakage(label, self.question).high) if label[1] else 0.0
 
     def response(self) -> Array:
         """Return the weights of randomised response at the highest level."""
-        top = len(self.levels) - 1
-        high = (self.columns > 1).sum(axis=0)
-        single = np.array([level == top for level, _ in self.labels]) & (high == 1)
-        return single / (self.columns[:, single].sum(axis=1)[0])
+        single = (self.sets.sum(axis=0) == 1) & (self.relative == 1)
+        k = len(self.sets)
+        return single / (k + self.contrasts[-1])
+
+
+class _Rays(_Atoms):
+    """Single columns."""
+
+    def __init__(self, question: DesignStatement) -> None:
+        k = len(question.alpha)
+        super().__init__(question, subsets(k), range(1, 2**k - 1))
 
 
 class _Classes(_Atoms):
-    """Classes of columns with labels (level, number of high entries)."""
+    """Classes of columns with labels (level, number of high entries); the first is in ``sets``."""
+
+    def __init__(self, question: DesignStatement) -> None:
+        k = len(question.alpha)
+        super().__init__(question, np.tri(k + 1, k, -1), range(1, k))
 
     def blocks(self, points: Array) -> Array:
-        """Compute the blocks [point, atom, x, x'], averaged over the class."""
-        averages = [orbit_information(points, 1.0, math.exp(level)) for level in self.levels]
-        return np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
+        """Compute [point, atom, a, b], averaged over the class."""
+        averages = [set_information(points, c) for c in self.contrasts]
+        stacked = np.stack([averages[level][:, m] for level, m in self.labels], axis=1)
+        return stacked * (self.relative**2)[:, None, None]
 
     def response(self) -> Array:
         """Return the weight of the class of single high entries, at the highest level."""
-        weights = np.zeros(len(self.labels))
-        which = self.labels.index((len(self.levels) - 1, 1))
-        weights[which] = 1 / self.columns[:, which].mean()
-        return weights
-
-
-def _classes(question: DesignStatement) -> _Atoms:
-    k, levels = len(question.alpha), question.levels
-    labels = [(0, 0), *((j, m) for j in range(len(levels)) for m in range(1, k))]
-    sets = np.tri(k + 1, k, -1)  # row m has its first m entries high
-    columns = [1 + math.expm1(levels[j]) * sets[m] for j, m in labels]
-    return _Classes(levels, tuple(labels), np.array(columns).T)
-
-
-def _rays(question: DesignStatement) -> _Atoms:
-    k, levels = len(question.alpha), question.levels
-    labels = [(0, 0), *((j, mask) for j in range(len(levels)) for mask in range(1, 2**k - 1))]
-    sets = subsets(k)
-    columns = [1 + math.expm1(levels[j]) * sets[mask] for j, mask in labels]
-    return _Atoms(levels, tuple(labels), np.array(columns).T)
+        return super().response() * len(self.sets)
 
 
 def _start(atoms: _Atoms, costs: Array, budget: float) -> Array:

@@ -1,0 +1,270 @@
+"""Asymptotic utility: the recipe's points, enclosures against mpmath, forgeries with their reasons."""
+
+import copy
+import json
+import math
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from itertools import permutations
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from forgeries.contradicting import judged
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import roots_jacobi
+
+from ldpopt import solve
+from ldpopt.checker import asymptotic, design_bound, design_value, dirichlet, expectation, information
+from ldpopt.checker.arithmetic import Interval
+from ldpopt.checker.budget import UndecidedError, limited
+from ldpopt.core import certify
+from ldpopt.mechanisms import SubsetSelection
+from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
+from ldpopt.theory.columns.cones import staircase_cone
+
+CORPUS = sorted((Path(__file__).parents[1] / "forgeries" / "asymptotic").glob("*.json"))
+mpmath.mp.dps = 90
+
+
+def question(alpha, epsilon, floor=None):
+    return asymptotic.design_question({"alpha": alpha, "epsilon": epsilon, "floor": floor})
+
+
+def within(interval, x, slack=0):
+    low, high = (mpmath.mpf(str(end)) for end in (interval.low, interval.high))
+    return low - slack <= x <= high + slack
+
+
+def exactly(x):
+    return mpmath.mpf(x.numerator) / x.denominator
+
+
+# ---------------------------------------------------------------- the points
+
+
+@pytest.mark.parametrize("alpha", [(0.5, 0.5), (0.5, 1.2, 2.0), (0.01,) * 4, (0.5,) * 7, (1e4, 1.0)])
+def test_points_and_weights_sum_to_exactly_1(alpha):
+    rule = expectation.prior_points(alpha, 1.7)
+    assert sum(rule.weights) == expectation.UNIT
+    assert min(rule.weights) > 0
+    assert all(sum(p) == expectation.UNIT and min(p) >= 0 for p in rule.points)
+
+
+def test_points_are_the_same_everywhere():
+    """Numbers that were computed once: the recipe uses no mathematical library of the machine."""
+    rule = expectation.prior_points((0.5, 0.5, 0.5), 1.0)
+    assert rule.points[0] == FIRST_POINT
+    assert rule.weights[0] == FIRST_WEIGHT
+    drawn = expectation.prior_points((0.5,) * 6, 1.0)
+    assert drawn.points[0][:2] == FIRST_DRAW
+
+
+FIRST_POINT = [75692257908036902, 78583447496546961, 18292468368304967753]
+FIRST_WEIGHT = 196670262234639725
+FIRST_DRAW = [29785287441010011, 2218458463226097850]
+
+
+def test_gauss_rules():
+    for a, b in ((0.5, 1.0), (1.2, 2.7), (3.0, 0.4)):
+        with localcontext(expectation.ROUGH):
+            rule = expectation._gauss_beta(Decimal(a), Decimal(b), 7)
+        x, w = roots_jacobi(7, b - 1, a - 1)
+        assert [float(z) for z, _ in rule] == pytest.approx((1 + x) / 2, abs=1e-13)
+        assert [float(v) for _, v in rule] == pytest.approx(w / w.sum(), rel=1e-10)
+
+
+def test_draws_have_the_right_mean():
+    with localcontext(expectation.ROUGH):
+        draws = np.array(
+            list(expectation._draws([Decimal("0.5"), Decimal("1.5"), Decimal(3)], 600)), float
+        )
+    assert draws.mean(axis=0) == pytest.approx([0.1, 0.3, 0.6], abs=0.025)
+    with localcontext(expectation.ROUGH):
+        assert float(expectation._cosine(Decimal(5))) == pytest.approx(math.cos(5), abs=1e-15)
+
+
+# ---------------------------------------------------------------- enclosures
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "c"), [(0.5, 1, 1.7), (0.01, 0.03, 1e-6), (2, 0.5, 1e9), (900, 30, 20)]
+)
+def test_expected_logarithms_are_enclosed(a, b, c):
+    a, b, c = Fraction(a), Fraction(b), Fraction(c)
+    density = mpmath.beta(exactly(a) + 1, exactly(b))
+
+    def tilted(x):
+        power = x ** exactly(a) * (1 - x) ** (exactly(b) - 1)
+        return mpmath.log1p(exactly(c) * x) * power / density
+
+    if b >= 1 or c > 1e8:
+        splits = [0, mpmath.mpf(10) ** -9, mpmath.mpf(10) ** -4, 0.1, 0.5, 0.9, 0.99, 1]
+        assert within(
+            dirichlet.tilted_logs(a, b, c)[0], mpmath.quad(tilted, splits), mpmath.mpf(10) ** -14
+        )
+    # −Σ (−c)^n E B^n/n, continued: c a/A · 3F2(1, 1, a + 1; 2, A + 1; −c)
+    A = exactly(a + b)
+    series = exactly(c) * exactly(a) / A * mpmath.hyp3f2(1, 1, exactly(a) + 1, 2, A + 1, -exactly(c))
+    found = dirichlet.expected_log(a, b, c)
+    assert within(found, series)
+    assert (found.high - found.low) <= Decimal("1e-15") * max(found.high, 1)
+
+
+def test_entropy_and_leakage_are_enclosed():
+    for alpha in ((0.5, 1.2, 2.0), (0.01, 0.01), (1e4, 3.0)):
+        exact = [mpmath.mpf(a) for a in alpha]
+        A = sum(exact)
+        H = mpmath.digamma(A + 1) - sum(a / A * mpmath.digamma(a + 1) for a in exact)
+        found = dirichlet.expected_entropy(list(map(Fraction, alpha)))
+        assert within(found, H)
+        assert found.high - found.low < Decimal("1e-30")
+    # a uniform P(S): E[B] E log E − E[(1 + cB) log(1 + cB)] in closed form
+    E = mpmath.mpf(4)
+    mean = (E**2 * mpmath.log(E) / 2 - (E**2 - 1) / 4) / (E - 1)
+    assert within(dirichlet.leakage(Fraction(1), Fraction(1), Fraction(3)), E * mpmath.log(E) / 2 - mean)
+
+
+def log_det(matrix, p):
+    """log det J(p) at 60 digits, from the definition."""
+    k = len(matrix)
+    J = mpmath.zeros(k)
+    for column in zip(*matrix, strict=True):
+        W = [mpmath.mpf(entry) for entry in column]
+        q = sum(w * mpmath.mpf(x) / expectation.UNIT for w, x in zip(W, p, strict=True))
+        for x in range(k):
+            for z in range(k):
+                J[x, z] += W[x] * W[z] / q
+    return mpmath.log(mpmath.det(J))
+
+
+@pytest.mark.parametrize(
+    ("alpha", "epsilon", "size"),
+    [([0.5] * 3, 1e-6, 1), ([0.5] * 3, 1.0, 1), ([0.5, 1.2, 2.0], 1e-5, 2), ([0.5, 1.2, 2.0], 20.0, 1)],
+)
+def test_the_utility_is_that_of_the_definition(alpha, epsilon, size):
+    k, asked = len(alpha), question(alpha, epsilon)
+    m = certify.repair(SubsetSelection(k, size, epsilon).dense().matrix, staircase_cone(k, epsilon))
+    rule = expectation.prior_points(tuple(alpha), epsilon)
+    sum_, orders = mpmath.mpf(0), [tuple(range(k))]
+    if asked.equal:
+        orders = list(permutations(range(k)))
+    for p, w in list(zip(rule.points, rule.weights, strict=True)):
+        for order in orders:
+            renamed = log_det([m[x] for x in order], p)
+            sum_ += mpmath.mpf(w) / expectation.UNIT * renamed / len(orders)
+    exact = sum_ / (2 * k - 2) - mpmath.log(2 * mpmath.pi * mpmath.e) / 2
+    found = design_value.utility(m.tolist(), asked)
+    assert within(found, exact)
+    assert found.high - found.low < Decimal("3e-8")
+
+
+@given(st.lists(st.floats(-1, 1), min_size=12, max_size=12))
+@settings(max_examples=20)
+def test_elimination_encloses_determinant_and_inverse(numbers):
+    half = np.array(numbers).reshape(3, 4)
+    M = [[Fraction(0)] * 3 for _ in range(3)]
+    for a in range(3):
+        for b in range(3):
+            products = (Fraction(x) * Fraction(y) for x, y in zip(half[a], half[b], strict=True))
+            M[a][b] = sum(products, Fraction(int(a == b)))
+    found = information.factored([[_interval(entry) for entry in row] for row in M])
+    exact = mpmath.matrix([[exactly(entry) for entry in row] for row in M])
+    assert within(found.determinant(), mpmath.det(exact), mpmath.mpf(10) ** -55)
+    inverse = exact**-1
+    for a, row in enumerate(found.inverse()):
+        assert all(within(entry, inverse[a, b], mpmath.mpf(10) ** -55) for b, entry in enumerate(row))
+
+
+def _interval(x):
+    below = (x.numerator << 2100) // x.denominator
+    return information.between(below, below + 1, 2100)
+
+
+def test_an_indefinite_matrix_has_no_factors():
+    one, two = (Interval(Decimal(n), Decimal(n)) for n in (1, 2))
+    assert information.factored([[one, two], [two, one]]) is None
+    assert information.factored([[one, one], [one, one]]) is None
+
+
+@pytest.mark.parametrize("alpha", [[0.5] * 4, [0.5, 1.2, 2.0]])
+def test_slopes_bound_the_derivative(alpha):
+    """g is the derivative of the utility of the reference in every atom."""
+    asked = question(alpha, 1.0)
+    start = {v: 0.1 + 0.01 * i for i, v in enumerate(design_bound.atoms(asked))}
+    found = design_bound.slopes(start, asked)
+    for v, weight in start.items():
+        up = design_bound.slopes({**start, v: weight + 1e-9}, asked).value
+        slope = float(up.low - found.value.high) / ((weight + 1e-9) - weight)
+        assert slope == pytest.approx(float(found.above[v]), rel=1e-7)
+    used = sum(Fraction(t) * found.above[v] for v, t in start.items())
+    assert Fraction(1, 2) <= used < Fraction(1, 2) + Fraction(1, 10**40)
+
+
+def test_leakage_of_a_mechanism_is_that_of_its_atoms():
+    asked = question([0.5] * 3, 2.0, 0.5)
+    m = certify.repair(SubsetSelection(3, 1, 2.0).dense().matrix, staircase_cone(3, 2.0))
+    v, c = (7, 1), asked.contrasts[7]
+    atom = float(design_bound.atom_leakage(v, asked).high)
+    leaked = float(design_bound.leaked_above(m.tolist(), asked))
+    assert leaked == pytest.approx(3 * atom / float(3 + c), rel=1e-12)
+    flat = [[0.5, 0.5]] * 3
+    assert design_bound.leaked_above(flat, asked) == 0
+
+
+# ---------------------------------------------------------------- the limits
+
+
+def test_sizes_on_both_sides_of_the_limits(document):
+    for alpha, floor, said in (
+        ([0.5] * 17, None, "unreadable"),
+        ([0.5] * 11, 0.5, "unreadable"),
+        ([1.0, *[0.5] * 8], None, "unreadable"),
+        ([1.0, *[0.5] * 6], 0.5, "unreadable"),
+    ):
+        forged = copy.deepcopy(document)
+        forged["params"] = {"alpha": alpha, "epsilon": 1.0}
+        if floor is not None:
+            forged["params"]["min_average_privacy"] = floor
+        assert judged(forged) == said
+    assert len(question([0.5] * 16, 1.0).alpha) == 16
+    assert len(question([1.0, *[0.5] * 5], 1.0, 0.5).contrasts) == 8
+
+
+def test_without_time_nothing_is_decided(document):
+    expectation.prior_points.cache_clear()
+    with limited(seconds=0), pytest.raises(UndecidedError):
+        expectation.prior_points((0.7, 0.7, 0.7), 0.9)
+    assert judged(document, 0.0) in ("undecided", "unreadable")
+
+
+def test_the_contrast_is_just_above():
+    for level in (1e-6, 1.0, 30.0):
+        c, exact = design_value.contrast(Fraction(level)), mpmath.expm1(mpmath.mpf(level))
+        assert 0 <= exactly(c) - exact <= exact * mpmath.mpf(10) ** -40
+
+
+# ---------------------------------------------------------------- forgeries
+
+
+@pytest.fixture(scope="module")
+def document():
+    return solve(AsymptoticUtility([0.5] * 3, 1.0)).to_json()
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
+def test_no_forgery_is_verified(path):
+    forgery = json.loads(path.read_text(encoding="utf-8"))
+    assert forgery["why"]
+    assert judged(forgery["document"], 60.0) == forgery["verdict"]
+    assert forgery["verdict"] in ("refuted", "unreadable")
+
+
+def test_there_is_a_corpus():
+    assert len(CORPUS) >= 15
+
+
+def test_a_genuine_frontier_at_the_default_level_is_verified():
+    assert judged(solve(PrivacyUtilityFrontier([0.5] * 3, 0.8)).to_json(), 60.0) == "verified"
