@@ -33,14 +33,22 @@ def document(content):
     demand(found["status"] in ("optimal", "gap", "feasible"), "the status makes no claim")
     number(found["value"])
     demand((found["bound"] is None) == (found["status"] == "feasible"), "a bound too many, or none")
-    for key in ("bound", "gap"):
+    for key, least in (("bound", -math.inf), ("gap", 0)):
         if found.get(key) is not None:
-            number(found[key])
+            number(found[key], least)
     demand(
         ("gap" not in found) or (found["gap"] is None) == (found["bound"] is None), "gap without bound"
     )
     keys(found["certificate"], {"proof", "gap"}, {"repair_loss", "audit"})
     demand(0 <= number(found["certificate"]["gap"]) < 1, "certificate.gap is out of range")
+    objects = [found.get(key, {}) for key in ("stats", "attempts", "environment", "design")]
+    demand(
+        all(isinstance(part, dict) for part in [*objects, found["certificate"].get("audit", {})]),
+        "objects",
+    )
+    demand(isinstance(found.get("solver", ""), str), "the solver is a name")
+    number(found.get("seconds", 0), 0)
+    number(found["certificate"].get("repair_loss", 0))
     demand(found["mechanism"] is None or found.get("answer") is None, "two answers")
     return found
 
