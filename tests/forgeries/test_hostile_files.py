@@ -60,7 +60,11 @@ TOKENS = [
 
 texts = st.lists(st.sampled_from([*TOKENS, *(f'"{word}"' for word in WORDS)]), max_size=40).map("".join)
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
     lambda part: (
         st.lists(part, max_size=4)
         | st.dictionaries(st.sampled_from(WORDS) | st.text(), part, max_size=4)
