@@ -221,7 +221,7 @@ def test_both_sides_of_the_tolerance() -> None:
     assert StatisticLeakage([near], [0]).matrix.tolist() == [[0.5, 0.5]]
     with pytest.raises(reading.UnreadableError, match="row 0 of the matrix must sum to 1"):
         frame.question({**plain, "matrix": [far]})
-    with pytest.raises(InvalidInputError, match="row 0 of the matrix sums to"):
+    with pytest.raises(InvalidInputError, match="row 0 of the matrix must sum to 1, but sums to"):
         StatisticLeakage([far], [0])
 
 

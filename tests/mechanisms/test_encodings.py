@@ -109,8 +109,8 @@ def test_hadamard_response_is_private_and_pickles():
         (lambda: LocalHashing(3, 1, 1.0), "g must be"),
         (lambda: SubsetSelection(3, 3, 1.0), "m must be less than k = 3"),
         (lambda: HadamardResponse(3, -1.0), "epsilon"),
-        (lambda: SubsetSelection(3, 1, 1.0).sample([3], np.random.default_rng(0)), "index 3"),
-        (lambda: SubsetSelection(3, 1, 1.0).variance([0.5, 0.5], 3), "2 entries"),
+        (lambda: SubsetSelection(3, 1, 1.0).sample([3], np.random.default_rng(0)), "from 0 to 2, not 3"),
+        (lambda: SubsetSelection(3, 1, 1.0).variance([0.5, 0.5], 3), "3 entries, one per input, not 2"),
     ],
 )
 def test_bad_input_is_named(make, message):

@@ -1,6 +1,5 @@
 """The page of ``ldpopt report``: what it says, and that it is sound HTML."""
 
-import math
 import re
 import shlex
 
@@ -50,7 +49,7 @@ def test_what_the_promise_does_not_cover_is_said(tmp_path):
     made = design("adult:sex-race", "sex", "race", epsilon=1.0)
     made.save(tmp_path / "robust.json")
     text = report.parts([read(tmp_path / "robust.json")], 0)[0].explanation[-1]
-    assert made.level_given_public == math.inf
+    assert made.level_given_public > 30  # the repair lifts zeros to the last bits of a float
     assert text.startswith("Beware: whoever knows the race of a person can tell two values of sex apart")
 
 

@@ -204,7 +204,10 @@ def test_proposition_13_needs_the_non_strict_exposure():
         (lambda: ex.exposure([0.5, 0.6], 0.5), "sums to 1.1"),
         (lambda: statistical.statistical_exposure([1.0], 0, 1), "n must be a whole number >= 1, not 0"),
         (lambda: statistical.statistical_exposure([1.0], 3, 1.5), "k must be a whole number"),
-        (lambda: statistical.statistical_exposure_error([1.0], [0.5, 0.5], 3, 1), "p_hat has 2"),
+        (
+            lambda: statistical.statistical_exposure_error([1.0], [0.5, 0.5], 3, 1),
+            "as p_hat has, not 1",
+        ),
         (lambda: statistical.estimate_statistical_exposure([0, 0], 3, 1), "not all 0"),
         (lambda: ex.exposure_interval([0.5, 0.5], 0.1, 10, support=1), "support must be at least 2"),
         (lambda: statistical.statistical_exposure_ceiling([1.0], 3, 1, -1), "gamma must lie"),

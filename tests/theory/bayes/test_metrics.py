@@ -343,12 +343,12 @@ def test_a_point_mixture_is_a_prior_too():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: average_privacy(Q_A, Dirichlet.jeffreys(4)), "4 values, the mechanism has 3"),
+        (lambda: average_privacy(Q_A, Dirichlet.jeffreys(4)), "3 values, one per input, not 4"),
         (lambda: average_privacy(Q_A, [1, 2, 3]), "prior must be a Prior"),
         (lambda: distribution_utility(Q_A, ALPHA, 0), "n must be a whole number >= 1, not 0"),
         (lambda: distribution_utility(Q_A, ALPHA, 2, method="guess"), "method must be one of"),
         (lambda: metrics.entropy([0.5, 0.6]), "sums to 1.1"),
-        (lambda: metrics.mutual_information(Q_A, [0.5, 0.5]), "2 entries"),
+        (lambda: metrics.mutual_information(Q_A, [0.5, 0.5]), "3 entries, one per input, not 2"),
         (lambda: distribution_utility(UnaryEncoding.oue(30, 1.0), Dirichlet.jeffreys(30), 2), "2.30"),
     ],
 )

@@ -112,7 +112,7 @@ def test_plot(tmp_path):
     [
         (lambda: posterior(Q_A, ALPHA, [1, 2]), "there must be 3 counts, one per output, not 2"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, -1]), "whole numbers >= 0"),
-        (lambda: posterior(Q_A, Dirichlet.jeffreys(4), [1, 2, 3]), "4 values"),
+        (lambda: posterior(Q_A, Dirichlet.jeffreys(4), [1, 2, 3]), "3 values, one per input, not 4"),
         (lambda: posterior(Q_A, PointMixture([[1, 0, 0]], [1.0]), [1, 2, 3]), "Dirichlet prior"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).marginal(3), "a value must be from 0 to 2, not 3"),
         (lambda: posterior(Q_A, ALPHA, [1, 2, 3]).credible_interval(0, 1.5), "level"),

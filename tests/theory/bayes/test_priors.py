@@ -97,7 +97,10 @@ def test_push_forward_composes():
         ),
         (lambda: PointMixture([[0.5, 0.6]], [1.0]), "sums to 1.1"),
         (lambda: PointMixture([[0.5, 0.5]], [1.0]).differential_entropy(), "no density"),
-        (lambda: Dirichlet([1, 1, 1]).push(Mechanism(np.eye(2))), "2 inputs"),
+        (
+            lambda: Dirichlet([1, 1, 1]).push(Mechanism(np.eye(2))),
+            "must have 3 inputs",
+        ),
         (lambda: Dirichlet([1, 1]).moment([1, 2, 3]), "powers must be 2 numbers"),
         (lambda: Dirichlet([1, 1]).expected_log(np.zeros((2, 1))), "zero"),
     ],

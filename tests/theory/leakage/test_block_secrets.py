@@ -101,5 +101,5 @@ def test_bad_input() -> None:
         BlockQuantization(10_000, [0, 1, 2, 3], gap, [0.0], 1).sml()
     with pytest.raises(InvalidInputError, match="missed must be a whole number >= 0, not -1"):
         example(1).missed_bounds(-1)
-    with pytest.raises(InvalidInputError, match="3 records"):
+    with pytest.raises(InvalidInputError, match="that sum to 3"):
         example(1).release([1, 1, 1, 1, 1], np.random.default_rng(0))
