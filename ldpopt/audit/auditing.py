@@ -354,11 +354,8 @@ def _judged(
     ]
     reasons += [_broken(measure) for measure in found if measure.holds is False]
     reasons += [reason for test in tests for reason in _caught(test)]
-    verdict = (
-        f"FAILED: {'; '.join(reasons)}."
-        if reasons
-        else f"PASSED: {_kept(epsilon, claims, found, tests)}."
-    )
+    kept = _kept(epsilon, claims, found, tests)
+    verdict = f"FAILED: {'; '.join(reasons)}." if reasons else f"PASSED: {kept}."
     return Audit(epsilon, claims, found, tests, verdict, not reasons)
 
 
