@@ -1,5 +1,7 @@
 """The README's examples, executed as they stand."""
 
+import os
+import random
 import re
 import shlex
 import subprocess
@@ -60,6 +62,7 @@ def test_the_command_line_tour(tmp_path, follow):
 
 
 def test_from_a_table_to_a_report(tmp_path, follow, monkeypatch):
+    monkeypatch.setattr(os, "urandom", random.Random(1).randbytes)  # an audit may err once in a hundred
     monkeypatch.setattr(
         tradeoff, "FACTORS", (1.0, 2.0)
     )  # a short curve: its own tests draw the whole one
