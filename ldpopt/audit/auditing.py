@@ -26,7 +26,7 @@ from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import read_document, verify
-from ldpopt.release.designing import Design, load_design
+from ldpopt.release.designing import Design, read_design
 from ldpopt.release.releasing import ExactSampler, released_reports
 from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import Level
@@ -200,7 +200,7 @@ def _claims(design: AnyDesign) -> tuple[Claim, ...]:
 def _loaded(design: AnyDesign) -> Design | Result:
     if isinstance(design, Design | Result):
         return design
-    return load_design(design) if "design" in read_document(design) else load(design)
+    return read_design(design).design if "design" in read_document(design) else load(design)
 
 
 # ------------------------------------------------------------ reports

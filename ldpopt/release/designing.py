@@ -13,7 +13,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -168,7 +168,32 @@ def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
 
 
 def load_design(path: str | os.PathLike[str]) -> Design:
-    """Read a file of ``ldpopt design``; nothing in it is trusted before ``verify`` says so."""
+    """Read a file of ``ldpopt design`` whose table, parameters and mechanism are those of its proof.
+
+    Nothing else in it is trusted before ``verify`` says so.
+    """
+    made, digest = read_design(path)
+    if not _agrees(made):
+        raise UnreadableFileError(
+            f"{os.fspath(path)}: the table that it describes is not that of its proof"
+        )
+    if made.to_json()["design"]["digest"] != digest:
+        raise UnreadableFileError(
+            f"{os.fspath(path)}: labels, bins, counts, parameters or mechanism are not those that were "
+            "designed: its digest is that of other ones"
+        )
+    return made
+
+
+class ReadDesign(NamedTuple):
+    """A design as its file spells it, and the digest that the file states."""
+
+    design: Design
+    digest: Any
+
+
+def read_design(path: str | os.PathLike[str]) -> ReadDesign:
+    """Read a file of ``ldpopt design`` as it stands, to examine one that may have been changed."""
     document = read_document(path)
     if "design" not in document:
         raise UnreadableFileError(
@@ -182,17 +207,7 @@ def load_design(path: str | os.PathLike[str]) -> Design:
         method = section["method"]
     except (KeyError, TypeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
-    made = Design(result, domain, question, method)
-    if not _agrees(made):
-        raise UnreadableFileError(
-            f"{os.fspath(path)}: the table that it describes is not that of its proof"
-        )
-    if made.to_json()["design"]["digest"] != section.get("digest"):
-        raise UnreadableFileError(
-            f"{os.fspath(path)}: labels, bins, counts, parameters or mechanism are not those that were "
-            "designed: its digest is that of other ones"
-        )
-    return made
+    return ReadDesign(Design(result, domain, question, method), section.get("digest"))
 
 
 def _together(section: dict[str, Any]) -> dict[str, Any]:

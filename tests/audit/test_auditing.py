@@ -1,6 +1,5 @@
 """Audits: closed forms, promises, tampering, other tables, and the command line."""
 
-import contextlib
 import json
 import math
 from dataclasses import replace
@@ -170,12 +169,13 @@ def test_refuted_claims_are_named(file):
 
 
 def test_a_weaker_mechanism_is_caught(file, response):
-    """Rows that lean towards their own report break the promise, and the claims say so."""
+    """Rows that lean towards their own report break the promise; claims and measures both say so."""
     rows = response.mechanism.matrix * 0.5 + 0.5 * np.eye(10)
     tampered(file, lambda d: d["mechanism"].update(matrix=rows.tolist()))
     found = audit(file)
     assert "differ by at most a factor e^1" in found.verdict
-    assert not found.passed
+    assert "the robust LDP level is" in found.verdict
+    assert found["robust"].holds is False
 
 
 def test_no_distribution_at_all(file):
@@ -193,24 +193,13 @@ def test_another_promise_than_the_certificate(file):
     tampered(file, lambda d: d["design"].update(epsilon=0.5))
     found = audit(file)
     assert not found.passed
-    assert "the certificate is refuted" in found.verdict
+    assert "the certificate is refuted: the design promises what the question asks for" in found.verdict
+    assert "the robust LDP level is 0.9661, above the promised 0.5" in found.verdict
 
 
-@pytest.mark.parametrize(
-    ("place", "junk"),
-    [
-        (("counts",), [[1], [1, 2]]),
-        (("counts", 0, 0), -1),
-        (("counts", 0, 0), 1e30),
-        (("method",), []),
-        (("domain", "secret", "members", 0), []),
-        (("domain", "secret", "members", 0, 0), 7),
-        (("domain", "secret", "columns", 0, "values", 0), None),
-        (("domain", "public", "columns", 0, "edges"), ["x"]),
-        (("domain", "public", "columns"), []),
-    ],
-)
-def test_garbage_is_unreadable_or_refuted(file, place, junk):
+def spoiled(file, place, junk):
+    """Put junk into one place of the design section."""
+
     def spoil(document):
         *way, last = place
         section = document["design"]
@@ -219,8 +208,46 @@ def test_garbage_is_unreadable_or_refuted(file, place, junk):
         section[last] = junk
 
     tampered(file, spoil)
-    with contextlib.suppress(UnreadableFileError, InvalidInputError):
-        assert not audit(file).passed
+
+
+@pytest.mark.parametrize(
+    ("place", "junk"),
+    [
+        (("counts", 0, 0), -1),
+        (("counts", 0, 0), 1e30),
+        (("method",), []),
+        (("domain", "secret", "members", 0), []),
+        (("domain", "secret", "columns", 0, "values", 0), None),
+        (("domain", "public", "columns", 0, "edges"), ["x"]),
+        (("domain", "public", "columns"), []),
+    ],
+)
+def test_garbage_is_unreadable(file, place, junk):
+    spoiled(file, place, junk)
+    with pytest.raises(UnreadableFileError, match=f"design.{place[0]}.* must be "):
+        audit(file)
+
+
+@pytest.mark.parametrize(
+    ("place", "other"),
+    [(("counts",), [[1], [1, 2]]), (("domain", "secret", "members", 0, 0), 7)],
+)
+def test_a_readable_section_of_another_table_is_refuted(file, place, other):
+    spoiled(file, place, other)
+    found = audit(file)
+    assert not found.passed
+    assert "each of its 2 × 5 labels is the input of one row of the mechanism" in found.verdict
+
+
+def test_an_infinite_level_is_the_word_inf_in_json(response):
+    """A report that one secret never gives, measured for all distributions."""
+    of = measures.subject(response)
+    sure = np.zeros((10, 2))
+    sure[:5, 0] = sure[5:, 1] = 1
+    open_book = replace(of, mechanism=Mechanism(sure))
+    found = {m.key: m for m in measures.measures(open_book, measures.worst_level(open_book))}
+    assert found["robust-all"].value == math.inf
+    assert json.loads(json.dumps(found["robust-all"].to_json(), allow_nan=False))["value"] == "inf"
 
 
 # ------------------------------------------------------------ other tables
