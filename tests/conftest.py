@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import shutil
 import signal
 import sys
 import time
@@ -15,6 +16,11 @@ from ldpopt.cli import main
 # No test depends on the speed of the machine, or on what runs beside it.
 settings.register_profile("ldpopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ldpopt")
+
+FLAGS = (
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
+    "--disable-background-networking --disable-component-update --disable-sync"
+)
 
 
 class Answer(NamedTuple):
@@ -68,3 +74,22 @@ def run_in_this_process(*words, cwd="."):
         sys.argv = before[0]
         signal.signal(signal.SIGTERM, before[1])
     return Answer(ended.value.code or 0, out.getvalue(), err.getvalue())
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory):
+    """Chromium without a window."""
+    from selenium import webdriver
+
+    programs = shutil.which("chromium"), shutil.which("chromedriver")
+    if None in programs:
+        pytest.skip("no browser here: chromium and chromedriver are needed to open pages")
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs[0]
+    for flag in FLAGS.split():
+        options.add_argument(flag)
+    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(programs[1]))
+    yield driver
+    driver.quit()

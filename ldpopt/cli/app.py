@@ -27,6 +27,7 @@ COMMANDS = {
     "bench": "bench",
     "design": "design",
     "privatize": "privatize",
+    "export": "export",
     "estimate": "estimate",
     "audit": "audit",
     "report": "report",

@@ -131,12 +131,7 @@ def privatize(
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise InvalidInputError(f"the released file must end in .csv or .parquet, not {target.name!r}")
-    for claim in made.verification.claims:
-        if not claim.holds:
-            said = "refutes" if claim.holds is False else "could not decide"
-            raise InvalidInputError(
-                f"the mechanism is not used: the checker {said} that {claim.statement}"
-            )
+    check_certificate(made)
     schema = pa.schema([(PREFIX + made.fingerprint, pa.int32())])
     sampler = _sampler(made, seed)
     counts = np.zeros(made.mechanism.shape[0], dtype=np.int64)
@@ -157,6 +152,16 @@ def privatize(
         if compared is not None:
             compared(found)
     return int(counts.sum())
+
+
+def check_certificate(made: Design) -> None:
+    """Refuse a design of which the checker does not verify every claim."""
+    for claim in made.verification.claims:
+        if not claim.holds:
+            said = "refutes" if claim.holds is False else "could not decide"
+            raise InvalidInputError(
+                f"the mechanism is not used: the checker {said} that {claim.statement}"
+            )
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 import json
 import math
 import re
-import shutil
 
 import pytest
 
@@ -12,10 +11,6 @@ from ldpopt.problems import PROBLEMS
 from ldpopt.report import page as report
 from ldpopt.report.files import read
 
-FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "
-    "--disable-background-networking --disable-component-update --disable-sync"
-)
 REACHABLE = "a[href], summary, [tabindex='0']"
 CONTRASTS = """
 const parse = text => {
@@ -43,24 +38,6 @@ for (const element of document.querySelectorAll("body *")) {
 }
 return found;
 """
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    from selenium import webdriver
-
-    programs = shutil.which("chromium"), shutil.which("chromedriver")
-    if None in programs:
-        pytest.skip("no browser here: chromium and chromedriver are needed to open the page")
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs[0]
-    for flag in FLAGS.split():
-        options.add_argument(flag)
-    options.add_argument(f"--user-data-dir={tmp_path_factory.mktemp('profile')}")
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(programs[1]))
-    yield driver
-    driver.quit()
 
 
 @pytest.fixture(scope="module")

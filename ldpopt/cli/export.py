@@ -1,0 +1,56 @@
+"""``ldpopt export``: a mechanism as a small program that draws reports on a person's device."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ldpopt.cli.options import Force
+from ldpopt.cli.terminal import check_new, check_writable, say
+
+
+class Target(StrEnum):
+    """The languages of a sampler."""
+
+    js = "js"
+    python = "python"
+    sql = "sql"
+
+
+SELF_TEST = {
+    Target.js: "node {out}, or ldpoptSampler.selfTest() in a browser",
+    Target.python: "python {out}",
+    Target.sql: "it is part of the script, which says what randomness the database must have",
+}
+
+
+def export(
+    mechanism: Annotated[Path, typer.Argument(metavar="MECH", help="A file of ldpopt design.")],
+    target: Annotated[Target, typer.Option(help="The language: js, python or sql.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Write the program here.")],
+    force: Force = False,
+) -> None:
+    """Write a mechanism as one self-contained program that draws reports, with test vectors.
+
+    Its probabilities are exactly those of the mechanism, and its random bits are cryptographic. What a
+    program draws is audited with ldpopt audit MECH --data TABLE --released REPORTS.
+    """
+    from ldpopt.core.files import write_whole
+    from ldpopt.release.designing import load_design
+    from ldpopt.release.exporting import export as exported
+
+    check_writable(out, mechanism)
+    check_new(out, force)
+    made = load_design(mechanism)
+    write_whole(out, exported(made, target.value))
+    inputs, outputs = made.mechanism.shape
+    columns = ", ".join(made.domain.columns)
+    say(f"wrote {out}: reports 0 to {outputs - 1} for {inputs} inputs of {columns}")
+    say(f"self-test: {SELF_TEST[target].format(out=out)}")
+    say(
+        f'next: collect the reports in a CSV file with the column "ldpopt-{made.fingerprint}", then: '
+        f"ldpopt estimate REPORTS --mechanism {mechanism}"
+    )

@@ -1,0 +1,301 @@
+"""Exported samplers, run where they are meant to run: a browser, Node, plain Python, a database."""
+
+import csv
+import json
+import re
+import secrets
+import shutil
+import sqlite3
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.release.designing import design, load_design
+from ldpopt.release.exporting import MOST_VECTORS, Sampler, export
+
+ROWS = 100_000
+SURE = "0.999999"
+"""A correct sampler fails the audit once in a million runs."""
+NASTY = {
+    'it\'s "x"': ["</script>", "'); DROP TABLE people; --"],
+    "__SAMPLER__": ["ü\u2028x", "__STEPS__"],
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A table of 100,000 rows with a binned column, its mechanism, and the values of each row."""
+    directory = tmp_path_factory.mktemp("export")
+    rng = np.random.default_rng(3)
+    cells = {
+        "sex": rng.choice(["f", "m"], ROWS).tolist(),
+        "age": rng.integers(0, 90, ROWS).tolist(),
+    }
+    rows = list(zip(*cells.values(), strict=True))
+    with (directory / "people.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([list(cells), *rows])
+    people = directory / "people.csv"
+    made = design(people, "sex", "age", epsilon=1.0, robust="all", bins={"age": [18, 40.5]})
+    made.save(directory / "m.json")
+    (directory / "rows.json").write_text(
+        json.dumps([dict(zip(cells, row, strict=True)) for row in rows])
+    )
+    return directory
+
+
+@pytest.fixture(scope="module")
+def made(folder):
+    return load_design(folder / "m.json")
+
+
+@pytest.fixture
+def audited(folder, ldpopt, tmp_path, made):
+    """The exit code of the audit of the reports, and what it says."""
+
+    def run(reports):
+        released = tmp_path / "released.csv"
+        lines = [f"ldpopt-{made.fingerprint}", *map(str, reports)]
+        released.write_text("\n".join(lines) + "\n")
+        words = ["--data", folder / "people.csv", "--released", released, "--samples", 1000]
+        return ldpopt("audit", folder / "m.json", *words, "--confidence", SURE)
+
+    return run
+
+
+def tampered(program, made):
+    """The program with the rows of the first and the last input exchanged."""
+    first, last = (json.dumps(Sampler(made).ends[x]) for x in (0, -1))
+    assert first in program
+    assert first != last
+    return program.replace(first, "FIRST").replace(last, first).replace("FIRST", last)
+
+
+# ---------------------------------------------------------------- JavaScript
+
+IN_NODE = """
+const sampler = require(process.argv[1]);
+const rows = JSON.parse(require("fs").readFileSync(process.argv[2], "utf-8"));
+console.log(JSON.stringify([sampler.column, rows.map((row) => sampler.report(row))]));
+"""
+
+
+def node(*words):
+    program = shutil.which("node")
+    if program is None:
+        pytest.skip("node is not installed here")
+    return subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def test_javascript_in_node(folder, made, audited, ldpopt, tmp_path):
+    path = tmp_path / "sampler.js"
+    answer = ldpopt("export", folder / "m.json", "--target", "js", "-o", path)
+    assert answer.code == 0, answer.err
+    assert re.fullmatch(r"\d+ test vectors pass\n", node(path).stdout)
+    column, reports = json.loads(node("-e", IN_NODE, path, folder / "rows.json").stdout)
+    assert column == f"ldpopt-{made.fingerprint}"
+    passed = audited(reports)
+    assert passed.code == 0, passed.out
+    assert "could not be told from those of the mechanism" in passed.out
+
+    path.write_text(tampered(path.read_text(), made))
+    assert "self-test" in node(path).stderr
+    _, reports = json.loads(node("-e", IN_NODE, path, folder / "rows.json").stdout)
+    failed = audited(reports)
+    assert failed.code == 1
+    assert "the reports of the released table are not those of the mechanism" in failed.out
+
+
+def test_javascript_in_a_browser(folder, made, audited, browser, tmp_path):
+    program = export(made, "js")
+    rows = (folder / "rows.json").read_text()
+    for sampler, code in ((program, 0), (tampered(program, made), 1)):
+        page = tmp_path / f"page{code}.html"
+        page.write_text(f"<!doctype html><meta charset=utf-8><title>t</title><script>{sampler}</script>")
+        browser.get(page.as_uri())
+        assert browser.execute_script("return performance.getEntriesByType('resource').length") == 0
+        reports = browser.execute_script(
+            "return JSON.parse(arguments[0]).map((row) => ldpoptSampler.report(row))", rows
+        )
+        found = audited(reports)
+        assert found.code == code, found.out
+        test = "try { return ldpoptSampler.selfTest(); } catch (error) { return error.message; }"
+        said = browser.execute_script(test)
+        assert ("self-test" in str(said)) == bool(code)
+
+
+GOOD = {"sex": "f", "age": 3}
+TRY = "try { s.report(values); console.log('accepted'); } catch (error) { console.log(String(error)); }"
+REFUSED = [
+    ({"sex": "x", "age": 3}, '"sex" must be one of ["f","m"], not "x"'),
+    ({"sex": "f", "age": "3"}, '"age" must be a finite number, not "3"'),
+    ({"sex": "f", "age": None}, '"age" must be a finite number, not null'),
+    ({"sex": "f"}, 'the columns must be ["sex","age"], not ["sex"]'),
+    ({"sex": "f", "age": 3, "name": "x"}, "the columns must be"),
+    (3, "the columns must be"),
+]
+
+
+def test_javascript_refuses_what_it_does_not_know(made, tmp_path):
+    path = tmp_path / "sampler.js"
+    path.write_text(export(made, "js"))
+    given = json.dumps([values for values, _ in REFUSED])
+    call = f"const s = require({json.dumps(str(path))}); for (const values of {given}) {TRY}"
+    said = node("-e", f"{call}; delete globalThis.crypto; const values = {json.dumps(GOOD)}; {TRY}")
+    *refused, without = said.stdout.splitlines()
+    for line, (_, sentence) in zip(refused, REFUSED, strict=True):
+        assert line.startswith(f"RangeError: ldpopt: {sentence}")
+    assert without == "RangeError: ldpopt: crypto.getRandomValues is needed, and is not here"
+
+
+# ---------------------------------------------------------------- Python
+
+IN_PYTHON = """
+import json, runpy, sys
+sampler = runpy.run_path(sys.argv[1])
+with open(sys.argv[2]) as file:
+    rows = json.load(file)
+print(json.dumps([sampler["COLUMN"], [sampler["report"](row) for row in rows]]))
+"""
+
+
+def plain_python(*words):
+    """An interpreter without any package but the standard library."""
+    command = [sys.executable, "-I", "-S", *map(str, words)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_python_needs_the_standard_library_alone(folder, made, audited, tmp_path):
+    path = tmp_path / "sampler.py"
+    program = export(made, "python")
+    for text, code in ((program, 0), (tampered(program, made), 1)):
+        path.write_text(text)
+        assert ("test vectors pass" in plain_python(path).stdout) != bool(code)
+        column, reports = json.loads(plain_python("-c", IN_PYTHON, path, folder / "rows.json").stdout)
+        assert column == f"ldpopt-{made.fingerprint}"
+        assert audited(reports).code == code
+
+
+def in_python(program):
+    names = {"__name__": "sampler"}
+    exec(program, names)
+    return names
+
+
+def test_python_refuses_what_it_does_not_know(made):
+    report = in_python(export(made, "python"))["report"]
+    for values in (*(values for values, _ in REFUSED), {"sex": "f", "age": True}, {"sex": [], "age": 1}):
+        with pytest.raises(ValueError, match="must be"):
+            report(values)
+
+
+def test_an_unknown_combination_is_refused():
+    table = {"a": ["x", "y", "x"], "b": ["1", "2", "1"], "c": ["p", "q", "p"]}
+    sampler = in_python(export(design(table, ["a", "b"], "c", epsilon=1.0, robust="all"), "python"))
+    assert sampler["report"]({"a": "x", "b": "1", "c": "q"}) >= 0
+    with pytest.raises(ValueError, match="does not know the combination"):
+        sampler["report"]({"a": "x", "b": "2", "c": "q"})
+
+
+# ---------------------------------------------------------------- SQL
+
+
+def in_sqlite(script, names, rows):
+    """Run the script on the rows; the reports in their order."""
+    with sqlite3.connect(":memory:") as database:
+        database.create_function("ldpopt_random_bits", 0, lambda: secrets.randbits(52))
+        columns = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
+        database.execute(f"CREATE TABLE ldpopt_people (ldpopt_row, {columns})")
+        marks = ", ".join("?" * (len(names) + 1))
+        numbered = [(i, *row) for i, row in enumerate(rows)]
+        database.executemany(f"INSERT INTO ldpopt_people VALUES ({marks})", numbered)
+        database.commit()
+        database.executescript(script)
+        found = database.execute("SELECT * FROM ldpopt_released ORDER BY ldpopt_row").fetchall()
+        tables = {name for (name,) in database.execute("SELECT name FROM sqlite_master")}
+    assert "ldpopt_draw" not in tables  # the random bits are gone
+    assert [row for row, _ in found] == list(range(len(rows)))
+    return [report for _, report in found]
+
+
+def test_sql(folder, made, audited):
+    rows = [tuple(row.values()) for row in json.loads((folder / "rows.json").read_text())]
+    script = export(made, "sql")
+    found = audited(in_sqlite(script, ["sex", "age"], rows))
+    assert found.code == 0, found.out
+    for row in (("x", 3), ("f", None), (None, 3)):
+        with pytest.raises(sqlite3.IntegrityError, match="NOT NULL"):
+            in_sqlite(script, ["sex", "age"], [*rows[:5], row])
+    wrong = script.replace("(0, 0, 0)", "(0, 0, 1)", 1)
+    assert wrong != script
+    with pytest.raises(sqlite3.IntegrityError, match="CHECK constraint failed: wrong = 0"):
+        in_sqlite(wrong, ["sex", "age"], rows[:5])
+    assert "cryptographic generator. RANDOM() of SQL is none" in script
+
+
+# ---------------------------------------------------------------- all targets
+
+
+@pytest.fixture(scope="module")
+def nasty():
+    secret, public = NASTY
+    cells = {secret: NASTY[secret] * 40, public: (NASTY[public] * 40)[::-1]}
+    cells[public][0] = NASTY[public][0]
+    return design(cells, secret, public, epsilon=1.0, robust="all")
+
+
+def test_no_label_leaves_its_quotes(nasty, tmp_path):
+    values = dict(zip(NASTY, ("</script>", "ü\u2028x"), strict=True))
+    program = export(nasty, "js")
+    assert "</script" not in program
+    assert "ü" not in program
+    (tmp_path / "s.js").write_text(program)
+    call = f"console.log(require({json.dumps(str(tmp_path / 's.js'))}).report({json.dumps(values)}))"
+    assert int(node("-e", call).stdout) >= 0
+    assert in_python(export(nasty, "python"))["report"](values) >= 0
+    assert len(in_sqlite(export(nasty, "sql"), list(NASTY), [tuple(values.values())] * 3)) == 3
+
+
+def test_the_vectors_pin_down_the_mechanism(made):
+    """Every end of every row is between two vectors: a program with another sum fails one of them."""
+    sampler = Sampler(made)
+    found = {(x, bits): report for x, bits, report in sampler.vectors}
+    for x, ends in enumerate(sampler.ends):
+        assert ends[-1] == 2**52
+        for y, (low, high) in enumerate(zip([0, *ends], ends, strict=False)):
+            if low < high:
+                assert found[x, low] == found[x, high - 1] == y
+    assert np.array_equal(np.diff(sampler.ends, prepend=0) / 2.0**52, made.mechanism.matrix)
+
+
+def test_a_large_mechanism_has_some_vectors():
+    rng = np.random.default_rng(0)
+    table = {"s": rng.choice(list("abcdefgh"), 500), "u": rng.choice(list("0123456789"), 500)}
+    made = design(table, "s", "u", epsilon=1.0, robust="all", method="grr")
+    vectors = Sampler(made).vectors
+    assert MOST_VECTORS / 2 < len(vectors) <= MOST_VECTORS
+    assert in_python(export(made, "python"))["self_test"]() == len(vectors)
+
+
+def test_bad_words(folder, made, ldpopt, tmp_path):
+    with pytest.raises(InvalidInputError, match="target must be one of js, python, sql, not 'cobol'"):
+        export(made, "cobol")
+    answer = ldpopt("export", folder / "m.json", "--target", "cobol", "-o", tmp_path / "x")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    (tmp_path / "x").write_text("mine")
+    answer = ldpopt("export", folder / "m.json", "--target", "js", "-o", tmp_path / "x")
+    assert answer.code == 2
+    assert "it exists; choose another name, or --force" in answer.err
+    assert (tmp_path / "x").read_text() == "mine"
+
+
+def test_a_refuted_design_is_not_exported(folder, ldpopt, tmp_path):
+    document = json.loads((folder / "m.json").read_text())
+    document["status"], document["bound"], document["gap"] = "gap", document["value"] - 0.01, 0.0
+    (tmp_path / "forged.json").write_text(json.dumps(document))
+    answer = ldpopt("export", tmp_path / "forged.json", "--target", "js", "-o", tmp_path / "s.js")
+    assert answer.code == 2
+    assert "the checker refutes that" in answer.err
+    assert not (tmp_path / "s.js").exists()
