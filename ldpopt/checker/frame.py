@@ -9,7 +9,7 @@ imported when a file asks for it. What all files have in common is decided here,
 * the answer is what was asked for, private, and worth ``value`` (the section decides);
 * nothing is better than ``bound`` (the section decides), and value and bound are in that order;
 * ``gap`` is what value and bound give;
-* "optimal" says that value and bound agree to the certificate's gap, at most :data:`OPTIMAL_GAP`;
+* "optimal" says what :func:`is_optimal` tells of value, bound and the certificate's gap;
 * ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`;
 * where the file is a design for a table, its labels and counts are those of the question
   (:mod:`.design`).
@@ -38,6 +38,8 @@ from .schema import Anything, Nullable, Number, Object, Record, Text, Whole, Wor
 FORMAT = 1
 OPTIMAL_GAP = 1e-6
 """The largest relative gap at which a result may call itself optimal."""
+OPTIMAL_PART, OPTIMAL_NOISE = Fraction(1, 100), 1e-15
+"""However small both are: an optimal value is within 1 % of its bound, or within rounding noise."""
 GAP_FLOOR = 1e-4
 """A gap is relative to the larger of value and bound, or to this number if both are smaller."""
 GAP_ROUNDING = Fraction(1, 2**50)
@@ -238,6 +240,21 @@ def relative_gap(value: float, bound: float) -> Fraction:
     return abs(exact[1] - exact[0]) / max(abs(exact[0]), abs(exact[1]), Fraction(GAP_FLOOR))
 
 
+def is_optimal(value: float, bound: float, asked: float) -> bool:
+    """Tell whether value and bound are so close that the value is called optimal.
+
+    The gap is at most the one asked for and :data:`OPTIMAL_GAP`; and as it is relative to at least
+    :data:`GAP_FLOOR`, tiny values must also be within :data:`OPTIMAL_PART` of their bound, or within
+    :data:`OPTIMAL_NOISE` where the optimum is zero but for the rounding of floats.
+    """
+    larger = max(abs(Fraction(value)), abs(Fraction(bound)))
+    near = max(larger * OPTIMAL_PART, Fraction(OPTIMAL_NOISE))
+    return (
+        relative_gap(value, bound) <= Fraction(min(asked, OPTIMAL_GAP))
+        and abs(Fraction(bound) - Fraction(value)) <= near
+    )
+
+
 def _gap(case: Case, stated: float) -> Claim:
     assert case.bound is not None
     exact = relative_gap(case.value, case.bound)
@@ -249,10 +266,12 @@ def _gap(case: Case, stated: float) -> Claim:
 def _agreement(case: Case, asked: float) -> Claim:
     """Check what the status "optimal" says: the gap is within what was asked for, and small enough."""
     assert case.bound is not None
-    tolerance = min(asked, OPTIMAL_GAP)
-    close = relative_gap(case.value, case.bound) <= Fraction(tolerance)
-    words = f'that quotient is at most {tolerance!r}: what "optimal" says'
-    return decided("agreement", words, lambda: close, value=tolerance)
+    tolerance, value, bound = min(asked, OPTIMAL_GAP), case.value, case.bound
+    words = (
+        f"that quotient is at most {tolerance!r}, and value and bound differ by at most 1 % or "
+        f'{OPTIMAL_NOISE!r}: what "optimal" says'
+    )
+    return decided("agreement", words, lambda: is_optimal(value, bound, asked), value=tolerance)
 
 
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:

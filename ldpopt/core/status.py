@@ -11,7 +11,7 @@ class Status(Enum):
     OPTIMAL = "optimal"
     """Feasible; the :func:`relative_gap` of value and bound is at most the one asked for and 1e-6.
 
-    The quotient is relative to at least 1e-4: values below 1e-10 are called optimal at a bound of 1e-10.
+    As that gap is relative to at least 1e-4, value and bound must also differ by at most 1 % (or 1e-15).
     """
     GAP = "gap"
     """Feasible with a proven bound, but the gap is larger than asked for."""

@@ -9,7 +9,7 @@ from functools import cache
 from importlib.metadata import version
 from typing import Any
 
-from ldpopt.checker.frame import OPTIMAL_GAP
+from ldpopt.checker.frame import is_optimal
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
@@ -214,8 +214,8 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float)
     bound = _not_better(value, solution.bound, problem.sense)
     measured = relative_gap(value, bound)
     status = Status.FEASIBLE
-    if measured is not None:
-        status = Status.OPTIMAL if measured <= min(gap, OPTIMAL_GAP) else Status.GAP
+    if bound is not None:
+        status = Status.OPTIMAL if is_optimal(value, bound, gap) else Status.GAP
     return {
         "status": status,
         "value": value,

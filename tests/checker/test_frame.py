@@ -12,6 +12,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.budget import UndecidedError, limited, reserve, tick
 from ldpopt.checker.claims import Claim, decided, verdict
 from ldpopt.checker.reading import UnreadableError
+from ldpopt.core.status import Status
 from ldpopt.problems import LeakageDesign, Staircase
 
 PACKAGE = Path(frame.__file__).parent
@@ -52,6 +53,27 @@ def test_optimal_has_one_meaning(document):
     loose = document | {"bound": bound, "gap": gap, "certificate": certificate}
     assert refuted(loose) == ["agreement"]
     assert refuted(loose | {"status": "gap"}) == []
+
+
+def test_a_useless_mechanism_is_not_optimal_because_little_can_be_had():
+    """At ε = 1e-6 the best information is 1.25e-13: a constant mechanism is within 1e-9 · 1e-4 of it."""
+    genuine = solve(Staircase(epsilon=1e-6, prior=[0.4, 0.3, 0.3]))
+    document = json.loads(json.dumps(genuine.to_json()))
+    assert genuine.status is Status.OPTIMAL
+    assert refuted(document) == []
+    constant = document | {"mechanism": {"matrix": [[1.0]] * 3}, "value": 0.0}
+    constant["gap"] = float(frame.relative_gap(0.0, document["bound"]))
+    del constant["certificate"]["audit"]
+    assert refuted(constant) == ["agreement"]
+    assert refuted(constant | {"status": "gap"}) == []
+
+
+@pytest.mark.parametrize(
+    ("value", "bound", "expected"),
+    [(0.0, 5.6e-17, True), (0.0, 1e-14, False), (1e-13, 1.005e-13, True), (1e-13, 1.02e-13, False)],
+)
+def test_what_optimal_means_near_zero(value, bound, expected):
+    assert frame.is_optimal(value, bound, 1e-9) is expected
 
 
 def test_the_audit_is_a_claim(document):

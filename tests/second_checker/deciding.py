@@ -46,3 +46,5 @@ def common(found, maximise):
         yield "gap", abs(Fraction(found["gap"]) - gap) <= gap / 2**50
     if found["status"] == "optimal":
         yield "optimal", gap <= min(Fraction(found["certificate"]["gap"]), Fraction(1e-6))
+        near = max(abs(value) / 100, abs(bound) / 100, Fraction(1e-15))
+        yield "near", abs(bound - value) <= near
