@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ldpopt.audit import black_box as blackbox
+from ldpopt.audit import black_box
 from ldpopt.audit.black_box import Fit, Indices, LowerBound, Sample, Tally
 from ldpopt.audit.measures import Measured, data_measures, measures, subject, worst_level
 from ldpopt.checker.claims import Claim
@@ -239,7 +239,7 @@ def _attacked(
         samples = max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
     outputs = of.mechanism.shape[1]
     drawn = {
-        name: blackbox.draw(sample, of.secrets, p, outputs, samples, rng)
+        name: black_box.draw(sample, of.secrets, p, outputs, samples, rng)
         for name, p in _distributions(of, worst).items()
     }
     return _tested(source, of, drawn, confidence)
@@ -259,9 +259,9 @@ def _distributions(of: Subject, worst: Level | None) -> dict[str, Array]:
 
 def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float) -> Empirical:
     tallies = list(drawn.values())
-    bound = blackbox.strongest_attack(tallies, of.secrets, (1 + confidence) / 2)
+    bound = black_box.strongest_attack(tallies, of.secrets, (1 + confidence) / 2)
     counts = np.sum([part.counts for part in tallies], axis=0)
-    fit = blackbox.goodness_of_fit(counts, of.mechanism.matrix, (1 - confidence) / 2)
+    fit = black_box.goodness_of_fit(counts, of.mechanism.matrix, (1 - confidence) / 2)
     allowed = of.mechanism.epsilon() if of.epsilon is None else of.epsilon
     name = of.secret_names[of.secrets[fit.x]]
     if of.public_names:
@@ -301,7 +301,7 @@ def _with_data(
     if released is None:
         counts = made.domain.count(open_table(data))
     else:
-        counted = blackbox.tally(paired(made, data, released), made.mechanism.shape, rng)
+        counted = black_box.tally(paired(made, data, released), made.mechanism.shape, rng)
         counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)

@@ -89,13 +89,12 @@ def _write_benchmark(
     found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver[Any]]]
 ) -> list[Path]:
     """Write the page for all targets, or for one target its rows and performance profile."""
-    from ldpopt.bench import benchmark
-    from ldpopt.bench import page as benchpage
+    from ldpopt.bench import benchmark, page
     from ldpopt.bench.profile import draw_profile
     from ldpopt.engine.sweep import write_csv
 
     if found.target == benchmark.EVERYTHING:
-        return benchpage.write(found, directory, command, started, plugins)
+        return page.write(found, directory, command, started, plugins)
     rows, profile = directory / "bench.csv", directory / "profile.png"
     write_csv(rows, found.rows)
     draw_profile(found, profile)
@@ -123,11 +122,11 @@ def _whole(text: str) -> int:
 
 
 def _print_benchmark(found: Benchmark) -> None:
-    from ldpopt.bench import page as benchpage
+    from ldpopt.bench import page
     from ldpopt.bench.benchmark import EVERYTHING
 
     if found.target == EVERYTHING:
-        overview = benchpage.overview(found)
+        overview = page.overview(found)
         left = [
             name for name, letter in zip(overview.head, overview.align, strict=True) if letter == "l"
         ]

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.minimax import worst_step_alpha
 
 
@@ -25,7 +25,7 @@ def points(quick: bool) -> Iterable[Point]:
     sizes = (7, 13) if quick else (5, 7, 13, 21)
     for k in sizes:
         for share in (0.5, 0.1):
-            for loss in fidelity.LOSSES:
+            for loss in measures.LOSSES:
                 for epsilon in np.geomspace(0.1, 5, 5 if quick else 21):
                     yield {
                         "k": k,
@@ -55,7 +55,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     figure = Figure(figsize=(4.6 * columns, 3.2 * lines), layout="constrained")
     panels = figure.subplots(lines, columns, squeeze=False, sharex=True).ravel()
     for axes, (k, p0) in zip(panels, cases, strict=False):
-        for color, loss in enumerate(fidelity.LOSSES):
+        for color, loss in enumerate(measures.LOSSES):
             curve = [r for r in rows if (r["k"], r["p0"], r["loss"]) == (k, p0, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
             for column, style in (("step", "-"), ("design", ":"), ("bound", "--")):

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -26,12 +26,12 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(epsilon: float, k: int) -> Row:
     """Evaluate the step mechanism, the best subset selection and both bounds, all in closed form."""
-    size = fidelity.block_size(k, epsilon)
+    size = measures.block_size(k, epsilon)
     return {
-        "step": fidelity.balanced_phi(k, epsilon, 1),
-        "best": fidelity.balanced_phi(k, epsilon, size),
-        "bound": fidelity.phi_bound(k, epsilon),
-        "printed_bound": fidelity.printed_phi_bound(k, epsilon),
+        "step": measures.balanced_phi(k, epsilon, 1),
+        "best": measures.balanced_phi(k, epsilon, size),
+        "bound": measures.phi_bound(k, epsilon),
+        "printed_bound": measures.printed_phi_bound(k, epsilon),
         "block_size": size,
     }
 

@@ -20,7 +20,7 @@ from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
 from ldpopt.tables import datasets
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 
 LARGEST_SOLVED = 5
 
@@ -47,7 +47,7 @@ def points(quick: bool) -> Iterable[Point]:
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-50", "age-10", "age-20", "age-50"]
     for name in sources:
-        for loss in fidelity.LOSSES:
+        for loss in measures.LOSSES:
             for epsilon in np.geomspace(0.1, 6, 5 if quick else 25):
                 yield {"source": name, "loss": loss, "epsilon": round(float(epsilon), 6)}
 
@@ -56,10 +56,10 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
     """Compute the step mechanism, the lower bounds, and the optimum where it can be proven."""
     p = _SOURCE(source)
     k = len(p)
-    least, printed = fidelity.phi_bound(k, epsilon), fidelity.printed_phi_bound(k, epsilon)
+    least, printed = measures.phi_bound(k, epsilon), measures.printed_phi_bound(k, epsilon)
     row: Row = {
-        "step": fidelity.alpha(step_mechanism(k, epsilon), p, loss),
-        "bound": fidelity.alpha_bound(p, epsilon, loss),
+        "step": measures.alpha(step_mechanism(k, epsilon), p, loss),
+        "bound": measures.alpha_bound(p, epsilon, loss),
         "phi_bound": least,
         "printed_phi_bound": printed,
         "optimum": None,
@@ -81,7 +81,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     figure = Figure(figsize=(4.2 * columns, 3.8 * lines), layout="constrained")
     panels = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
     for axes, name in zip(panels, sources, strict=True):
-        for color, loss in enumerate(fidelity.LOSSES):
+        for color, loss in enumerate(measures.LOSSES):
             curve = [row for row in rows if (row["source"], row["loss"]) == (name, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
             axes.loglog(levels, [r["step"] for r in curve], "-", color=paint, label=f"{loss}: step")

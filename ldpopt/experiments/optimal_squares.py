@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.mechanisms.balanced_designs import difference_sets, is_difference_set
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -27,7 +27,7 @@ def measure(k: int) -> Row:
     found = {}
     for design in difference_sets(k):
         m = len(design.elements)
-        span = fidelity.optimal_range(k, m)
+        span = measures.optimal_range(k, m)
         if span is not None and m not in found and is_difference_set(design):
             low, high = span
             found[m] = {

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 from ldpopt.tables.datasets import table, tables
 
 RIVALS = ("ir", "grr_cr", "ue_cr", "srr", "grr")
@@ -30,9 +30,9 @@ def measure(table: str, source: str, epsilon: float) -> Row:
     data = _table(table)
     p_hat = data.distribution()
     if source == "synthetic":
-        _, p_hat = rldpstudy.drawn_table(p_hat.shape[0], p_hat.shape[1], data.n, 0)
+        _, p_hat = robust_study.drawn_table(p_hat.shape[0], p_hat.shape[1], data.n, 0)
     shape = f"{p_hat.shape[0]} × {p_hat.shape[1]}"
-    return {"shape": shape, **rldpstudy.utilities(p_hat, data.n, 0.05, epsilon, time_limit=120.0)}
+    return {"shape": shape, **robust_study.utilities(p_hat, data.n, 0.05, epsilon, time_limit=120.0)}
 
 
 _table = table
@@ -43,7 +43,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     files = []
     for source in ("adult", "synthetic"):
         mine = [row for row in rows if row["source"] == source]
-        files += rldpstudy.draw_curves(
+        files += robust_study.draw_curves(
             mine,
             out / f"rldp-adult-{source}.png",
             panel=lambda r: f"{r['table']} ({r['shape']})",

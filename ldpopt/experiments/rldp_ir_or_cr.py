@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.theory.columns.utilities import entropy
@@ -26,10 +26,10 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(size: int, epsilon: float, seed: int) -> Row:
     """Compute the normalised difference (IR − GRR-CR)/H(X)."""
-    _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
+    _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
     H = entropy(p_hat)
-    ir = rldpstudy.best(IndependentReporting(epsilon, p_hat, 1000)).value
-    cr = rldpstudy.best(GRRConditional(epsilon, p_hat, 1000)).value
+    ir = robust_study.best(IndependentReporting(epsilon, p_hat, 1000)).value
+    cr = robust_study.best(GRRConditional(epsilon, p_hat, 1000)).value
     assert ir is not None
     assert cr is not None
     return {"entropy": H, "difference": (ir - cr) / H}

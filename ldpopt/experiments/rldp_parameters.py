@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.ue_conditional import UEConditional
@@ -36,12 +36,12 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(size: int, epsilon: float, seed: int) -> Row:
     """Find the best split of the budget, and the best κ and λ."""
-    _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
+    _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
     given: dict[str, Any] = {"p_hat": p_hat, "n": 1000, "epsilon": epsilon}
-    ir = rldpstudy.best(IndependentReporting(**given)).point
-    grr = rldpstudy.best(GRRConditional(**given)).point
+    ir = robust_study.best(IndependentReporting(**given)).point
+    grr = robust_study.best(GRRConditional(**given)).point
     problem = UEConditional(**given)
-    second, kappa = rldpstudy.best(problem, 1e-3).point
+    second, kappa = robust_study.best(problem, 1e-3).point
     lam = problem.smallest(np.array([kappa]), np.array([epsilon - second]))[0]
     shares = {"ir_share": ir[0] / epsilon, "grr_cr_share": grr[0] / epsilon}
     return {name: float(x) for name, x in {**shares, "kappa": kappa, "lambda": lam}.items()}
@@ -52,7 +52,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     both = [{**row, "panel": f"table {row['seed']}"} for row in rows if row["seed"] < 2]
     both += [{**row, "panel": "average"} for row in rows]
     path = out / "rldp-parameters.png"
-    return rldpstudy.draw_curves(
+    return robust_study.draw_curves(
         both, path, panel=lambda r: str(r["panel"]), x="epsilon", names=NAMES, ylabel="parameter"
     )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -27,8 +27,8 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(size: int, epsilon: float, seed: int, varied: str, n: int, alpha: float) -> Row:
     """Compute normalised utilities; the table is always that of 1000 draws, so that only F changes."""
-    _, p_hat = rldpstudy.drawn_table(size, size, 1000, seed)
-    return rldpstudy.utilities(p_hat, n, alpha, epsilon)
+    _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
+    return robust_study.utilities(p_hat, n, alpha, epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
@@ -36,7 +36,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     files = []
     for varied, label in (("n", "samples n"), ("alpha", "significance level α")):
         mine = [row for row in rows if row["varied"] == varied]
-        files += rldpstudy.draw_curves(
+        files += robust_study.draw_curves(
             mine,
             out / f"rldp-samples-{varied}.png",
             panel=lambda r: f"{r['size']} × {r['size']}, ε = {r['epsilon']:g}",
@@ -50,9 +50,9 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 def conclude(rows: list[Row]) -> str:
     """State what more samples and a laxer level bring."""
     by_n = [row for row in rows if row["varied"] == "n"]
-    _, polyopt = rldpstudy.averages(by_n, "n", "polyopt")
-    _, cr = rldpstudy.averages(by_n, "n", "grr_cr")
-    _, srr = rldpstudy.averages(by_n, "n", "srr")
+    _, polyopt = robust_study.averages(by_n, "n", "polyopt")
+    _, cr = robust_study.averages(by_n, "n", "grr_cr")
+    _, srr = robust_study.averages(by_n, "n", "srr")
     return (
         f"From the fewest to the most samples PolyOpt gains a factor {polyopt[-1] / polyopt[0]:.2f}, "
         f"GRR-CR {cr[-1] / cr[0]:.2f}; SRR does not change ({srr[-1] / srr[0]:.2f}), as in the paper."

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 
 RIVALS = ("ir", "grr_cr", "ue_cr", "srr", "grr")
 
@@ -28,14 +28,14 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(a1: int, a2: int, epsilon: float, seed: int) -> Row:
     """Compute normalised utilities for n = 1000 and α = 0.05."""
-    _, p_hat = rldpstudy.drawn_table(a1, a2, 1000, seed)
-    return rldpstudy.utilities(p_hat, 1000, 0.05, epsilon)
+    _, p_hat = robust_study.drawn_table(a1, a2, 1000, seed)
+    return robust_study.utilities(p_hat, 1000, 0.05, epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per size."""
     path = out / "rldp-synthetic.png"
-    return rldpstudy.draw_curves(rows, path, panel=lambda r: f"{r['a1']} × {r['a2']}", x="epsilon")
+    return robust_study.draw_curves(rows, path, panel=lambda r: f"{r['a1']} × {r['a2']}", x="epsilon")
 
 
 def conclude(rows: list[Row]) -> str:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 from ldpopt.problems.polyopt import PolyOpt
 
 SMALL = ((2, 2), (2, 3), (3, 3))
@@ -38,7 +38,7 @@ def measure(a1: int, a2: int, pairs: str, solver: str) -> Row:
     a = a1 * a2
     n = 1000 if a < 100 else 10_000
     gap = 1e-8 if a <= 16 else 1e-4 if a < 100 else 1e-3
-    _, p_hat = rldpstudy.drawn_table(a1, a2, n, 0)
+    _, p_hat = robust_study.drawn_table(a1, a2, n, 0)
     result = solve(PolyOpt(1.0, p_hat, n, pairs=pairs), solver, gap=gap, time_limit=300.0)
     return {"a": a, "value": result.value, "gap": result.gap, "solve_seconds": result.seconds}
 

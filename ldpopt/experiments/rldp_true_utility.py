@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments import robust_study as rldpstudy
+from ldpopt.experiments import robust_study
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
@@ -26,7 +26,7 @@ KINDS: dict[str, type[Any]] = {
     "grr_cr": GRRConditional,
     "ue_cr": UEConditional,
 }
-NAMES = {name: rldpstudy.STYLES[name] for name in ("polyopt", "ir", "grr_cr", "ue_cr")}
+NAMES = {name: robust_study.STYLES[name] for name in ("polyopt", "ir", "grr_cr", "ue_cr")}
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -42,12 +42,12 @@ def measure(size: int, n: int, epsilon: float, seed: int) -> Row:
 
     It is computed from the matrices, as Theorems 18 and 20 need P = p̂.
     """
-    true, p_hat = rldpstudy.drawn_table(size, size, n, seed)
+    true, p_hat = robust_study.drawn_table(size, size, n, seed)
     given: dict[str, Any] = {"p_hat": p_hat, "n": n, "epsilon": epsilon}
     matrices = {"polyopt": solve(PolyOpt(**given), gap=1e-4).answer.matrix}
     for name, kind in KINDS.items():
         problem = kind(**given)
-        matrices[name] = problem.mechanism(rldpstudy.best(problem, 1e-3).point).matrix
+        matrices[name] = problem.mechanism(robust_study.best(problem, 1e-3).point).matrix
     seen, real = MutualInformation(p_hat.ravel()), MutualInformation(true.ravel())
     H = entropy(p_hat)
     return {name: float((seen(W).sum() - real(W).sum()) / H) for name, W in matrices.items()}
@@ -56,7 +56,7 @@ def measure(size: int, n: int, epsilon: float, seed: int) -> Row:
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per n."""
     path = out / "rldp-true-utility.png"
-    return rldpstudy.draw_curves(
+    return robust_study.draw_curves(
         rows,
         path,
         panel=lambda r: f"n = {r['n']}",

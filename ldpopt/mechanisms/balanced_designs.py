@@ -18,7 +18,7 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms import finite_field as finitefield
+from ldpopt.mechanisms import finite_field
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.finite_field import Field, prime_power
 
@@ -96,7 +96,7 @@ def singer(k: int) -> Iterator[DifferenceSet]:
             continue
         for d in range(3, k.bit_length() + 1):
             if (q**d - 1) // (q - 1) == k:
-                zeros = finitefield.trace_zeros(q, d)
+                zeros = finite_field.trace_zeros(q, d)
                 yield DifferenceSet(f"Singer PG({d - 1}, {q})", (k,), tuple((i,) for i in zeros))
 
 

@@ -21,7 +21,7 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.matrix_program import MatrixProgram
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.channel import full_support
 from ldpopt.theory.fidelity.moments import MomentObjective
 from ldpopt.theory.fidelity.problem import LEARNING_COST, repaired, stated
@@ -60,7 +60,7 @@ class Fidelity(Problem):
             raise InvalidInputError("at least two inputs are needed: with one there is no secret")
         if 0 < p.min() < LEAST:
             raise InvalidInputError(f"every entry of p must be at least {LEAST:g}, not {p.min():g}")
-        validate.choice("loss", self.loss, fidelity.LOSSES)
+        validate.choice("loss", self.loss, measures.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
 
@@ -78,7 +78,7 @@ class Fidelity(Problem):
 
     def value(self, answer: Mechanism) -> float:
         """Compute α of the mechanism at p."""
-        return fidelity.alpha(answer, self.p, self.loss)
+        return measures.alpha(answer, self.p, self.loss)
 
     def claim(self, answer: Mechanism) -> float:
         """Compute α by the checker's exact arithmetic, rounded up."""
@@ -92,7 +92,7 @@ class Fidelity(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw a Dirichlet(2) distribution on ``size`` inputs, for all losses and two levels."""
         p = rng.dirichlet(np.full(size, 2.0))
-        for loss, level in product(fidelity.LOSSES, (0.5, 2.0)):
+        for loss, level in product(measures.LOSSES, (0.5, 2.0)):
             yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)
 
     @classmethod

@@ -20,7 +20,7 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.matrix_program import MatrixProgram
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.minimax import symmetric_bound, worst_alpha
 from ldpopt.theory.fidelity.moments import WorstObjective
 from ldpopt.theory.fidelity.problem import LEARNING_COST, inputs, repaired, stated
@@ -60,7 +60,7 @@ class MinimaxFidelity(Problem):
             raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
         if p0 < LEAST:
             raise InvalidInputError(f"p0 must be at least {LEAST:g}, not {p0:g}")
-        validate.choice("loss", self.loss, fidelity.LOSSES)
+        validate.choice("loss", self.loss, measures.LOSSES)
         return {"k": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
@@ -102,7 +102,7 @@ class MinimaxFidelity(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw all losses on ``size`` inputs, for a drawn least probability."""
         p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
-        for loss in fidelity.LOSSES:
+        for loss in measures.LOSSES:
             yield f"k={size} {loss} p0={p0:g}", cls(size, 1.0, p0, loss)
 
     @classmethod

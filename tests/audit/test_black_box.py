@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from ldpopt.audit import black_box as blackbox
+from ldpopt.audit import black_box
 from ldpopt.audit.black_box import Tally, goodness_of_fit, lower_bound, strongest_attack
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
@@ -61,7 +61,7 @@ def test_the_second_half_matters():
     flat, wrong = Mechanism(np.full((2, 16), 1 / 16)), 0
     for seed in range(RUNS):
         rng = np.random.default_rng(seed)
-        drawn = blackbox.draw(sampler(flat, seed), [0, 1], [0.5, 0.5], 16, 400, rng)
+        drawn = black_box.draw(sampler(flat, seed), [0, 1], [0.5, 0.5], 16, 400, rng)
         first = drawn.order + drawn.cut
         cheat = Tally(first, first, first)
         wrong += strongest_attack([cheat], [0, 1], 0.8).epsilon > 0
@@ -102,7 +102,7 @@ def test_events_of_many_outputs():
 def test_many_secrets():
     """With 40 secrets only the pairs farthest apart are attacked; still sound and not blind."""
     response, rng = randomized_response(40, 2.0), np.random.default_rng(0)
-    assert 40 * 39 > blackbox.MOST_PAIRS
+    assert 40 * 39 > black_box.MOST_PAIRS
     found = lower_bound(sampler(response), range(40), [np.full(40, 1 / 40)], 40, samples=20_000, rng=rng)
     assert 1.6 < found.epsilon <= 2
 
@@ -117,8 +117,8 @@ def test_identity_gives_everything_away():
 def test_clopper_pearson():
     for hits, trials in ((0, 7), (3, 7), (7, 7), (40, 1000)):
         both = binomtest(hits, trials).proportion_ci(0.9, method="exact")
-        assert blackbox.at_least(hits, trials, 0.05) == pytest.approx(both.low, abs=1e-12)
-        assert blackbox.at_most(hits, trials, 0.05) == pytest.approx(both.high, abs=1e-12)
+        assert black_box.at_least(hits, trials, 0.05) == pytest.approx(both.low, abs=1e-12)
+        assert black_box.at_most(hits, trials, 0.05) == pytest.approx(both.high, abs=1e-12)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ldpopt.mechanisms import balanced_designs as designs
-from ldpopt.mechanisms import finite_field as finitefield
+from ldpopt.mechanisms import finite_field
 from ldpopt.theory.fidelity.measures import balanced_phi, block_size, phi, phi_bound
 
 
@@ -71,7 +71,7 @@ def test_complement() -> None:
 
 @pytest.mark.parametrize("q", [2, 3, 4, 5, 8, 9, 27])
 def test_fields(q: int) -> None:
-    field = finitefield.Field.of(q)
+    field = finite_field.Field.of(q)
     assert len(set(field.cycle)) == q - 1
     assert set(field.cycle) | {field.zero} == set(field.elements())
     assert len(field.powers(2)) == (q - 1 if q % 2 == 0 else (q - 1) // 2)

@@ -24,7 +24,7 @@ from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import SetMechanism
-from ldpopt.theory.bayes import posterior_sampler as posteriorsampler
+from ldpopt.theory.bayes import posterior_sampler
 from ldpopt.theory.bayes.evidence import log_evidence
 from ldpopt.theory.bayes.marginals import BetaMixture, Empirical, Marginal, draw
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
@@ -136,7 +136,7 @@ class Posterior(ABC):
         axes[-1].set_xlabel("frequency")
         which = "each" if len(names) <= SHOWN else f"the {SHOWN} largest of {len(names)}"
         word = "frequency" if len(names) <= SHOWN else "frequencies"
-        doubt = "" if self.method != posteriorsampler.UNFINISHED else f" ({self.method})"
+        doubt = "" if self.method != posterior_sampler.UNFINISHED else f" ({self.method})"
         figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
         figure.savefig(path, dpi=150)
         return Path(path)
@@ -251,12 +251,12 @@ class SampledPosterior(Posterior):
         rng = np.random.default_rng(seed)
         rows, group = _distinct_rows(columns)
         alpha = np.asarray(np.bincount(group, weights=prior.alpha), dtype=np.float64)
-        found = posteriorsampler.sample(rows, alpha, counts.astype(np.float64), rng)
+        found = posterior_sampler.sample(rows, alpha, counts.astype(np.float64), rng)
         self.converged, self.rhat = found.converged, found.rhat
         self.effective_size = found.effective_size
         self.chains = _shared_out(found.values, group, prior.alpha, rng)
-        self.method = "monte-carlo" if found.converged else posteriorsampler.UNFINISHED
-        sizes = posteriorsampler.effective_sizes(self.chains)
+        self.method = "monte-carlo" if found.converged else posterior_sampler.UNFINISHED
+        sizes = posterior_sampler.effective_sizes(self.chains)
         self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
 
     @cached_property

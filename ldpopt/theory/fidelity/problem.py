@@ -21,7 +21,7 @@ from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.fidelity import measures as fidelity
+from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.moments import MomentObjective
 
 LEARNING_COST = Measure("α: times as many reports as without noise")
@@ -95,8 +95,8 @@ class PhiProblem(Problem):
     def value(self, answer: Any) -> float:
         """Compute φ of the answer."""
         if isinstance(answer, Mechanism):
-            return fidelity.phi(answer)
-        return fidelity.balanced_phi(self.k, float(np.log(answer["ratio"])), answer["size"])
+            return measures.phi(answer)
+        return measures.balanced_phi(self.k, float(np.log(answer["ratio"])), answer["size"])
 
     def claim(self, answer: Any) -> float:
         """Compute φ by the checker's exact arithmetic, rounded up."""
