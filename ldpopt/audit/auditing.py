@@ -64,7 +64,7 @@ class Empirical:
 
     @property
     def private(self) -> bool:
-        """Whether the bound is within what is allowed."""
+        """Whether the lower bound on ε is within what is allowed."""
         return self.bound.epsilon <= self.allowed
 
     @property
@@ -74,7 +74,7 @@ class Empirical:
 
     @property
     def holds(self) -> bool:
-        """Both."""
+        """Whether the sampler is private and its reports fit the mechanism."""
         return self.private and self.fits
 
     def in_words(self) -> tuple[str, str]:
@@ -301,7 +301,7 @@ def _with_data(
     if released is None:
         counts = made.domain.count(open_table(data))
     else:
-        counted = black_box.tally(paired(made, data, released), made.mechanism.shape, rng)
+        counted = black_box.tally(_paired(made, data, released), made.mechanism.shape, rng)
         counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
@@ -319,8 +319,8 @@ def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measured]
     return data_measures(of, made.question, counts)
 
 
-def paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
-    """Pair the inputs of a table with the reports released of it, a batch at a time."""
+def _paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
+    """Pair the inputs of a table with the reports released for its rows, a batch at a time."""
     inputs, reports = made.domain.rows(open_table(table)), released_reports(released, made)
     rows, x, y = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
     while True:

@@ -62,7 +62,7 @@ class Tally:
 
     @property
     def counts(self) -> Indices:
-        """All of them."""
+        """The counts [x][y] of all three parts together."""
         return self.order + self.cut + self.test
 
 
@@ -149,7 +149,19 @@ def draw(
     samples: int,
     rng: np.random.Generator,
 ) -> Tally:
-    """Draw reports on inputs from P, with every secret of P equally likely."""
+    """Draw reports on inputs from P, with every secret of P equally likely.
+
+    Args:
+        sample: the black box.
+        secrets: the number of the secret of each input.
+        p: the distribution P of the input.
+        outputs: how many different reports there are.
+        samples: reports per secret, on average; at least 2.
+        rng: draws the inputs, and the part of the tally that each report goes to.
+
+    Raises:
+        InvalidInputError: the sampler gave something else than one report index per input.
+    """
     groups = np.asarray(secrets)
     prior = validate.distribution("p", p)
     mass = np.bincount(groups, weights=prior)
@@ -175,7 +187,13 @@ def _pairs(
 def tally(
     pairs: Iterable[tuple[Indices, Indices]], shape: tuple[int, int], rng: np.random.Generator
 ) -> Tally:
-    """Count pairs (x, y), each in one of the parts at random."""
+    """Count pairs (x, y), each in one of the parts at random.
+
+    Args:
+        pairs: input indices x and report indices y, a batch at a time.
+        shape: the numbers of inputs and of outputs.
+        rng: draws the part of each pair: a quarter, a quarter and a half of the pairs.
+    """
     parts = np.zeros((3, shape[0] * shape[1]), dtype=np.int64)
     for x, y in pairs:
         cell = x * shape[1] + y
@@ -194,6 +212,14 @@ def strongest_attack(
     """Select the attacks that look best on the first half, and bound the best on the second half.
 
     Which attacks are tested depends on the first half alone, so a union bound over them is sound.
+
+    Args:
+        tallies: the reports on inputs from each distribution.
+        secrets: the number of the secret of each input.
+        confidence: the probability with which the bound holds, between 0 and 1.
+
+    Raises:
+        InvalidInputError: the reports are about one secret only, or the confidence is out of range.
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
@@ -270,6 +296,11 @@ def _tested(plan: Attack, counts: Indices, error: float, confidence: float, test
 def at_least(hits: int, trials: int, error: float) -> float:
     """Bound a probability from below by Clopper and Pearson; wrong with probability at most ``error``.
 
+    Args:
+        hits: how many trials had the event.
+        trials: how many independent trials there were.
+        error: the probability with which the bound may be wrong.
+
     >>> round(at_least(10, 10, 0.05), 6) == round(0.05 ** 0.1, 6)
     True
     """
@@ -277,7 +308,13 @@ def at_least(hits: int, trials: int, error: float) -> float:
 
 
 def at_most(hits: int, trials: int, error: float) -> float:
-    """Bound a probability from above by Clopper and Pearson."""
+    """Bound a probability from above by Clopper and Pearson; wrong with probability at most ``error``.
+
+    Args:
+        hits: how many trials had the event.
+        trials: how many independent trials there were.
+        error: the probability with which the bound may be wrong.
+    """
     return 1 - at_least(trials - hits, trials, error)
 
 
@@ -289,6 +326,14 @@ def goodness_of_fit(counts: Indices, matrix: Array, error: float = 0.005) -> Fit
 
     An output that the mechanism never gives has the p-value 0. The p-value is meant to be compared with
     ``error``; much below it, it is too small.
+
+    Args:
+        counts: how often each input got each report.
+        matrix: the mechanism W[x, y].
+        error: the probability with which reports of this mechanism may fail the test.
+
+    Raises:
+        InvalidInputError: there are no reports.
     """
     rows = np.flatnonzero(counts.sum(axis=1))
     if not len(rows):

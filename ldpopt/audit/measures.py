@@ -208,6 +208,11 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
     The promise is about the distribution that the design's table is a sample of. The frequencies of
     another sample of it can exceed the level by chance; so the promise is held against them only if
     Pearson's test at the design's alpha says that the two tables differ by more than chance.
+
+    Args:
+        of: the mechanism and its secrets.
+        question: the counts, the uncertainty set and alpha of the design.
+        counts: the counts [s][u] of the other table.
     """
     own = replace(question, counts=counts)
     alike = homogeneity(question.counts, counts)

@@ -103,7 +103,14 @@ def write(
 def facts(
     found: Benchmark, command: str, started: datetime, plugins: Sequence[type[Solver[Any]]] = ()
 ) -> dict[str, Any]:
-    """Collect everything that the templates show."""
+    """Collect everything that the templates show.
+
+    Args:
+        found: the benchmark.
+        command: the command line that runs it again.
+        started: when it began, in UTC.
+        plugins: the solvers that are not registered.
+    """
     forms = catalogue(plugins)
     return {
         "found": found,

@@ -111,6 +111,16 @@ def repair_leakage(
 
     Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
     prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
+
+    Args:
+        matrix: the mechanism W[x, y] as a solver found it, its rows summing to 1 up to rounding.
+        prices: v_y ≥ 0 per output; the leakage is at most the log of
+            Σ_y v_y + Σ_s max_{x of s} Σ_y (W[x, y] − v_y)⁺.
+        groups: the number of the secret of each input.
+        budget: the leakage allowed, in nats.
+
+    Returns:
+        The exact mechanism, and prices that prove its leakage to be within the budget.
     """
     rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
     rows /= rows.sum(axis=1, keepdims=True)

@@ -22,6 +22,11 @@ def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits) 
 
     For libraries that know no time limit, or that clash with others in one process.
 
+    Args:
+        function: a function at the top level of an importable module.
+        *arguments: its arguments, arrays only.
+        limits: the deadline at which the process is ended.
+
     Raises:
         OutOfTime: the time was over first; the process is gone.
         SolverError: the function raised, or crashed.

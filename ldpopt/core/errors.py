@@ -19,7 +19,7 @@ class InvalidInputError(LdpoptError, ValueError):
 
 
 class UnknownNameError(InvalidInputError):
-    """A name that nobody registered.
+    """A name that is not registered.
 
     >>> raise UnknownNameError("problem", "stairs", ["staircase", "polyopt"])
     Traceback (most recent call last):

@@ -15,7 +15,16 @@ READABLE, PRIVATE = 0o644, 0o600
 
 
 def write_whole(path: str | os.PathLike[str], text: str, mode: int = READABLE) -> None:
-    """Write a file so that nobody ever sees half of it."""
+    """Write a file so that nobody ever sees half of it.
+
+    Args:
+        path: the file; one that exists is replaced.
+        text: its whole content, written as UTF-8.
+        mode: who may read it: :data:`READABLE` or :data:`PRIVATE`.
+
+    Raises:
+        InvalidInputError: the file cannot be written; the message says why.
+    """
     with whole_file(path, mode) as draft:
         draft.write_text(text, encoding="utf-8")
 

@@ -18,7 +18,13 @@ LEAST_SECONDS = 0.01
 def new_model(
     options: Mapping[str, Setting] | None = None, *, maximise: bool = False, tolerance: float = 1e-10
 ) -> highspy.Highs:
-    """Return an empty model; ``options`` are HiGHS's own."""
+    """Return an empty model; ``options`` are HiGHS's own.
+
+    Args:
+        options: settings by HiGHS's own names; they override those chosen here.
+        maximise: whether the objective is maximised.
+        tolerance: how far constraints and reduced costs may be violated.
+    """
     model = highspy.Highs()
     settings: dict[str, Setting] = {
         "output_flag": False,

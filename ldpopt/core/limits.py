@@ -18,7 +18,7 @@ class Progress(Protocol):
     """Called during long work: the best value and the proven bound so far."""
 
     def __call__(self, value: float, bound: float, /) -> None:
-        """Report."""
+        """Receive the best value and the proven bound so far."""
 
 
 class OutOfTime(Exception):  # noqa: N818 (it is an event, as StopIteration is)
@@ -61,7 +61,14 @@ class Limits:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Self:
-        """Return limits whose deadline lies so many seconds ahead."""
+        """Return limits whose deadline lies so many seconds ahead.
+
+        Args:
+            seconds: how long the run may take; None for no limit.
+            gap: the relative gap at which value and bound count as equal.
+            seed: for random numbers.
+            progress: called with (value, bound) whenever something is kept.
+        """
         return cls(gap, None if seconds is None else time.monotonic() + seconds, seed, progress)
 
     def remaining(self) -> float:
@@ -85,10 +92,14 @@ class Limits:
         return replace(self, deadline=deadline, _kept=[])
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
-        """Keep the best solution so far, then report it.
+        """Keep the best solution so far, then tell ``progress`` of it.
 
-        ``solution`` builds it when it is asked for. The report comes second, so that whoever
-        interrupts it finds the solution kept.
+        ``progress`` is called second, so that a user who interrupts it finds the solution kept.
+
+        Args:
+            value: the objective at the solution.
+            bound: what is proven so far about every solution; infinite if nothing is.
+            solution: builds the solution when it is asked for.
         """
         self._kept[:] = [solution]
         if self.progress is not None:

@@ -16,6 +16,11 @@ MOST = 12
 def table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[object] = ()) -> str:
     """Return an HTML table; the first cell of a row is its heading, and every text is escaped.
 
+    Args:
+        caption: what the table shows.
+        rows: the cells of each row, its heading first.
+        header: the headings of the columns; none if empty.
+
     >>> table("two < three", [("x", 2)])
     '<table><caption>two &lt; three</caption><tr><th>x</th><td>2</td></tr></table>'
     """

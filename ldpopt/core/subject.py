@@ -64,7 +64,13 @@ class Subject:
 
     @classmethod
     def of_values(cls, mechanism: Mechanism, p: Array | None, promises: Mapping[str, float]) -> Self:
-        """Describe a mechanism for which every input is a secret of its own."""
+        """Describe a mechanism for which every input is a secret of its own.
+
+        Args:
+            mechanism: the mechanism.
+            p: the distribution of the inputs, if the question states one.
+            promises: what is promised not to be exceeded, by the key of the measure.
+        """
         names = tuple(map(str, mechanism.inputs))
         return cls(mechanism, np.arange(len(names)), names, p=p, promises=promises)
 
@@ -76,7 +82,14 @@ class Subject:
         p: Array | None,
         promises: Mapping[str, float],
     ) -> Self:
-        """Describe a mechanism whose inputs have labels, where the label is the secret."""
+        """Describe a mechanism whose inputs have labels, where the label is the secret.
+
+        Args:
+            mechanism: the mechanism.
+            labels: the secret of each input, in the order of the inputs.
+            p: the distribution of the inputs, if the question states one.
+            promises: what is promised not to be exceeded, by the key of the measure.
+        """
         numbers: dict[Hashable, int] = {}
         secrets = np.array([numbers.setdefault(label, len(numbers)) for label in labels], np.int64)
         names = tuple(f"secret {label}" for label in numbers)

@@ -37,6 +37,14 @@ def positive_number(name: str, value: Any) -> float:
 def whole_number(name: str, value: Any, least: int) -> int:
     """Check that the value is a whole number, at least ``least``.
 
+    Args:
+        name: the name of the parameter, for the message.
+        value: what was given.
+        least: the smallest number allowed.
+
+    Raises:
+        InvalidInputError: the value is not such a number.
+
     >>> whole_number("k", 1, 2)
     Traceback (most recent call last):
     ...
@@ -69,6 +77,14 @@ def epsilon(value: Any) -> float:
 def array(name: str, value: Any, ndim: int) -> Array:
     """Read the value as a read-only float array of finite numbers with the given number of axes.
 
+    Args:
+        name: the name of the parameter, for the message.
+        value: what was given.
+        ndim: the number of axes, 1 or 2.
+
+    Raises:
+        InvalidInputError: the value is not such an array.
+
     >>> array("prior", [[1, 2], [3]], 2)
     Traceback (most recent call last):
     ...
@@ -97,6 +113,14 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
     It is divided by its sum where that is not 1 up to rounding. The checker divides by the exact sum, so
     what is solved and what is verified are the same distribution up to the rounding of floats.
 
+    Args:
+        name: the name of the parameter, for the message.
+        value: what was given.
+        ndim: the number of axes: 1 for p[x], 2 for a joint distribution p[s][u].
+
+    Raises:
+        InvalidInputError: the value is not a distribution.
+
     >>> distribution("prior", [0.5, 0.4])
     Traceback (most recent call last):
     ...
@@ -118,6 +142,14 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
 
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Check that the value is one of a few words.
+
+    Args:
+        name: the name of the parameter, for the message.
+        value: what was given.
+        allowed: the words to choose from.
+
+    Raises:
+        InvalidInputError: the value is another word.
 
     >>> choice("utility", "kl", ("kl", "total-variation"))
     'kl'

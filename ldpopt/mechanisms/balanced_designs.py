@@ -88,8 +88,8 @@ def singer(k: int) -> Iterator[DifferenceSet]:
 
     K = (q^d − 1)/(q − 1) and m = (q^{d−1} − 1)/(q − 1).
 
-    The exponents i mod K with Tr(g^i) = 0, where g generates the field of q^d elements and Tr is the
-    trace to the field of q elements (Singer 1938).
+    The set has the exponents i mod K with Tr(g^i) = 0, where g generates the field of q^d elements and
+    Tr is the trace to the field of q elements.
     """
     for q in range(2, k):
         if prime_power(q) is None:
@@ -130,7 +130,7 @@ def octic(k: int) -> Iterator[DifferenceSet]:
 def twin_primes(k: int) -> Iterator[DifferenceSet]:
     """Build the set for K = p(p + 2), both prime powers: m = (K − 1)/2 (Stanton and Sprott 1958).
 
-    The pairs with χ(x)χ(y) = 1, and those with y = 0.
+    It has the pairs (x, y) with χ(x)χ(y) = 1, χ the quadratic character, and those with y = 0.
     """
     p = math.isqrt(k + 1) - 1
     if p < 3 or p * (p + 2) != k or prime_power(p) is None or prime_power(p + 2) is None:
@@ -177,7 +177,7 @@ CONSTRUCTIONS: tuple[Callable[[int], Iterable[DifferenceSet]], ...] = (
 
 
 def single(k: int) -> DifferenceSet:
-    """Build the set of one element: the design of the step mechanism, in the cyclic group."""
+    """Build the set of one element in the cyclic group: the balanced design of the step mechanism."""
     return DifferenceSet("step", (k,), ((0,),))
 
 
@@ -224,6 +224,11 @@ def subset_selection(k: int, epsilon: float, size: int) -> Mechanism:
     """Build the mechanism with all C(K, m) subsets as outputs (Ye and Barg 2018).
 
     The subsets that contain x are E times as likely as the others.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        size: m, the size of the subsets, from 1 to K − 1.
 
     >>> subset_selection(4, 1.0, 2).shape
     (4, 6)

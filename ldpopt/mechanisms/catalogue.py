@@ -40,6 +40,11 @@ def secret_randomized_response(a1: int, a2: int, epsilon: float) -> Mechanism:
 
     Lopuhaä-Zwakenberg and Goseling 2021, (18). Within a secret the factor is e^2ε, across secrets e^ε.
 
+    Args:
+        a1: the number of secrets, at least 2.
+        a2: the number of public values.
+        epsilon: the level ε at which s is hidden against all distributions, in nats.
+
     >>> secret_randomized_response(2, 1, 1.0).epsilon().__round__(12)
     1.0
     """

@@ -57,6 +57,11 @@ def distances(first: ArrayLike, second: ArrayLike) -> Array:
 def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
     """Draw a histogram uniformly: d − 1 bars among τ + d − 1 places, in O(τ + d).
 
+    Args:
+        tau: the number τ of records.
+        d: the number of categories.
+        rng: draws the bars.
+
     >>> int(random_histogram(48842, 22381, np.random.default_rng(0)).sum())
     48842
     """
@@ -169,6 +174,11 @@ class HistogramRandomizedResponse(HistogramMechanism):
     def for_leakage(cls, tau: int, d: int, sml: float) -> HistogramRandomizedResponse:
         """Create the response whose SML is the given one, below log(τ + 1).
 
+        Args:
+            tau: the number τ of records.
+            d: the number of categories.
+            sml: the statistic maximal leakage, in nats; above 0 and below log(τ + 1).
+
         >>> round(HistogramRandomizedResponse.for_leakage(48842, 22381, 3.0).sml(), 9)
         3.0
         """
@@ -242,7 +252,7 @@ class HistogramQuantization(HistogramMechanism):
 class HistogramMaxL(HistogramMechanism):
     """The nearest of a few histograms, one drawn from each bin of the secret: MaxL (Wu et al. 2020).
 
-    Wang et al. 2024, VI-A, with Θ' of one member per bin of ``interval`` values. All members are kept:
+    Wang et al. 2024, Section VI-A, with Θ' of one member per bin of ``interval`` values. All are kept:
     with the worst-case cost, the stopping rule of the paper ends at once, as one more member seldom
     lowers the largest distance (so it does *not* release the original when Θ' = Θ).
     """

@@ -209,7 +209,17 @@ def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
 
 
 def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
-    """Strip the spaces around the text of the cells; an empty cell is an error that names it."""
+    """Strip the spaces around the text of the cells; an empty cell is an error that names it.
+
+    Args:
+        name: the name of the column, for messages.
+        cells: a pyarrow array.
+        first_row: the number of its first row, for messages.
+        text: whether "NA" and the like are words; otherwise they count as empty.
+
+    Raises:
+        InvalidInputError: a cell is empty, or the cells are neither words nor numbers.
+    """
     try:
         words = pc.utf8_trim_whitespace(cells.cast(pa.string()))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -230,7 +240,13 @@ def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
 
 
 def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
-    """Read the cells as finite numbers; the error names a cell that does not hold one."""
+    """Read the cells as finite numbers; the error names a cell that does not hold one.
+
+    Args:
+        name: the name of the column, for messages.
+        cells: a pyarrow array.
+        first_row: the number of its first row, for messages.
+    """
     words = text_cells(name, cells, first_row, text=False)
     try:
         result: NDArray[np.float64] = words.cast(pa.float64()).to_numpy(zero_copy_only=False)

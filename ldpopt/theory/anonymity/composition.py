@@ -42,6 +42,11 @@ class Choice(NamedTuple):
 def rule_bound(form: ThresholdSearch, thresholds: Sequence[float], pivot: int | None = None) -> float:
     """Compute what the rule proves with these thresholds; never more than the trivial 1.
 
+    Args:
+        form: the marginals, the threshold t and the rule.
+        thresholds: t_j, one per marginal.
+        pivot: the j* of Theorem 2.
+
     >>> marginals = np.array([0.6, 0.3, 0.1]), np.array([0.9, 0.1])
     >>> round(rule_bound(ThresholdSearch(marginals, 0.01, "theorem-3"), [0.1, 0.9]), 12)
     0.211111111111
@@ -84,6 +89,11 @@ def least_proven(form: ThresholdSearch, exact: Marginals, limits: Limits = UNLIM
     Where a product of probabilities equals t up to rounding, the search in floats may take thresholds
     whose exact product is below t, with which Theorem 2 proves nothing. A search at a threshold a
     little higher leaves those out.
+
+    Args:
+        form: the marginals as floats, the threshold t and the rule.
+        exact: the exact marginals, all positive.
+        limits: when to give up.
 
     Raises:
         OutOfTime: the limits are over before the search is.
@@ -188,6 +198,14 @@ def _pareto_merge(form: ThresholdSearch, limits: Limits) -> Choice:
 
 def water_fill(supports: Sequence[int], caps: Sequence[float], product: float) -> list[float] | None:
     """Find the t_j ≤ cap_j with Π t_j = product that minimise Σ t_j |V_j|: t_j = min(λ/|V_j|, cap_j).
+
+    Args:
+        supports: |V_j|, the number of values of each marginal.
+        caps: the largest t_j allowed.
+        product: what the t_j must multiply to.
+
+    Returns:
+        The t_j; None if even the caps multiply to less.
 
     >>> water_fill([2, 3], [1, 1], 0.06)
     [0.3, 0.2]

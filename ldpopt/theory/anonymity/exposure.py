@@ -149,6 +149,13 @@ def exposure_interval(
     Q̂(t−γ) − γ|V| ≤ Q(t) ≤ Q̂(t+γ) + γ|V| with γ = √(log(2|V|/δ) / 2n) (Bravo-Hermsdorff et al. 2022,
     Theorem 5; corrected: the two-sided Hoeffding bound of its proof needs log(2|V|/δ), not log(|V|/δ)).
 
+    Args:
+        p_hat: the frequencies of the sample.
+        t: the threshold, in [0, 1].
+        samples: n, the size of the sample.
+        support: |V|, how many values are possible, if more than p_hat lists.
+        delta: δ, the probability with which the interval may be wrong.
+
     >>> exposure_interval([0.5, 0.3, 0.2], 0.4, 10_000).high < 0.55
     True
     """
@@ -162,6 +169,11 @@ def exposure_interval(
 
 def deviation(samples: int, support: int, delta: float) -> float:
     """Compute the γ within which all frequencies of n samples are right, with probability 1 − δ.
+
+    Args:
+        samples: n.
+        support: |V|, how many values are possible.
+        delta: δ, between 0 and 1.
 
     >>> round(deviation(10_000, 4, 0.05), 6)
     0.01593
@@ -177,6 +189,11 @@ def deviation(samples: int, support: int, delta: float) -> float:
 
 def samples_needed(gamma: float, support: int, delta: float) -> int:
     """Compute the fewest samples for which :func:`deviation` is at most gamma.
+
+    Args:
+        gamma: γ, > 0.
+        support: |V|, how many values are possible.
+        delta: δ, between 0 and 1.
 
     >>> samples_needed(0.01, 4, 0.05)
     25376
@@ -225,7 +242,9 @@ def entropy_bound_example(t: float, copies: int) -> Array:
     """
     m = validate.whole_number("copies", copies, 1)
     if not (0 < t < 1 and 1 - m * t > t):
-        raise InvalidInputError(f"{m} values of probability {t} leave no value above it")
+        raise InvalidInputError(
+            f"copies must leave a value that is more probable than t = {t}, which {m} copies do not"
+        )
     return np.append(np.full(m, t), 1 - m * t)
 
 

@@ -75,7 +75,13 @@ def ask_hierarchically(
 
 
 def proven_exposure(known: dict[Subset, Array], subset: Subset, threshold: float) -> float:
-    """Return the exposure of a known set, else the least bound over partitions into known blocks."""
+    """Return the exposure of a known set, else the least bound over partitions into known blocks.
+
+    Args:
+        known: the joint distribution of every set that was asked about.
+        subset: the features.
+        threshold: t.
+    """
     if subset in known:
         return exposure(known[subset], threshold)
     return min(

@@ -55,6 +55,11 @@ NEAR = 1e-9
 def least_risk(marginals: Marginals, threshold: float, limits: Limits = UNLIMITED) -> tuple[str, Choice]:
     """Return the rule that proves the least, its thresholds, and what they prove, rounded up.
 
+    Args:
+        marginals: the exact marginals of the features.
+        threshold: t.
+        limits: when to give up.
+
     >>> from fractions import Fraction
     >>> marginals = [[Fraction(n, 10) for n in row] for row in ([6, 3, 1], [9, 1])]
     >>> rule, choice = least_risk(marginals, 0.01)
@@ -72,6 +77,12 @@ def risk_beside(
 ) -> float:
     """Return the risk as a double that lies on the same side of the budget as the risk itself.
 
+    Args:
+        marginals: the exact marginals of the features.
+        threshold: t.
+        budget: the exposure that is allowed.
+        limits: when to give up.
+
     >>> from fractions import Fraction
     >>> coin = [Fraction(1, 2), Fraction(1, 2)]
     >>> risk_beside([coin, coin, coin], 0.0375, 0.3)  # 8 cells of 0.0375 are 0.3
@@ -86,6 +97,12 @@ def risk_beside(
 
 
 def provably_safe(marginals: Marginals, threshold: float, budget: float) -> bool:
-    """Decide in rationals whether one of the rules proves an exposure within the budget."""
+    """Decide in rationals whether one of the rules proves an exposure within the budget.
+
+    Args:
+        marginals: the exact marginals of the features.
+        threshold: t, read as its printed decimal.
+        budget: the exposure that is allowed, read as its printed decimal.
+    """
     t, most = printed(threshold), printed(budget)
     return any(provable(marginals, t, rule, most, less=False) for rule in SAFETY_RULES)

@@ -25,6 +25,11 @@ def statistical_exposure(p: ArrayLike, n: int, k: int) -> float:
     p)). The edges: 0 for k ≤ 1 and 1 for k ≥ n+1, where the printed incomplete beta function is not
     defined.
 
+    Args:
+        p: the distribution of the users' values.
+        n: the number of users.
+        k: the anonymity asked for.
+
     >>> round(statistical_exposure([0.5, 0.3, 0.2], 8, 3), 8)
     0.24541852
     >>> statistical_exposure([1, 0], 5, 5), statistical_exposure([1, 0], 5, 6)
@@ -41,6 +46,12 @@ def statistical_exposure_error(p: ArrayLike, p_hat: ArrayLike, n: int, k: int) -
     Bravo-Hermsdorff et al. 2022, Theorem 8, corrected (as printed, C√n ‖p−p̂‖∞, it is false). The
     derivative of x F(k−2; n−1, x) is F − (k−1) b(k−1; n−1, x), hence L_i = max(1, (k−1) max_x b(k−1;
     n−1, x)) over the x between p_i and p̂_i, where b is the binomial mass.
+
+    Args:
+        p: the true distribution.
+        p_hat: the distribution used in its place.
+        n: the number of users.
+        k: the anonymity asked for.
 
     >>> statistical_exposure_error([1, 0], [0.9999, 0.0001], 100, 100) >= 0.0098
     True
@@ -107,13 +118,18 @@ def threshold_for_users(n: int, k: int, miss: float) -> float:
     feature-release, Theorems 2 and 3) thus decides for users yet to come (Bravo-Hermsdorff et al. 2022,
     Section 7).
 
+    Args:
+        n: the number of users.
+        k: the anonymity asked for, from 2 to n.
+        miss: the probability with which such a user may lack it, between 0 and 1.
+
     >>> t = threshold_for_users(1000, 10, 0.01)
     >>> round(float(stats.binom.cdf(8, 999, t)), 12)
     0.01
     """
     n, k = validate.whole_number("n", n, 1), validate.whole_number("k", k, 2)
     if k > n:
-        raise InvalidInputError(f"no value can be shared by {k} of {n} users")
+        raise InvalidInputError(f"k must be at most {n}, the number of users, not {k}")
     if not 0 < miss < 1:
         raise InvalidInputError(f"miss must lie between 0 and 1, not {miss}")
     return float(stats.beta.isf(miss, k - 1, n - k + 1))

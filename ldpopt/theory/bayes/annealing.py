@@ -38,7 +38,16 @@ class Bracket(NamedTuple):
 def bracket(
     W: Array, prior: Dirichlet, points: Array, counts: Tallies, steps: int, rng: np.random.Generator
 ) -> Bracket:
-    """Bound log P(y) for tallies ``counts`` (rows) that were drawn from the ``points`` (rows)."""
+    """Bound log P(y) for tallies ``counts`` (rows) that were drawn from the ``points`` (rows).
+
+    Args:
+        W: the mechanism W[x, y].
+        prior: of P.
+        points: the P behind each tally, one a row.
+        counts: the tallies, drawn from those P.
+        steps: the number of densities on the way; more narrow the bracket.
+        rng: moves the chains.
+    """
     path = Path.towards(W, prior.alpha, counts.astype(np.float64))
     powers = np.sin(np.linspace(0, math.pi / 2, steps + 1)) ** 2  # small steps where chains start
     drawn = np.maximum(rng.standard_gamma(path.shape), TINY) / path.rate
@@ -68,7 +77,13 @@ class Path:
 
     @classmethod
     def towards(cls, W: Array, alpha: Array, counts: Array) -> Path:
-        """Find the mode of Σ α log g + Σ s log gW − Σ g in log g by Newton's method, then the shapes."""
+        """Find the mode of Σ α log g + Σ s log gW − Σ g in log g by Newton's method, then the shapes.
+
+        Args:
+            W: the mechanism W[x, y].
+            alpha: the parameters α of the Dirichlet prior.
+            counts: the tallies s, one a row.
+        """
         k, total = len(alpha), alpha.sum() + counts.sum(axis=1, keepdims=True)
         g = np.repeat(total / k, k, axis=1)
         for _ in range(100):
@@ -85,7 +100,13 @@ class Path:
         return cls(W, alpha, counts, shape, shape / g, information, g)
 
     def collected(self, points: Array, powers: Array, rng: np.random.Generator) -> Array:
-        """Compute Σ Δτ · log(posterior/simple) along the chains that start at ``points``."""
+        """Compute Σ Δτ · log(posterior/simple) along the chains that start at ``points``.
+
+        Args:
+            points: where the chains start, one P a row.
+            powers: the values of τ in the order of the walk, from 0 to 1 or from 1 to 0.
+            rng: moves the chains.
+        """
         total, p = np.zeros(len(points)), np.maximum(points, TINY)
         every = max(1, len(powers) // FITS)
         for i, (power, following) in enumerate(pairwise(powers)):

@@ -32,7 +32,17 @@ def unobfuscated_utility(prior: Prior) -> float:
 
 
 def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed: int) -> Estimate:
-    """Compute U^as of a faithful mechanism."""
+    """Compute U^as of a faithful mechanism.
+
+    Args:
+        mechanism: of full rank.
+        prior: of P; only a Dirichlet is known.
+        method: "auto"; "exact" skips the closed form; "monte-carlo" draws.
+        seed: of the Monte Carlo draws.
+
+    Raises:
+        InvalidInputError: the prior is not a Dirichlet.
+    """
     prior = _continuous(prior)
     a = prior.size
     if isinstance(mechanism, SetMechanism):
@@ -64,7 +74,13 @@ def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> f
     """Bound F_μ of every ε-LDP mechanism from above, by at most 1.
 
     With a prior (8.2) (and the sharper bound for a = 2); without, a^{−a/(a−1)} (e^ε − 1)² for every μ,
-    as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (the paper says there is none).
+    as C_μ ≥ −½ log 2πe + a log a/(2a − 2) by Jensen's inequality (the paper says that no bound holds for
+    every prior).
+
+    Args:
+        epsilon: the level ε, in nats.
+        a: the number of data values.
+        prior: of P; None for a bound that holds for every prior.
     """
     least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
     identity = least if prior is None else unobfuscated_utility(prior)

@@ -49,6 +49,11 @@ def gradient(form: ConvexProgram, theta: Array) -> Array:
 def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> Step:
     """Maximise g·θ over the feasible set; its duals satisfy β·a_j + λ c_j ≥ g_j exactly.
 
+    Args:
+        form: the convex program.
+        g: the gradient, a number per atom.
+        limits: when to give up.
+
     Raises:
         OutOfTime: the limits are over before the linear program is solved.
     """
@@ -77,7 +82,13 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
 
 
 def bound(form: ConvexProgram, theta: Array, step: Step) -> float:
-    """Compute the upper bound that the duals prove with θ as reference."""
+    """Compute the upper bound that the duals prove with θ as reference.
+
+    Args:
+        form: the convex program.
+        theta: the reference, the weights of the atoms.
+        step: the linear step at the gradient of the reference.
+    """
     size = form.blocks.shape[-1]
     budget = step.price * form.budget if step.price else 0.0
     return float(value(form, theta) - form.scale * size + step.dual.sum() + budget)
@@ -87,6 +98,12 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
     """Return the point with its certificate: value, bound and the numbers that prove it.
 
     Without time for the linear step there is no bound.
+
+    Args:
+        form: the convex program.
+        theta: the weights of the atoms.
+        limits: of the run; its gap decides between optimal and not.
+        stats: counts worth printing.
     """
     reached = value(form, theta)
     try:
@@ -114,6 +131,14 @@ def proof_of(form: ConvexProgram, theta: Array, step: Step) -> tuple[dict[str, A
     """Find numbers that prove a bound, and the bound, by the checker's own arithmetic.
 
     What rounding left of g_j > β·v_j + λ ℓ(v_j) is repaired by raising β: every v_j has entries ≥ 1.
+
+    Args:
+        form: the convex program.
+        theta: the reference, the weights of the atoms.
+        step: the linear step at the gradient of the reference.
+
+    Returns:
+        The proof as plain data, and the bound rounded up; None if the reference proves nothing.
     """
     used = [(form.labels[j], float(theta[j])) for j in np.flatnonzero(theta)]
     question = form.question

@@ -27,6 +27,13 @@ def log_evidence(
     """Compute log E Π_y (PW)_y^{s_y} over the prior, with the standard error over independent chains.
 
     Each rung takes a sampling run; their number grows like √k · log n.
+
+    Args:
+        columns: W[x, y]; every output that was reported has a positive entry.
+        prior: of P.
+        counts: s_y, how often each output was reported.
+        rng: the source of randomness.
+        method: what the estimate states as its method.
     """
     power, total = 1.0, np.zeros(CHAINS)
     bottom = _log_likelihoods(columns, prior, counts, 0.0, rng)

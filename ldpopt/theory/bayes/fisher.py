@@ -28,6 +28,11 @@ def information(points: Array, columns: Array) -> Array:
 def orbit_information(points: Array, low: float, high: float) -> Array:
     """Average v vᵀ/(v·p) over all sets of each size m, v being high on the set and low elsewhere.
 
+    Args:
+        points: the p, one a row.
+        low: the entry of v outside of the set.
+        high: the entry of v on the set.
+
     Returns:
         An array [point, m, x, x'] with m = 0 … k.
     """

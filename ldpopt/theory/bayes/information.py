@@ -47,7 +47,19 @@ WIDEST = 0.05
 def information_about_p(
     columns: Array, prior: Prior, n: int, method: str, draws: int, seed: int
 ) -> Estimate:
-    """Compute I(Y; P) of n reports in nats."""
+    """Compute I(Y; P) of n reports in nats.
+
+    Args:
+        columns: the mechanism W[x, y].
+        prior: of P.
+        n: the number of reports.
+        method: "auto", or "exact" or "monte-carlo".
+        draws: how many P and tallies are drawn where the tallies are too many to list.
+        seed: of the draws.
+
+    Raises:
+        InvalidInputError: the method asked for takes too many operations, or its error is too large.
+    """
     if isinstance(prior, Pushed):  # Y depends on the image of P as it does on P
         composed = prior.mechanism.matrix @ columns
         return information_about_p(composed, prior.base, n, method, draws, seed)

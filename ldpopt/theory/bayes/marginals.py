@@ -127,7 +127,13 @@ class Empirical(Marginal):
 
 
 def draw(axis: Axes, marginal: Marginal, level: float) -> None:
-    """Draw the density of a number, its mean and its interval."""
+    """Draw the density of a number, its mean and its interval.
+
+    Args:
+        axis: where to draw.
+        marginal: the posterior of the number.
+        level: the probability of the interval.
+    """
     (low, high), (first, last) = marginal.interval(level), marginal.interval(0.999)
     margin = 0.05 * (last - first)
     # not the ends of [0, 1] themselves, where a density may have poles

@@ -79,6 +79,11 @@ def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate
 
     One-dimensional integrals for every Dirichlet prior and every matrix; for set-valued mechanisms and
     exchangeable priors one integral per set size, (10.10) without its large powers.
+
+    Args:
+        m: the mechanism.
+        prior: of P, about as many values as the mechanism has inputs.
+        seed: of the draws for set-valued mechanisms under a prior that is not exchangeable.
     """
     _check(m, prior)
     leaked = _set_leakage(m, prior, seed) if isinstance(m, SetMechanism) else _leakage(m.matrix, prior)
@@ -130,6 +135,14 @@ def distribution_utility(
     """Compute I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P.
 
     Where the tallies are too many to list, an average over so many ``draws`` of P and reports.
+
+    Args:
+        m: the mechanism.
+        prior: of P.
+        n: the number of users.
+        method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
+        draws: of P and reports, where the tallies are too many to list.
+        seed: of the draws.
     """
     W, n = _prepare(m, prior, n, method, draws)
     whole = information_about_p(np.eye(prior.size), prior, n, method, draws, seed)
@@ -139,7 +152,16 @@ def distribution_utility(
 def tally_utility(
     m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
-    """Compute I(Y; T)/H(T) of n users (4.2): the share of the information in the tallies."""
+    """Compute I(Y; T)/H(T) of n users (4.2): the share of the information in the tallies.
+
+    Args:
+        m: the mechanism.
+        prior: of P.
+        n: the number of users.
+        method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
+        draws: of P and tallies, where the tallies are too many to list.
+        seed: of the draws.
+    """
     W, n = _prepare(m, prior, n, method, draws)
     gained = tallies.information_about_tallies(W, prior, n, method, draws, seed)
     return gained.through(1 / tallies.tally_entropy(prior, n))
@@ -148,7 +170,16 @@ def tally_utility(
 def digit_utility(
     m: AnyMechanism, prior: Prior, n: int, *, method: str = "auto", draws: int = DRAWS, seed: int = 0
 ) -> Estimate:
-    """Compute (I(Y; P) − h(P))/(a − 1): about how many digits of P, in base e, are learned (4.4)."""
+    """Compute (I(Y; P) − h(P))/(a − 1): about how many digits of P, in base e, are learned (4.4).
+
+    Args:
+        m: the mechanism.
+        prior: of P, with a density.
+        n: the number of users.
+        method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
+        draws: of P and reports, where the tallies are too many to list.
+        seed: of the draws.
+    """
     W, n = _prepare(m, prior, n, method, draws)
     scale = 1 / (prior.size - 1)
     gained = information_about_p(W, prior, n, method, draws, seed)
@@ -162,6 +193,12 @@ def asymptotic_utility(
 
     A closed form (one-dimensional integrals) where, after merging proportional outputs, there are as
     many outputs as inputs; quadrature up to a = 6; beyond, Monte Carlo with a control variate.
+
+    Args:
+        m: the mechanism.
+        prior: of P, a Dirichlet.
+        method: "auto"; "exact" skips the closed form; "monte-carlo" draws.
+        seed: of the Monte Carlo draws.
     """
     _check(m, prior)
     validate.choice("method", method, METHODS)
@@ -176,6 +213,12 @@ def participation_factor(
     """Compute F_μ = e^{2U^as − 2C_μ}.
 
     n obfuscated reports are worth F_μ n plain ones (Definition 6.10).
+
+    Args:
+        m: the mechanism.
+        prior: of P, a Dirichlet.
+        method: "auto"; "exact" skips the closed form; "monte-carlo" draws.
+        seed: of the Monte Carlo draws.
     """
     found = asymptotic_utility(m, prior, method=method, seed=seed)
     value = math.exp(2 * (float(found) - asymptotics.unobfuscated_utility(prior)))
@@ -198,7 +241,7 @@ def is_faithful(m: AnyMechanism) -> bool:
 
 
 class RankAndClasses(NamedTuple):
-    """d and b' of Theorem 6.7."""
+    """The rank d and the number b' of classes of outputs, of Theorem 6.7."""
 
     rank: int
     classes: int

@@ -200,7 +200,7 @@ class ResponsePosterior(Posterior):
 
     @property
     def log_evidence(self) -> Estimate:
-        """(D.17)."""
+        """log P(Y = y) by (D.17)."""
         return self._log_evidence
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
@@ -261,9 +261,9 @@ class SampledPosterior(Posterior):
 
     @cached_property
     def log_evidence(self) -> Estimate:
-        """By a ladder of power posteriors (:mod:`ldpopt.theory.bayes.evidence`), when first asked for.
+        """log P(Y = y), when first asked for, by power posteriors (:mod:`ldpopt.theory.bayes.evidence`).
 
-        It takes many sampling runs: about √k · log n.
+        That takes many sampling runs: about √k · log n.
         """
         rng = np.random.default_rng([self._seed, 1])
         return log_evidence(self.columns, self.prior, self.counts.astype(np.float64), rng, self.method)
@@ -305,6 +305,16 @@ def posterior(
     m: Mechanism | SetMechanism, prior: Prior, counts: ArrayLike, *, seed: int = 0
 ) -> Posterior:
     """Compute the posterior of P when output y was reported ``counts[y]`` times.
+
+    Args:
+        m: the mechanism that made the reports.
+        prior: of P, a Dirichlet.
+        counts: whole numbers, one per output.
+        seed: of the sampler, where the posterior is sampled.
+
+    Raises:
+        InvalidInputError: prior or counts do not fit the mechanism, or an output that it never gives was
+            reported.
 
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
     >>> posterior(flip, Dirichlet.uniform(2), [8, 2]).mean().round(4)

@@ -298,9 +298,10 @@ def _inverses(roots: Array) -> Array:
 
 
 def split_rhat(draws: Array) -> Array:
-    """Split R̂ of every quantity (Gelman et al. 2013, (11.4)); draws are [chain, step, quantity].
+    """Compute the split R̂ of every quantity (Gelman et al. 2013, (11.4)).
 
-    1 when half-chains differ no more from each other than draws within them explain.
+    It is 1 if half-chains differ no more from each other than draws within them explain. The draws are
+    [chain, step, quantity].
     """
     parts = _halves(draws)
     n = parts.shape[1]

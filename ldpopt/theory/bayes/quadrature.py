@@ -19,7 +19,13 @@ class Rule(NamedTuple):
 
 
 def gauss_beta(a: float, b: float, order: int) -> Rule:
-    """Build a Gauss–Jacobi quadrature for a Beta(a, b) variable, exact up to degree 2·order − 1."""
+    """Build a Gauss–Jacobi quadrature for a Beta(a, b) variable, exact up to degree 2·order − 1.
+
+    Args:
+        a: the first parameter, > 0.
+        b: the second parameter, > 0.
+        order: the number of points.
+    """
     x, w = roots_jacobi(order, b - 1, a - 1)
     return Rule((1 + x) / 2, (1 - x) / 2, w / w.sum())
 
@@ -28,6 +34,11 @@ def tanh_sinh_beta(a: float, b: float, level: int) -> Rule:
     """Build a double-exponential quadrature for a Beta(a, b) variable with step 2^−level.
 
     It needs no smoothness at 0 and 1: logarithms and powers there do not slow it down.
+
+    Args:
+        a: the first parameter, > 0.
+        b: the second parameter, > 0.
+        level: each level doubles the number of points.
     """
     h = 2.0**-level
     u = np.arange(-6.5 / h, 6.5 / h + 1) * h

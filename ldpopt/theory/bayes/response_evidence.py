@@ -40,6 +40,11 @@ BLOCK = 64
 def log_probability(prior: Dirichlet, beta: float, counts: Array) -> float:
     """Compute log P(Y = y) of one sequence of reports in which y occurs ``counts[y]`` times.
 
+    Args:
+        prior: of P.
+        beta: β = e^ε − 1 of the randomised response.
+        counts: s_y ≥ 0, one per value.
+
     >>> round(math.exp(log_probability(Dirichlet([0.5, 1.0, 2.5]), 2.0, np.array([1.0, 0.0, 0.0]))), 12)
     0.25
     """

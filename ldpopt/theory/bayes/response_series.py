@@ -96,7 +96,13 @@ class ResponseSeries:
 
 
 def response_entropy(prior: Dirichlet, beta: float, n: int) -> float:
-    """Compute H(Y) of n reports; for an exchangeable prior over sorted tallies only."""
+    """Compute H(Y) of n reports; for an exchangeable prior over sorted tallies only.
+
+    Args:
+        prior: of P.
+        beta: β = e^ε − 1 of the randomised response.
+        n: the number of reports.
+    """
     series = ResponseSeries(prior, beta, n)
     entropy = 0.0
     for counts, orderings, polynomial in _walk(series, prior.exchangeable):

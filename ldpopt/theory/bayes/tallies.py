@@ -49,7 +49,14 @@ def log_multinomial(counts: Tallies) -> Array:
 
 
 def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: Array) -> Array:
-    """Compute log P(Y = y) of one sequence with each of the given tallies, by quadrature."""
+    """Compute log P(Y = y) of one sequence with each of the given tallies, by quadrature.
+
+    Args:
+        counts: the tallies s, one a row.
+        columns: the mechanism W[x, y].
+        points: the nodes p of the quadrature, one a row.
+        weights: of the nodes.
+    """
     log_q = np.log(np.maximum(points @ columns, 1e-300))
     log_w = np.log(weights)
     step = max(1, CHUNK // len(points))
@@ -67,7 +74,16 @@ def _log_sum(terms: Array) -> Array:
 
 
 def chosen_method(method: str, log_work: float, what: str) -> str:
-    """Choose "exact" or "monte-carlo", as asked for or as e^log_work operations allow."""
+    """Choose "exact" or "monte-carlo", as asked for or as e^log_work operations allow.
+
+    Args:
+        method: "auto", "exact" or "monte-carlo".
+        log_work: the logarithm of the operations that "exact" takes.
+        what: the quantity, for the message.
+
+    Raises:
+        InvalidInputError: "exact" was asked for and takes too many operations.
+    """
     if method == "monte-carlo" or (method == "auto" and log_work > math.log(EXACT_WORK)):
         return "monte-carlo"
     if log_work > math.log(EXACT_WORK):
@@ -130,7 +146,16 @@ def tally_entropy(prior: Prior, n: int) -> float:
 def information_about_tallies(
     columns: Array, prior: Prior, n: int, method: str, draws: int, seed: int
 ) -> Estimate:
-    """Compute I(Y; T) = H(S) − H(S | T), S the tallies of the reports."""
+    """Compute I(Y; T) = H(S) − H(S | T), S the tallies of the reports.
+
+    Args:
+        columns: the mechanism W[x, y].
+        prior: of P.
+        n: the number of reports.
+        method: "auto", "exact" or "monte-carlo".
+        draws: of P and both tallies, where they are too many to list.
+        seed: of the draws.
+    """
     W = merged(columns)
     k, b = W.shape
     log_grid = (b - 1) * math.log(n + 1)

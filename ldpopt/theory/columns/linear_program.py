@@ -92,6 +92,12 @@ def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = Tru
 
     Raising every dual entry by δ raises β·v by δ Σ_x v_x, which repairs any remaining violation; so
     the duals of a run that was stopped prove a bound too.
+
+    Args:
+        rays: the columns v, side by side.
+        gains: g(v) of each.
+        limits: of the run.
+        tuned: False leaves HiGHS its own choice of method.
     """
     k = len(rays)
     lp = ColumnLP(k, float(np.abs(gains / rays.max(axis=0)).max()), tuned=tuned)

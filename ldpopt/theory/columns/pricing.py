@@ -1,6 +1,6 @@
 """Pricing: the corner v of a box with the largest g(v) − α·v, without listing the 2^k corners.
 
-What column generation asks at every step. Both answers come with a *proven* upper bound.
+Column generation asks this at every step. Each pricer's answer comes with a *proven* upper bound.
 """
 
 from __future__ import annotations
@@ -44,9 +44,13 @@ class Pricer(Protocol):
     """Whether so many columns are nearly optimal that it pays to look for them at random."""
 
     def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
-        """Price one box; nothing is pursued that promises less than ``slack``.
+        """Find corners v of a box with a large g(v) − α·v, and bound it over all corners.
 
-        ``width`` bounds the effort: what is given up for it enters the upper bound.
+        Args:
+            box: the corners v among which to choose.
+            dual: the prices α, one per input.
+            slack: no corner is pursued that promises less.
+            width: bounds the effort; what is given up for it enters the upper bound.
         """
 
 
@@ -76,7 +80,14 @@ class InformationPricer:
         self.traits = utility.prior[:, None]
 
     def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
-        """Solve the Pareto knapsack over the free entries of the box."""
+        """Solve the Pareto knapsack over the free entries of the box.
+
+        Args:
+            box: the corners v among which to choose.
+            dual: the prices α, one per input.
+            slack: no corner is pursued that promises less.
+            width: the most states that the knapsack keeps.
+        """
         low, high = box
         own = xlogy(low, low)
         gain = self._prior * (xlogy(high, high) - own) - dual * (high - low)
@@ -99,13 +110,23 @@ class State(NamedTuple):
 def knapsack(
     start: State, gain: Array, weight: Array, slack: float, width: int
 ) -> tuple[Mask, float, int]:
-    """Maximise A + gain(S) − h(q + weight(S)) over sets S; good sets, an upper bound, nodes.
+    """Maximise A + gain(S) − h(q + weight(S)) over sets S, h(q) = q log q.
 
     Items are decided from the break of the relaxation outwards. A state is dominated by one of larger
     A and smaller q, as h increases on q ≥ 1. Completions of a state are bounded by the tangent of −h:
     an undecided item stays on its side of the break while the slope 1 + log q lies on the same side of
     its ratio gain/weight, else the tangent with that ratio bounds all completions. At most ``width``
     states are kept, and what is dropped enters the upper bound.
+
+    Args:
+        start: A and q of the empty set.
+        gain: what each item adds to A.
+        weight: what each item adds to q, at least 0.
+        slack: no state is pursued that promises less than this above the best.
+        width: the most states that are kept.
+
+    Returns:
+        Good sets as the rows of a mask, the upper bound, and how many states were looked at.
     """
     ratio, chosen, near = _from_the_break_outwards(start.q, gain, weight)
     above = _later_min(np.where(chosen, ratio, np.inf)[near]) - 1
@@ -231,7 +252,14 @@ class DivergencePricer:
         self.traits = np.stack([utility.p0, utility.p1], axis=1)
 
     def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
-        """Find every set that some ratio r prefers; the bound is exact but for rounding."""
+        """Find every set that some ratio r prefers; the bound is exact but for rounding.
+
+        Args:
+            box: the corners v among which to choose.
+            dual: the prices α, one per input.
+            slack: not used, as every corner that matters is found.
+            width: the most corners that are returned.
+        """
         low, high = box
         roots = self._roots(dual, float(np.log(high.max() / low.min())))
         middles = np.exp((roots[1:] + roots[:-1]) / 2)

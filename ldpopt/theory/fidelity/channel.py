@@ -36,6 +36,14 @@ def full_support(name: str, p: Any, k: int) -> Array:
 
     Pastore and Gastpar 2021 supposes full support throughout.
 
+    Args:
+        name: the name of the parameter, for messages.
+        p: the distribution.
+        k: the number of inputs.
+
+    Raises:
+        InvalidInputError: p is not a distribution over k inputs, or has a zero.
+
     >>> full_support("p", [0.5, 0.5, 0.0], 3)
     Traceback (most recent call last):
     ...

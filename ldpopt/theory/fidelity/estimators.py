@@ -95,6 +95,13 @@ def iterative_bayesian_update(
 
     Every step raises the likelihood; the limit is :func:`maximum_likelihood`, reached slowly where it
     has zeros. Stopping early regularises.
+
+    Args:
+        W: the mechanism.
+        counts: how often each output was reported; many such vectors as rows.
+        iterations: the most steps.
+        start: the first p, all entries positive; uniform if not given.
+        tolerance: stop when no entry changes by more.
     """
     matrix, t, shape = _read(W, counts)
     k = len(matrix)
@@ -121,7 +128,12 @@ ESTIMATORS: dict[str, Callable[[Any, Any], Array]] = {
 
 
 def estimate(W: Any, counts: Any, estimator: str = "ml") -> Array:
-    """Estimate by name.
+    """Estimate the distribution by the estimator of this name.
+
+    Args:
+        W: the mechanism.
+        counts: how often each output was reported; many such vectors as rows.
+        estimator: a name of :data:`ESTIMATORS`.
 
     >>> estimate([[0.75, 0.25], [0.25, 0.75]], [50, 50], "mmse")
     array([0.5, 0.5])
@@ -139,6 +151,11 @@ def covariance(W: Any, p: Any, n: float) -> Array:
 
     Exact for :func:`invert` of a square mechanism, else the limit as n → ∞ (Pastore and Gastpar 2021,
     (64a)).
+
+    Args:
+        W: the mechanism.
+        p: the distribution of the inputs, all entries positive.
+        n: the number of reports.
     """
     matrix = matrix_of(W)
     prior = full_support("p", p, len(matrix))
@@ -186,7 +203,13 @@ class Region:
 
 
 def confidence_region(W: Any, counts: Any, level: float = 0.95) -> Region:
-    """Compute the χ² ellipsoid with K − 1 degrees of freedom around the inverted counts."""
+    """Compute the χ² ellipsoid with K − 1 degrees of freedom around the inverted counts.
+
+    Args:
+        W: the mechanism.
+        counts: how often each output was reported.
+        level: the probability with which the region covers the truth.
+    """
     centre, spread = _inverted_with_covariance(W, counts)
     return Region(centre, spread, float(np.sqrt(chi2.ppf(_level(level), len(centre) - 1))))
 

@@ -48,9 +48,7 @@ def _exponent(q: Array, values: Array) -> float:
 
 
 def exit_exponent(W: Any, p: Any) -> float:
-    """Compute the exponent D(∂P W ‖ pW) of Lemma 1.
-
-    It is the least KL divergence from pW to an output law of the boundary.
+    """Compute the exponent D(∂P W ‖ pW) of Lemma 1: the least KL divergence from the boundary to pW.
 
     It is the least of :func:`exit_exponents`: what is nearest to pW outside of P W lies on its boundary.
 
@@ -66,6 +64,11 @@ def exit_bound(W: Any, p: Any, n: int) -> float:
     Σ_k e^{−n D_k} ≤ K e^{−nD}. Lemma 1 prints e^{−nD}, which is false: it applies a bound for convex
     sets to a complement. The entries of p̌ sum to 1, so p̌ is a distribution unless some entry is
     negative.
+
+    Args:
+        W: a square mechanism.
+        p: the distribution of the inputs, all entries positive.
+        n: the number of reports.
     """
     n = validate.whole_number("n", n, 1)
     return min(1.0, float(np.exp(-n * exit_exponents(W, p)).sum()))
@@ -76,6 +79,12 @@ def moment_gap_bound(W: Any, p: Any, n: int, order: int) -> Array:
 
     C_k n^ρ times :func:`exit_bound`, for every estimate that is p̌ where that is a distribution, with
     the C_k of (76): Σ_{r=1..ρ} (ρ choose r) (√K |w̃_k|)^{ρ−r} (1 + |w̃_k|)^r, w̃_k the column k of W⁻¹.
+
+    Args:
+        W: a square mechanism.
+        p: the distribution of the inputs, all entries positive.
+        n: the number of reports.
+        order: ρ, at least 1.
     """
     matrix = square_matrix(W)
     order, n = validate.whole_number("order", order, 1), validate.whole_number("n", n, 1)
@@ -91,6 +100,14 @@ def degradation(W: Any, V: Any, p: Any, n: int, loss: str | Divergence, estimato
     It is positive for all large n unless V is a permutation; at small n it may be negative. W V and W
     are both learnt with the same estimator; the losses are those of
     :func:`ldpopt.theory.fidelity.losses.expected_loss`.
+
+    Args:
+        W: the first channel.
+        V: the second channel, which takes the outputs of the first.
+        p: the distribution of the inputs, all entries positive.
+        n: the number of reports.
+        loss: a name, or a divergence of your own.
+        estimator: a name of :data:`ldpopt.theory.fidelity.estimators.ESTIMATORS`.
     """
     first, second = matrix_of(W), matrix_of(V)
     return float(expected_loss(first @ second, p, n, loss, estimator)) - float(

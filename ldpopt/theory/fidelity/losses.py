@@ -85,6 +85,11 @@ def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
     """Compute the loss of every row; "tv" is ‖p̂ − p‖₁, without the half.
 
     Pastore and Gastpar 2021, (4a)–(4c).
+
+    Args:
+        estimates: p̂, one a row.
+        p: the distribution that was to be learnt, all entries positive.
+        loss: a name, or a divergence of your own.
     """
     if loss == "mse":
         return ((estimates - p) ** 2).sum(axis=1)

@@ -92,6 +92,11 @@ def moments(W: Any, p: Any, order: int) -> Array:
     """Compute ν_ρ = pW (W⁻¹ ∘ … ∘ W⁻¹) with ρ factors (Pastore and Gastpar 2021, (13)), for square W.
 
     ν₁ = p.
+
+    Args:
+        W: a square mechanism.
+        p: the distribution of the inputs, all entries positive.
+        order: ρ, at least 1.
     """
     matrix = square_matrix(W)
     prior = full_support("p", p, len(matrix))
@@ -103,6 +108,11 @@ def step_moments(epsilon: float, p: Any, order: int) -> Array:
     """Compute ν₁, ν₂ or ν₃ of the step mechanism in closed form.
 
     Pastore and Gastpar 2021, Section 5.
+
+    Args:
+        epsilon: the level ε, in nats.
+        p: the distribution of the inputs, all entries positive.
+        order: 1, 2 or 3.
     """
     prior = validate.distribution("p", p)
     k, E = len(prior), math.exp(validate.epsilon(epsilon))
@@ -133,7 +143,13 @@ def alpha(W: Any, p: Any, loss: str) -> float:
 
 
 def alpha_of(moments: Array, p: Array, loss: str) -> float:
-    """Compute α as a function of the second moments ν₂ and of p."""
+    """Compute α as a function of the second moments ν₂ and of p.
+
+    Args:
+        moments: ν₂, an entry per input.
+        p: the distribution to be learnt.
+        loss: "f-divergence", "mse" or "tv".
+    """
     validate.choice("loss", loss, LOSSES)
     if loss == "f-divergence":
         return float(((moments / p).sum() - 1) / (len(p) - 1))
@@ -175,6 +191,13 @@ def expansion(W: Any, p: Any, n: float, loss: str | Divergence) -> float:
 
     Pastore and Gastpar 2021, (16), (18), (19), no remainder. The loss is named as in
     :func:`expected_loss`, or a :class:`ldpopt.theory.fidelity.losses.Divergence` of your own.
+
+    Args:
+        W: the mechanism; square for an f-divergence.
+        p: the distribution to be learnt, all entries positive.
+        n: the number of reports.
+        loss: a name as in :func:`ldpopt.theory.fidelity.losses.expected_loss`, or a divergence of your
+            own.
     """
     f = divergence_of(loss)
     n = validate.positive_number("n", n)
@@ -252,6 +275,11 @@ def weighted_phi_bound(k: int, epsilon: float, c: float) -> float:
 
     Symmetric designs of the best block size attain it.
 
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        c: the weight of the other inputs, > 0.
+
     >>> round(weighted_phi_bound(7, 0.5, 1.0), 9)
     571.530243355
     """
@@ -269,6 +297,11 @@ def balanced_phi(k: int, epsilon: float, m: int) -> float:
     """Compute φ of any balanced design with block size m.
 
     Such are subset selection, 2-designs and difference sets.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        m: the block size, from 1 to K − 1.
 
     >>> round(balanced_phi(7, 0.5, 1), 9)
     835.089480843
@@ -298,6 +331,11 @@ def alpha_bound(p: Any, epsilon: float, loss: str) -> float:
 
     Pastore and Gastpar 2021, (46), with φ* in place of Lemma 11. For f-divergences the bound of
     :func:`best_case_alpha`, which holds at every p, is taken too.
+
+    Args:
+        p: the distribution to be learnt, all entries positive.
+        epsilon: the level ε, in nats.
+        loss: "f-divergence", "mse" or "tv".
     """
     prior = validate.distribution("p", p)
     prior = full_support("p", prior, validate.whole_number("k", len(prior), 2))

@@ -41,6 +41,11 @@ def worst_alpha(W: Any, p0: float, loss: str) -> Supremum:
     √(pΦ_k − p_k²) and D = Σ √(p_k − p_k²), is at most t on {p ≥ p0} if it is at the vertices and N − tD
     is convex, and :func:`convex_from` says from which t on it is. The bound is the square of the larger
     of the two.
+
+    Args:
+        W: a square mechanism.
+        p0: the least entry of p, above 0 and at most 1/K.
+        loss: "f-divergence", "mse" or "tv".
     """
     matrix = square_matrix(W)
     k = len(matrix)
@@ -71,6 +76,11 @@ def convex_from(Phi: Array, p0: float, least: float) -> float:
     p_j is an end of the piece, and of the other entries all but one are p0. For k = j, at p_j = x, the
     least s_j is A x + B − x², and the largest (x − x²)/(A x + B − x²) is at an end or where (1 − A) x²
     − 2 B x + B = 0.
+
+    Args:
+        Phi: Φ(W).
+        p0: the least entry of p.
+        least: the smallest t of interest.
     """
     reach = _Reach(Phi, p0)
     pieces = [(reach.needed(p0, reach.high), p0, reach.high)]
@@ -159,6 +169,12 @@ def worst_step_alpha(k: int, epsilon: float, loss: str, p0: float) -> float:
 
     (38) corrected: (K−1)(E+K−2) where (K−1)(E+K−1) is printed; then it is the exact supremum. (42) is
     exact as well, (43) an upper bound.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        loss: "f-divergence", "mse" or "tv".
+        p0: the least entry of p.
     """
     k, E, p0 = validate.whole_number("k", k, 2), math.exp(validate.epsilon(epsilon)), floor(p0, k)
     validate.choice("loss", loss, LOSSES)
@@ -190,6 +206,12 @@ def minimax_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
     are bounded by :func:`ldpopt.theory.fidelity.measures.weighted_phi_bound`. With c = 1 this is
     Pastore and Gastpar 2021, (50), with φ* in place of Lemma 11; their (48) is the bound at the uniform
     distribution.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        loss: "f-divergence", "mse" or "tv".
+        p0: the least entry of p.
     """
     k, p0 = validate.whole_number("k", k, 2), floor(p0, k)
     validate.choice("loss", loss, LOSSES)
@@ -243,6 +265,12 @@ def symmetric_bound(k: int, epsilon: float, loss: str, p0: float) -> SymmetricBo
     The best numbers come from the best mixture of subset selections at p_1: there all steps are
     equalities, so no smaller supremum over p_1, …, p_K can be reached. "tv" tries several h', the other
     losses h.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        loss: "f-divergence", "mse" or "tv".
+        p0: the least entry of p.
     """
     k, p0 = validate.whole_number("k", k, 2), floor(p0, k)
     epsilon = validate.epsilon(epsilon)
@@ -287,7 +315,15 @@ def _at_rest(k: int, epsilon: float, loss: str, rest: float) -> SymmetricBound:
 
 
 def proven(k: int, epsilon: float, loss: str, rest: float, rows: tuple[float, float, float]) -> float:
-    """Compute the bound that z, u and w prove at such a distribution, see :func:`symmetric_bound`."""
+    """Compute the bound that z, u and w prove at such a distribution, see :func:`symmetric_bound`.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        loss: "f-divergence", "mse" or "tv".
+        rest: the entry l of the distribution at all inputs but one.
+        rows: z, u and w.
+    """
     z, u, w = rows
     peak = 1 - (k - 1) * rest
     flat, round_ = gains(k, epsilon, rest)
@@ -306,6 +342,11 @@ def gains(k: int, epsilon: float, rest: float) -> tuple[Array, Array]:
     """Compute Σ_i vᵀP_iv/(p_i·v)/|v|₁ and Σ_i (n_i·v)²/(p_i·v)/|v|₁.
 
     The column v has m = 0..K entries E.
+
+    Args:
+        k: the number K of inputs.
+        epsilon: the level ε, in nats.
+        rest: the entry l of the distribution at all inputs but one.
     """
     m = np.arange(k + 1)
     excess, peak = math.expm1(epsilon), 1 - (k - 1) * rest

@@ -57,7 +57,7 @@ class Design(NamedTuple):
 
 
 def never() -> bool:
-    """Return whether the time is over: it is not."""
+    """Return False: there is no time limit."""
     return False
 
 
@@ -65,6 +65,12 @@ def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bo
     """Minimise α(W, p) over all ε-LDP mechanisms, to a relative :data:`GAP` or until the time is over.
 
     The design returned always proves its bound; where the time is over it is only wider.
+
+    Args:
+        p: the distribution to be learnt, all entries positive.
+        loss: "f-divergence", "mse" or "tv".
+        epsilon: the level ε, in nats.
+        expired: asked in every round whether the time is over.
     """
     program = _Program(p / p.sum(), loss, epsilon, expired)
     while True:
@@ -75,7 +81,18 @@ def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bo
 
 
 def certified(design: Design, p: Array, loss: str, epsilon: float, known: float) -> tuple[float, Any]:
-    """Compute the bound that the design proves exactly, with its proof, if it exceeds a known one."""
+    """Compute the bound that the design proves exactly, with its proof, if it exceeds a known one.
+
+    Args:
+        design: what :func:`optimal_design` found.
+        p: the distribution to be learnt.
+        loss: "f-divergence", "mse" or "tv".
+        epsilon: the level ε, in nats.
+        known: the bound that is proven without the design.
+
+    Returns:
+        The larger of the two bounds; the proof is None if that is the known one.
+    """
     exact = [Fraction(x) for x in p.tolist()]
     total = sum(exact)
     source = [x / total for x in exact]

@@ -36,7 +36,13 @@ def inputs(k: Any) -> int:
 
 
 def repaired(matrix: Array, epsilon: float, family: str) -> Array:
-    """Repair the solver's mechanism in exact arithmetic, so that it stays in its family."""
+    """Repair the solver's mechanism in exact arithmetic, so that it stays in its family.
+
+    Args:
+        matrix: the mechanism as the solver found it.
+        epsilon: the level ε, in nats.
+        family: "circulant", or any other family, whose mechanisms keep no pattern.
+    """
     if family == "circulant":
         return certify.repair_circulant(matrix[0], epsilon)
     return certify.repair(matrix, staircase_cone(len(matrix), epsilon))

@@ -32,6 +32,11 @@ def minimise(derivatives: Derivatives, count: int, k: int) -> Array:
 
     A primal-dual interior-point method on all of them at once, those that converged left out; then a
     Newton step on the support that it found, which makes the zeros exact.
+
+    Args:
+        derivatives: gradients and Hessians of the functions at given points.
+        count: the number of functions.
+        k: the number of variables.
     """
     p = np.full((count, k), 1 / k)
     gradient, _ = derivatives(p, np.arange(count))

@@ -23,7 +23,7 @@ Matching = NDArray[np.int64]
 
 
 def adjacency(form: SelectionProgram) -> csr_array:
-    """Group g and output y are adjacent where some row of g is the output y."""
+    """Build the graph in which group g and output y are adjacent if some row of g is the output y."""
     shape = (int(form.groups.max()) + 1, form.matrix.shape[1])
     entries = (np.ones(len(form.groups)), (form.groups, form.matrix.indices))
     graph = csr_array(coo_array(entries, shape=shape))
@@ -34,7 +34,13 @@ def adjacency(form: SelectionProgram) -> csr_array:
 def matched_solution(
     form: SelectionProgram, matching: Matching, stats: dict[str, float]
 ) -> FormSolution:
-    """Return the selection of a largest matching, with its König cover as prices."""
+    """Return the selection of a largest matching, with its König cover as prices.
+
+    Args:
+        form: a deterministic mechanism and its secrets.
+        matching: a largest matching of groups to outputs.
+        stats: counts worth printing.
+    """
     prices = cover_prices(adjacency(form), matching)
     proof = selection.leaf(prices)
     return FormSolution(

@@ -51,7 +51,8 @@ def statistic_maximal_leakage(
 
     Wang et al. 2024, Proposition 1.
 
-    Below: what a selection attains. Above: what prices prove. Equal if the search comes to its end.
+    The lower end is what a selection attains, the upper end what prices prove. They are equal if the
+    search comes to its end.
 
     Args:
         matrix: P(θ'|θ), a row for each θ.
@@ -70,9 +71,9 @@ def statistic_maximal_leakage(
 
 
 def maximal_leakage(matrix: Any) -> float:
-    """Compute log Σ_θ' max_θ P(θ'|θ), for the worst prior (Wang et al. 2024, Section IV.
+    """Compute log Σ_θ' max_θ P(θ'|θ), the leakage about every function of θ for the worst prior.
 
-    Issa et al. 2020).
+    Wang et al. 2024, Section IV; Issa et al. 2020.
 
     >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
     True
@@ -118,6 +119,12 @@ def infimum_leakage(
     than m + x, none leaves less than Σ c − m − x. Rounding adds less than 1e-12 max c for each output to
     x. Where that is much of what is left, few selections are listed; of many, none leaves less than
     Σ min_θ P(θ'|θ).
+
+    Args:
+        matrix: P(θ'|θ), a row for each θ.
+        secrets: the secret g(θ) of each row.
+        effort: nodes of the search times entries of the matrix, at most.
+        seconds: the time after which the search stops.
     """
     dense = selection_program(matrix, secrets).matrix.toarray()
     form, scale = _lacking(matrix, secrets)

@@ -45,6 +45,11 @@ def log_reaching(tau: int, known: int, reached: int) -> float:
     """Compute the log of the number of histograms in which no reached category is empty.
 
     The histograms are over known + reached categories.
+
+    Args:
+        tau: the number τ of records.
+        known: how many categories may be empty.
+        reached: how many may not.
     """
     if known + reached == 0:
         return 0.0 if tau == 0 else -math.inf

@@ -29,7 +29,16 @@ def read_matrix(matrix: Any) -> Any:
 
 
 def read_secrets(secrets: Any, rows: int, what: str = "rows of the matrix") -> tuple[Any, ...]:
-    """Read one label per row; equal labels must be written alike (not 1 and 1.0)."""
+    """Read one label per row; equal labels must be written alike (not 1 and 1.0).
+
+    Args:
+        secrets: the labels, of any type that JSON knows.
+        rows: how many there must be.
+        what: what they label, for messages.
+
+    Raises:
+        InvalidInputError: the labels are too few or too many, or not written alike.
+    """
     if not isinstance(secrets, Iterable):
         raise InvalidInputError(f"secrets must be a list of labels, not {secrets!r}")
     labels = [_label(secret) for secret in secrets]

@@ -60,7 +60,13 @@ MOST_DENSE = 20_000_000
 
 
 def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED) -> Selection:
-    """Exchange the row of one group for a better one, until none is or time is over (local search)."""
+    """Exchange the row of one group for a better one, until none is or time is over (local search).
+
+    Args:
+        form: the selection program.
+        start: the selection to begin with.
+        limits: when to stop.
+    """
     m, n = form.matrix.shape
     dense = m * n <= MOST_DENSE and form.matrix.nnz > 0.2 * m * n
     return (_improve_dense if dense else _improve_sparse)(form, start, limits)
@@ -157,7 +163,13 @@ def price_bound(form: SelectionProgram, prices: Array) -> float:
 
 
 def restricted(form: SelectionProgram, group: int, row: int) -> tuple[SelectionProgram, Selection]:
-    """Restrict the program to a row of a group; return also the old numbers of its rows."""
+    """Restrict the program to a row of a group; return also the old numbers of its rows.
+
+    Args:
+        form: the selection program.
+        group: the group that loses its choice.
+        row: the row that it keeps.
+    """
     kept = np.flatnonzero((form.groups != group) | (np.arange(len(form.groups)) == row))
     return SelectionProgram(form.matrix[kept], form.groups[kept]), kept
 

@@ -87,7 +87,13 @@ class PriceLP:
         self._cut_levels += levels
 
     def solve(self, limits: Limits = UNLIMITED, stop: float = 0.0, most_rounds: int = 200) -> Relaxed:
-        """Add violated cuts until none is, the bound falls to ``stop``, or the time is over."""
+        """Add violated cuts until none is, the bound falls to ``stop``, or the time is over.
+
+        Args:
+            limits: when to stop.
+            stop: no smaller bound is of interest.
+            most_rounds: of cuts.
+        """
         m = self.form.matrix.shape[0]
         weights = self._uniform()
         best_prices, best_bound = self._top, selection.price_bound(self.form, self._top)
@@ -176,6 +182,14 @@ def rounded(
     """Search locally from the heaviest rows, again and again: redraw groups by their weights, improve.
 
     It stops when the coverage is ``enough``.
+
+    Args:
+        form: the selection program.
+        weights: a relaxed selection, a weight per row.
+        tries: how often groups are redrawn; the share of them falls from 1 to 0.1.
+        rng: redraws the groups.
+        limits: when to stop.
+        enough: a coverage at which to stop.
     """
     parts = selection.members(form)
     chances = [weights[part] / weights[part].sum() for part in parts]

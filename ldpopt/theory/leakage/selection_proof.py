@@ -19,7 +19,15 @@ from ldpopt.theory.leakage.selection_lp import Branching
 def proven(
     form: SelectionProgram, point: Selection, nodes: int, stats: dict[str, float], limits: Limits
 ) -> FormSolution:
-    """Branch from a selection for at most so many nodes: a better one, perhaps, and a tree of prices."""
+    """Branch from a selection for at most so many nodes: a better one, perhaps, and a tree of prices.
+
+    Args:
+        form: the selection program.
+        point: the selection to begin with.
+        nodes: the most nodes of the branching.
+        stats: counts worth printing.
+        limits: of the run.
+    """
     with limits.proving():
         best, tree = Branching(limits.part(0.8), nodes).run(form, point)
         return with_proof(form, best, tree, stats)
@@ -32,6 +40,12 @@ def keep_priced(
 
     The prices are what it covers, 0 (they prove the number of groups) and max_θ W[θ, y] (no output is
     worth more).
+
+    Args:
+        form: the selection program.
+        point: the selection.
+        stats: counts worth printing.
+        limits: of the run, which keep the solution.
     """
     reached = selection.covered(form.matrix, point)
     candidates = [reached, np.zeros_like(reached), form.matrix.max(axis=0).toarray()]
@@ -47,7 +61,14 @@ def keep_priced(
 def with_proof(
     form: SelectionProgram, point: Selection, proof: dict[str, Any], stats: dict[str, float]
 ) -> FormSolution:
-    """Return a selection with what a proof tree bounds, in exact arithmetic."""
+    """Return a selection with what a proof tree bounds, in exact arithmetic.
+
+    Args:
+        form: the selection program.
+        point: the selection.
+        proof: the proof tree as plain data.
+        stats: counts worth printing.
+    """
     return FormSolution(
         status=Status.GAP,
         point=point,
