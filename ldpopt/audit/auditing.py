@@ -19,6 +19,7 @@ import numpy as np
 from ldpopt.audit import black_box
 from ldpopt.audit.black_box import Fit, Indices, LowerBound, Sample, Tally
 from ldpopt.audit.measures import Measured, data_measures, measures, subject, worst_level
+from ldpopt.audit.pairing import paired
 from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.plain import plain_number
@@ -27,7 +28,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import read_document, verify
 from ldpopt.release.designing import Design, read_design
-from ldpopt.release.releasing import ExactSampler, released_reports
+from ldpopt.release.releasing import ExactSampler
 from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import Level
 
@@ -301,7 +302,7 @@ def _with_data(
     if released is None:
         counts = made.domain.count(open_table(data))
     else:
-        counted = black_box.tally(_paired(made, data, released), made.mechanism.shape, rng)
+        counted = black_box.tally(paired(made, data, released), made.mechanism.shape, rng)
         counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
@@ -317,25 +318,6 @@ def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measured]
             f"no row of the table has {name} = {value!r}: it says nothing about that secret"
         )
     return data_measures(of, made.question, counts)
-
-
-def _paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
-    """Pair the inputs of a table with the reports released for its rows, a batch at a time."""
-    inputs, reports = made.domain.rows(open_table(table)), released_reports(released, made)
-    rows, x, y = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
-    while True:
-        x = x if len(x) else next(inputs, x)
-        y = y if len(y) else next(reports, y)
-        n = min(len(x), len(y))
-        if n == 0:
-            break
-        yield x[:n], y[:n]
-        rows, x, y = rows + n, x[n:], y[n:]
-    if len(x) or len(y):
-        shorter = "released table" if len(x) else "table"
-        raise InvalidInputError(
-            f"the {shorter} ends after row {rows} but the other goes on: they are not the same rows"
-        )
 
 
 # ------------------------------------------------------------ the verdict

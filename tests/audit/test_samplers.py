@@ -6,7 +6,8 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from ldpopt.audit.auditing import audit, paired
+from ldpopt.audit.auditing import audit
+from ldpopt.audit.pairing import paired
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release import releasing
 from ldpopt.tables.files import open_table
