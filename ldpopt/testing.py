@@ -113,6 +113,11 @@ def check_interruption(solver: Solver[Any], form: Form, look: int) -> None:
     """Check that Ctrl-C at a look at the clock leaves what was kept.
 
     It is raised again only if nothing was kept.
+
+    Args:
+        solver: the solver.
+        form: what it solves.
+        look: at which look at the clock the user interrupts, from 1.
     """
     limits = Watched(interrupt_at=look)
     try:
@@ -179,7 +184,13 @@ def check_parameters(problem: Problem) -> None:
 
 
 def check_against_optimum(result: Result, optimum: float, tolerance: float) -> None:
-    """Check that value and bound lie on the right sides of the known optimum; OPTIMAL means equality."""
+    """Check that value and bound lie on the right sides of the known optimum; OPTIMAL means equality.
+
+    Args:
+        result: the result of an example.
+        optimum: the known optimum.
+        tolerance: relative to the optimum, or to 1 if that is larger.
+    """
     sign = 1 if result.problem.sense == "maximise" else -1
     slack = tolerance * max(1, abs(optimum))
     assert result.value is not None

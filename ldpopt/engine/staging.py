@@ -20,6 +20,12 @@ def run_stages(
 
     Once there is an answer and the time is over, no further stage is started.
 
+    Args:
+        problem: declares the stages.
+        form: the form to begin with.
+        solver: solves the form of every stage.
+        limits: of all stages together.
+
     Returns:
         The form whose point is the answer, and the solution with the best bound of all stages.
 

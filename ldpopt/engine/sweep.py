@@ -98,6 +98,11 @@ def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> R
     """Measure one row with its provenance.
 
     That is: experiment, version, seconds (and the point's own seed and solver).
+
+    Args:
+        experiment: its name.
+        measure: maps a point to its row.
+        point: the parameters of the row.
     """
     start = time.perf_counter()
     found = measure(**point)

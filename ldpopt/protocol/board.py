@@ -64,7 +64,15 @@ class Board:
         self.incidents: list[Incident] = []
 
     def start(self, name: str, content: dict[str, Any], *, users: range = range(0), most: int) -> Party:
-        """Start a party; an announcement of it may have ``most`` bytes."""
+        """Start a party as a process.
+
+        Args:
+            name: the role, or the name of a group of users.
+            content: what the party is told first.
+            users: the numbers of the users that the process runs; empty for shuffler, curator and
+                analyst.
+            most: the most bytes of one announcement of the party.
+        """
         root = str(Path(ldpopt.__file__).resolve().parent.parent)
         paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         process = subprocess.Popen(
@@ -184,13 +192,13 @@ class Board:
     # ------------------------------------------------------------ the end
 
     def hear_out(self) -> None:
-        """Listen until every party has ended, so that no report is lost."""
+        """Listen until every party has ended, so that no announcement is lost."""
         while not all(party.gone for party in self.parties):
             if not self._listen():
                 return
 
     def close(self) -> None:
-        """End what still runs."""
+        """End the processes that still run."""
         for party in self.parties:
             if party.process.poll() is None and not party.gone:
                 party.process.kill()

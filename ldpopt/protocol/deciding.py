@@ -57,6 +57,14 @@ def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> tuple
 
     The users whose note could not be read share one value: the proof is about all who took part.
 
+    Args:
+        columns: for every feature, how often each readable value was sent.
+        users: how many users took part.
+        policy: threshold, budget and weights.
+
+    Returns:
+        The numbers of the features to release; empty if none is proven to be safe.
+
     Raises:
         ProtocolError: the decision does not pass the independent checker.
     """
@@ -101,7 +109,12 @@ def proven(policy: Policy, users: int) -> str:
 
 
 def measured(rows: Mapping[tuple[str, ...], int], policy: Policy, users: int) -> str:
-    """Say how many of the rows that the analyst counted are rare; ``users`` took part in round 1.
+    """Say how many of the rows that the analyst counted are rare.
+
+    Args:
+        rows: how often each row of released values occurs.
+        policy: its threshold says which rows are rare.
+        users: how many users took part in round 1.
 
     >>> measured({("a",): 8, ("b",): 2}, Policy(0.25, 0.1), 10)
     '2 of the 10 rows that the analyst counted are each sent by fewer than 3 users'

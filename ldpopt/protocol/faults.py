@@ -43,7 +43,13 @@ class Fault(NamedTuple):
 
 
 def sent_with_faults(user: User, this: Round, kinds: Collection[str]) -> list[bytes]:
-    """Build the frames that a user sends to the shuffler."""
+    """Build the frames that a user sends to the shuffler.
+
+    Args:
+        user: the user, with its row and key.
+        this: the round.
+        kinds: the faults of this user in this round; see :class:`Fault`.
+    """
     sent = user.send(this)
     if "forge" in kinds:
         return [sent[:-1] + bytes([sent[-1] ^ 1])]
@@ -77,7 +83,13 @@ def impostor_batch(user: User, this: Round) -> list[bytes]:
 
 
 def tampered(slots: Sequence[Sequence[bytes]], this: Round, kinds: Collection[str]) -> list[list[bytes]]:
-    """Change the first place of the mixed notes, as a faulty shuffler does."""
+    """Change the first place of the mixed notes, as a faulty shuffler does.
+
+    Args:
+        slots: for every place the mixed notes.
+        this: the round.
+        kinds: the faults of the shuffler in this round; see :class:`Fault`.
+    """
     first, *others = [list(slot) for slot in slots]
     if "shuffler-duplicate" in kinds:
         first.append(first[0])

@@ -57,7 +57,14 @@ def envelope_length(this: Round) -> int:
 
 
 def envelope(user: int, notes: Sequence[bytes], this: Round, key: Ed25519PrivateKey) -> bytes:
-    """Seal each note for the reader and its place, all of them for the shuffler, and sign."""
+    """Seal each note for the reader and its place, all of them for the shuffler, and sign.
+
+    Args:
+        user: the number of the user.
+        notes: one note per place, not sealed yet.
+        this: the round.
+        key: the user's signing key.
+    """
     reader = this.session.keys[this.reader].sealing
     inner = [seal(reader, plain, this.context("note", slot)) for slot, plain in enumerate(notes)]
     return seal_envelope(user, inner, this, key)
@@ -68,6 +75,12 @@ def seal_envelope(user: int, inner: Sequence[bytes], this: Round, key: Ed25519Pr
 
     One outer seal for all notes of a user tells the shuffler nothing new: it sees who sends. The outer
     seal is bound to the user, so nobody can send the sealed notes of somebody else as its own.
+
+    Args:
+        user: the number of the user.
+        inner: one note per place, each sealed for the reader.
+        this: the round.
+        key: the user's signing key.
     """
     shuffler = this.session.keys["shuffler"].sealing
     outer = seal(shuffler, b"".join(inner), this.context("notes", user=user))
@@ -77,6 +90,11 @@ def seal_envelope(user: int, inner: Sequence[bytes], this: Round, key: Ed25519Pr
 
 def open_envelope(message: bytes, this: Round, opener: Opener) -> tuple[Record, list[bytes]]:
     """Return who sends, and its sealed notes in their places; only the shuffler can do this.
+
+    Args:
+        message: the envelope as it arrived.
+        this: the round.
+        opener: the shuffler's private key.
 
     Raises:
         RejectedError: the envelope is malformed, forged or replayed. Nothing of it is used.
@@ -126,7 +144,14 @@ class Batch(NamedTuple):
 def write_batch(
     records: Sequence[Record], slots: Sequence[bytes], this: Round, key: Ed25519PrivateKey
 ) -> Batch:
-    """Sign the records, in the order of the users' numbers, and the mixed notes."""
+    """Sign the records, in the order of the users' numbers, and the mixed notes.
+
+    Args:
+        records: who took part, in any order.
+        slots: for every place the mixed sealed notes, one after the other.
+        this: the round.
+        key: the shuffler's signing key.
+    """
     packed = b"".join(_RECORD.pack(*record) for record in sorted(records))
     digest = _hash(packed, *slots)
     count = len(records).to_bytes(4, "big")
@@ -238,7 +263,13 @@ class Ledger(NamedTuple):
 
 
 def write_decision(released: Sequence[int], first: Round, key: Ed25519PrivateKey) -> dict[str, Any]:
-    """Name the features to release, signed by the curator."""
+    """Name the features to release, signed by the curator.
+
+    Args:
+        released: the numbers of the features; empty ends the run.
+        first: round 1, to which the decision is bound.
+        key: the curator's signing key.
+    """
     chosen = list(released)
     return {
         "released": chosen,

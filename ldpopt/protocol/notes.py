@@ -40,7 +40,13 @@ def value_text(value: Any, length: int) -> str:
 
 
 def write_note(salt: bytes, values: Sequence[str], this: Round) -> bytes:
-    """Lay out a note."""
+    """Write a note: the salt, then each value in a field of constant length.
+
+    Args:
+        salt: 16 random bytes, by which the user finds the note in the ledger.
+        values: the texts, each short enough for a field; see :func:`value_text`.
+        this: the round, which fixes the length of a field.
+    """
     room = this.session.length
     fields = [FIELD.pack(len(text)) + text.ljust(room, b"\0") for text in (v.encode() for v in values)]
     return salt + b"".join(fields)

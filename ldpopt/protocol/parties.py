@@ -50,7 +50,13 @@ class Reporter:
         self.incidents = 0
 
     def progress(self, stage: str, done: int, total: int) -> None:
-        """Say how far a stage has come."""
+        """Say how far a stage has come.
+
+        Args:
+            stage: the name of the stage.
+            done: how many of its steps are finished.
+            total: how many there are.
+        """
         now = time.monotonic()
         if done == total or now >= self._next:
             self._next = now + 0.5

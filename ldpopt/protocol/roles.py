@@ -58,7 +58,17 @@ class User:
         return self.key.sign(registration(nonce))
 
     def check(self, session: Session, features: Sequence[str], least: int) -> None:
-        """Refuse a session that is not the one this user agreed to."""
+        """Refuse a session that is not the one this user agreed to.
+
+        Args:
+            session: what the bulletin board announced.
+            features: the names of the features that the user agreed to release, in order.
+            least: how many users must take part in each round.
+
+        Raises:
+            InvalidInputError: the session has other features, asks for fewer users, or lists another
+                key.
+        """
         if session.features != tuple(features) or len(self.row) != len(features):
             raise InvalidInputError(f"user {self.number} agreed to other features")
         if session.least < least:
@@ -168,7 +178,13 @@ class Reader(Role):
     """Curator and analyst: open the notes of a batch and count."""
 
     def count(self, batch: Batch, this: Round, report: Report, progress: Progress) -> Counted:
-        """Count what can be read; report the rest.
+        """Count the notes that can be read, and pass an incident to ``report`` for every other one.
+
+        Args:
+            batch: what the shuffler sent.
+            this: the round.
+            report: called with every incident.
+            progress: called with (notes read, notes expected).
 
         Raises:
             RejectedError: the shuffler did not sign this batch, or names users who did not take part.

@@ -57,7 +57,13 @@ class Opener:
 
 
 def seal(public: bytes, content: bytes, context: bytes) -> bytes:
-    """Seal a content for the owner of a public key."""
+    """Seal a content for the owner of a public key.
+
+    Args:
+        public: the X25519 public key of the receiver, 32 bytes.
+        content: what to seal.
+        context: what the seal is bound to; the receiver must name the same.
+    """
     fresh = X25519PrivateKey.generate()
     own = fresh.public_key().public_bytes_raw()
     cipher = _cipher(fresh.exchange(_public_key(public)), own, public, context)

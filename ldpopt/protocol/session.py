@@ -240,15 +240,36 @@ class Round:
         return hashlib.sha256(self.session.name + released).digest()
 
     def context(self, purpose: str, slot: int = 0, user: int = 0) -> bytes:
-        """Return what a seal or a signature is bound to."""
+        """Return what a seal or a signature is bound to.
+
+        Args:
+            purpose: what is sealed or signed, such as "note" or "envelope".
+            slot: the place of a note.
+            user: the number of the user whose message it is.
+        """
         return self._prefix + _CONTEXT.pack(self.number, slot, user) + purpose.encode()
 
     def sign(self, key: Ed25519PrivateKey, purpose: str, content: bytes, user: int = 0) -> bytes:
-        """Sign a content for one purpose."""
+        """Sign a content for one purpose.
+
+        Args:
+            key: of the signer.
+            purpose: what is signed.
+            content: the bytes.
+            user: the number of the user whose message it is.
+        """
         return key.sign(self.context(purpose, user=user) + content)
 
     def signed(self, key: bytes, signature: bytes, purpose: str, content: bytes, user: int = 0) -> bool:
-        """Return whether the owner of the key signed this content for this purpose."""
+        """Return whether the owner of the key signed this content for this purpose.
+
+        Args:
+            key: the public key of the signer.
+            signature: what is to be verified.
+            purpose: what is signed.
+            content: the bytes.
+            user: the number of the user whose message it is.
+        """
         try:
             public = Ed25519PublicKey.from_public_bytes(key)
             public.verify(signature, self.context(purpose, user=user) + content)

@@ -164,7 +164,13 @@ class Server:
 
 
 def send_frames(port: int, frames: Iterable[bytes], patience: float, answer: int) -> tuple[bytes, bytes]:
-    """Send frames over a connection of their own; return the hash of them and the answer.
+    """Send frames over a connection of their own; return their hash and the answer.
+
+    Args:
+        port: of the receiver, on this machine.
+        frames: the contents, in order.
+        patience: seconds after which a silent connection is given up.
+        answer: the most bytes of the answer.
 
     Raises:
         RejectedError: no answer of at most so many bytes came.

@@ -20,7 +20,14 @@ Progress = Callable[[int, int], None]
 def trade_off_curve(
     loaded: Loaded, name: str, seconds: float, progress: Progress | None
 ) -> tuple[Curve | None, str]:
-    """Compute the curve, or give the sentence that says why there is none."""
+    """Compute the curve, or give the sentence that says why there is none.
+
+    Args:
+        loaded: the result.
+        name: the id of the part of the page; the ids of the figure begin with it.
+        seconds: how long the curve may take; 0 for none.
+        progress: called with (finished, total) solves.
+    """
     content, result = loaded.content, loaded.result
     if not tradeoff.has_level(result):
         what = "has no level ε to vary" if loaded.epsilon is None else "has no value to compare"

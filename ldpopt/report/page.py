@@ -66,7 +66,13 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
 
 
 def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None = None) -> list[Part]:
-    """Describe every result as a part; all their curves together take about ``seconds``."""
+    """Describe every result as a part of the page.
+
+    Args:
+        results: what the page is about.
+        seconds: how long all curves may take; 0 for none.
+        progress: called with (finished, total) solves of a curve.
+    """
     return [
         described(loaded, f"r{i + 1}", seconds / len(results), progress)
         for i, loaded in enumerate(results)

@@ -85,7 +85,13 @@ Progress = Callable[[int, int], None]
 
 
 def of_design(made: Design, seconds: float, progress: Progress | None = None) -> TradeOff:
-    """Compute the value of every applicable method at levels around a design's own."""
+    """Compute the value of every applicable method at levels around a design's own.
+
+    Args:
+        made: the design.
+        seconds: how long the solves may take.
+        progress: called with (finished, total) solves.
+    """
     reasons = applicable(made.question)
     tasks = {
         name: _Task(
@@ -106,7 +112,13 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
 
 
 def of_result(result: Result, seconds: float, progress: Progress | None = None) -> TradeOff:
-    """Solve the same problem again at levels around its own; see :func:`has_level`."""
+    """Solve the same problem again at levels around its own; see :func:`has_level`.
+
+    Args:
+        result: an answer to a problem with a level.
+        seconds: how long the solves may take.
+        progress: called with (finished, total) solves.
+    """
     problem = result.problem
     assert problem.level is not None
     task = _Task(f"solved by {result.solver}", problem.at_level, result.solver, _own_worth)
