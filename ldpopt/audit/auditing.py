@@ -26,16 +26,18 @@ from ldpopt.core.plain import plain_number
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
-from ldpopt.engine.verifying import read_document, verify
-from ldpopt.release.designing import Design, read_design
+from ldpopt.engine.verifying import Verification, read_document, verify
+from ldpopt.release.designing import AnyDesign, read_design
+from ldpopt.release.publishing import SECTION, PublicDesign, load_public
 from ldpopt.release.releasing import ExactSampler
+from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import Level
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports that are drawn per distribution unless told otherwise; of one secret, at most the second."""
 
-AnyDesign = Design | Result | str | os.PathLike[str]
+Audited = AnyDesign | Result | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Audit:
 
 
 def audit(
-    design: AnyDesign,
+    design: Audited,
     data: Any = None,
     released: Any = None,
     *,
@@ -156,7 +158,8 @@ def audit(
     """Audit a mechanism with all that the framework knows.
 
     Args:
-        design: a design or a result, or a file of ``ldpopt design`` or ``ldpopt solve``.
+        design: a design or a result, or a file of ``ldpopt design`` (of a public one, what needs no
+            counts) or ``ldpopt solve``.
         data: a table; the levels are computed for what it says about the distribution, too.
         released: what was released of that table, row by row: its pairs are tested.
         samples: how many reports of the sampler are drawn per secret.
@@ -170,7 +173,8 @@ def audit(
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
     if released is not None and data is None:
         raise InvalidInputError("a released table can only be tested with the data it was made of")
-    claims = _claims(design)
+    verification = _verified(design)
+    claims = verification.claims
     try:
         made = _loaded(design)
         of = subject(made)
@@ -187,20 +191,21 @@ def audit(
     if box is not None:
         tests = [_attacked(*box, of, worst, samples, confidence, rng), *tests]
     found = (*levels, *measures(of, worst))
-    return _judged(of.epsilon, claims, found, tuple(tests))
+    return _judged(of.epsilon, claims, found, tuple(tests), _undecidable(made))
 
 
 # ------------------------------------------------------------ the certificate
 
 
-def _claims(design: AnyDesign) -> tuple[Claim, ...]:
-    found = design.verification if isinstance(design, Design) else verify(design)
-    return found.claims
+def _verified(design: Audited) -> Verification:
+    return design.verification if isinstance(design, AnyDesign) else verify(design)
 
 
-def _loaded(design: AnyDesign) -> Design | Result:
-    if isinstance(design, Design | Result):
+def _loaded(design: Audited) -> AnyDesign | Result:
+    if isinstance(design, AnyDesign | Result):
         return design
+    if SECTION in read_document(design):
+        return load_public(design)
     return read_design(design).design if "design" in read_document(design) else load(design)
 
 
@@ -213,12 +218,12 @@ class _Box(NamedTuple):
 
 
 def _sampler(
-    made: Design | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
+    made: AnyDesign | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
 ) -> _Box | None:
     """Choose what draws the reports; None for a design whose certificate is refuted."""
     if given is not None:
         return _Box("the given sampler", given)
-    if isinstance(made, Design):
+    if isinstance(made, AnyDesign):
         holds = all(claim.holds for claim in claims)
         return _Box("the exact sampler", ExactSampler(made.mechanism).sample) if holds else None
     mechanism = made.mechanism
@@ -289,14 +294,14 @@ class _Examined(NamedTuple):
 
 
 def _with_data(
-    made: Design | Result,
+    made: AnyDesign | Result,
     of: Subject,
     data: Any,
     released: Any,
     confidence: float,
     rng: np.random.Generator,
 ) -> _Examined:
-    if not isinstance(made, Design):
+    if not isinstance(made, AnyDesign):
         raise InvalidInputError("only a file of ldpopt design knows the columns of a table")
     tests = []
     if released is None:
@@ -308,9 +313,9 @@ def _with_data(
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
 
 
-def _levels_of(made: Design, of: Subject, counts: Indices) -> Iterator[Measured]:
-    if not made.question.joint:
-        return iter(())  # LDP is the same for every table
+def _levels_of(made: AnyDesign, of: Subject, counts: Indices) -> Iterator[Measured]:
+    if isinstance(made, PublicDesign) or not made.question.joint:
+        return iter(())  # against all distributions, every table is alike
     absent = np.flatnonzero(counts.sum(axis=1) == 0)
     if len(absent):
         name, value = made.domain.secret.name, made.domain.secret.labels[absent[0]]
@@ -328,6 +333,7 @@ def _judged(
     claims: tuple[Claim, ...],
     found: tuple[Measured, ...],
     tests: tuple[Empirical, ...],
+    rest: str = "",
 ) -> Audit:
     reasons = [
         f"the certificate is {'refuted' if c.holds is False else 'undecided'}: {c.statement}"
@@ -338,7 +344,17 @@ def _judged(
     reasons += [reason for test in tests for reason in _caught(test)]
     kept = _kept(epsilon, claims, found, tests)
     verdict = f"FAILED: {'; '.join(reasons)}." if reasons else f"PASSED: {kept}."
-    return Audit(epsilon, claims, found, tests, verdict, not reasons)
+    return Audit(epsilon, claims, found, tests, verdict + rest, not reasons)
+
+
+def _undecidable(made: AnyDesign | Result) -> str:
+    """Say which promise an audit without the counts says nothing about; empty if there is none."""
+    if not isinstance(made, PublicDesign) or made.universal:
+        return ""
+    return (
+        f" NOT CHECKED: the promise ε = {made.promise.epsilon:g} {against(made)}; it is about the "
+        "counts of a table, and a public file has none."
+    )
 
 
 def _broken(measure: Measured) -> str:

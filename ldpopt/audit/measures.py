@@ -16,8 +16,9 @@ from ldpopt.core.plain import plain_number
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.release.designing import Design, level_given_public
+from ldpopt.release.designing import AnyDesign, level_given_public
 from ldpopt.release.methods import Question
+from ldpopt.release.publishing import PublicDesign
 from ldpopt.theory.bayes import metrics
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.leakage import measures as leakage
@@ -86,8 +87,10 @@ class Measured:
         }
 
 
-def subject(made: Design | Result) -> Subject:
+def subject(made: AnyDesign | Result) -> Subject:
     """Say what is to be audited, of a design or of a plain result."""
+    if isinstance(made, PublicDesign):
+        return _public_subject(made)
     if isinstance(made, Result):
         if made.mechanism is None:
             raise InvalidInputError("the file holds no mechanism: there is nothing to audit")
@@ -102,6 +105,22 @@ def subject(made: Design | Result) -> Subject:
         return replace(plain, secret_names=tuple(domain.secret.labels))
     names = domain.secret.labels, domain.public.labels
     return Subject.of_pairs(mechanism, question.p_hat, question.uncertainty, promises, names)
+
+
+def _public_subject(made: PublicDesign) -> Subject:
+    """Say what is to be audited without counts: the level that the file claims for all distributions."""
+    secrets, publics = made.domain.shape
+    names = made.domain.secret.labels
+    alone = made.domain.public is None
+    promises = {} if made.level is None else {"ldp" if alone else "robust-all": made.level}
+    return Subject(
+        made.mechanism,
+        np.repeat(np.arange(secrets), publics),
+        names,
+        () if made.domain.public is None else made.domain.public.labels,
+        uncertainty=None if alone else made.uncertainty,
+        promises=promises,
+    )
 
 
 def _asked(question: Question) -> str:

@@ -9,12 +9,12 @@ import numpy as np
 
 from ldpopt.audit.black_box import Indices
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.releasing import released_reports
 from ldpopt.tables.files import open_table
 
 
-def paired(made: Design, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
+def paired(made: AnyDesign, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
     """Pair the inputs of a table with the reports released for its rows, a batch at a time.
 
     Args:

@@ -49,6 +49,7 @@ COLUMN = Record(
 ATTRIBUTE = Record(
     {"columns": List(COLUMN, 1), "members": List(List(Whole(0, 1_000_000), 1), 1)},
 )
+DOMAIN = Record({"secret": ATTRIBUTE, "public": Nullable(ATTRIBUTE)})
 DESIGN = Record(
     {
         "method": Text(),
@@ -57,7 +58,7 @@ DESIGN = Record(
         "alpha": Number(above=0, below=1),
         "width": Nullable(Whole(2, 1_000_000)),
         "counts": List(List(Whole(0, MOST_CELLS), 1), 1),
-        "domain": Record({"secret": ATTRIBUTE, "public": Nullable(ATTRIBUTE)}),
+        "domain": DOMAIN,
         "digest": Text(),
     },
     {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
@@ -72,7 +73,7 @@ def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
     section, params = document["design"], document["params"]
     if not isinstance(document["mechanism"], dict) or not isinstance(params, dict):
         raise UnreadableError("a file with the section design needs a mechanism and parameters")
-    yield _inputs(section, document["mechanism"])
+    yield inputs_claim(section["domain"], document["mechanism"], section["counts"])
     if counted(params):
         yield _counts(section["counts"], params)
     yield _level(section, params)
@@ -96,12 +97,17 @@ def unchecked_design(document: dict[str, Any]) -> list[str]:
 
 
 def digest(document: dict[str, Any]) -> str:
-    """Compute the SHA-256 of a design: question, mechanism, and the section without its digest.
-
-    It is taken of the JSON text with sorted keys, without spaces, in ASCII, every number a float.
-    """
+    """Compute the SHA-256 of a design: question, mechanism, and the section without its digest."""
     section = {name: part for name, part in document["design"].items() if name != "digest"}
     content = [document["problem"], document["params"], document["mechanism"], section]
+    return content_digest(content)
+
+
+def content_digest(content: Any) -> str:
+    """Compute the SHA-256 of plain data: of its JSON text.
+
+    With sorted keys, without spaces, in ASCII, every number a float.
+    """
     text = json.dumps(_floats(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -119,8 +125,10 @@ def _floats(value: Any) -> Any:
 # ---------------------------------------------------------------- the labels
 
 
-def _inputs(section: dict[str, Any], mechanism: dict[str, Any]) -> Claim:
-    domain, counts = section["domain"], section["counts"]
+def inputs_claim(
+    domain: dict[str, Any], mechanism: dict[str, Any], counts: list[list[int]] | None = None
+) -> Claim:
+    """Check that labels, counts (where there are any) and rows of the mechanism belong together."""
     sides = [domain["secret"], *([domain["public"]] if domain["public"] is not None else [])]
     shape = (len(sides[0]["members"]), len(sides[1]["members"]) if len(sides) > 1 else 1)
     names = [column["name"] for side in sides for column in side["columns"]]
@@ -130,8 +138,7 @@ def _inputs(section: dict[str, Any], mechanism: dict[str, Any]) -> Claim:
             len(set(names)) == len(names)
             and all(map(_is_column, (column for side in sides for column in side["columns"])))
             and all(map(_are_members, sides))
-            and len(counts) == shape[0]
-            and all(len(row) == shape[1] for row in counts)
+            and (counts is None or list(map(len, counts)) == [shape[1]] * shape[0])
             and len(mechanism["matrix"]) == shape[0] * shape[1]
             and _in_order(mechanism.get("inputs"), shape)
         )

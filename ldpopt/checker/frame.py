@@ -12,7 +12,8 @@ imported when a file asks for it. What all files have in common is decided here,
 * "optimal" says what :func:`is_optimal` tells of value, bound and the certificate's gap;
 * ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`;
 * where the file is a design for a table, its labels and counts are those of the question
-  (:mod:`.design`).
+  (:mod:`.design`);
+* a public mechanism file, which has no question, has claims of its own (:mod:`.public`).
 
 Run it alone with ``python -I -S ldpopt/checker RESULT.json``, or as ``ldpopt verify RESULT.json``. Exit
 code 0: every claim holds, 1: some claim is refuted, 2: unreadable, 3: undecided within the budget.
@@ -32,6 +33,7 @@ from .budget import SECONDS, UndecidedError, alarmed, limited
 from .claims import Claim, decided, escaped, quoted, verdict
 from .design import DESIGN, design_claims, unchecked_design
 from .form import Case, Form, Kind, Section
+from .public import public_claims, unchecked_public
 from .reading import UnreadableError, read
 from .schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
 
@@ -180,6 +182,8 @@ def _named(error: BaseException) -> str:
 
 
 def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
+    if isinstance(document, dict) and "public" in document:
+        return list(public_claims(document))
     fields = DOCUMENT.read(document)
     if fields["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
@@ -276,6 +280,8 @@ def _agreement(case: Case, asked: float) -> Claim:
 
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:
     """List what the file says and the checker does not decide, as sentences."""
+    if "public" in document:
+        return unchecked_public(document)
     if plain is None:
         plain = statement(document["problem"], document["params"])
     audit = document["certificate"].get("audit")

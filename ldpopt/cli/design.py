@@ -70,12 +70,19 @@ def design(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Design a mechanism that hides the secret columns of a table and releases the public ones."""
+    """Design a mechanism that hides the secret columns of a table and releases the public ones.
+
+    Two files are written: OUT with the counts of the table, which prove the promise, and beside it
+    OUT.public without them, with which the other commands work, too.
+    """
     from ldpopt.engine.verifying import verify
     from ldpopt.release import designing
+    from ldpopt.release.publishing import public_path
 
-    check_writable(out, table)
-    check_new(out, force)
+    public_file = public_path(out)
+    for file in (out, public_file):
+        check_writable(file, table)
+        check_new(file, force)
     with watching() as progress:
         made = designing.design(
             table,
@@ -98,6 +105,7 @@ def design(
             found = designing.compare(made, time_limit=time_limit, progress=count)
         made = designing.best(found) if method == "auto" else made
     made.save(out)
+    made.public.save(public_file)
     verification = verify(out)
     verified = bool(verification)
     if as_json:
@@ -121,6 +129,7 @@ def _robustness(robust: str | None, known: bool) -> str:
 def _print_design(made: Design, table: str, out: Path, verification: Verification) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release.methods import METHODS
+    from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
     from ldpopt.release.words import against, caveat, promise
 
@@ -148,10 +157,23 @@ def _print_design(made: Design, table: str, out: Path, verification: Verificatio
         "estimates": f"{_learnable(made)} [{NOT_CHECKED}]",
         **({"beware": f"{caveat(made)} [{NOT_CHECKED}]"} if caveat(made) else {}),
         "note": f"{out} contains the counts of the table: design on data that may be known",
+        "publish": f"{public_path(out)}: {_publishable(made)}",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
         "next": f"ldpopt privatize {table} --mechanism {out} -o released.csv",
     }
     print_facts(facts)
+
+
+def _publishable(made: Design) -> str:
+    """Say what the public file still proves, and what of the table is in it."""
+    level = made.public.level
+    if made.public.universal:
+        said = "without the counts; it proves the promise, too"
+    elif level is None:
+        said = "without the counts; it proves no level, as the promise is about the counts"
+    else:
+        said = f"without the counts; it proves the level {level:.4g} alone, as the promise is about them"
+    return f"{said}. The mechanism itself was made for them"
 
 
 def _utility(made: Design) -> str:

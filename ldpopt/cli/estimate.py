@@ -31,13 +31,13 @@ def estimate(
 ) -> None:
     """Estimate the frequencies of the data from released reports, with their uncertainty."""
     from ldpopt.release import estimating
-    from ldpopt.release.designing import load_design
+    from ldpopt.release.designing import load_mechanism
 
     if plot is not None:
         check_writable(plot, released, mechanism)
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
-    made = load_design(mechanism)
+    made = load_mechanism(mechanism)
     found = estimating.estimate(released, made, level=level, seed=seed)
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))

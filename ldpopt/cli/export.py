@@ -28,7 +28,9 @@ SELF_TEST = {
 
 
 def export(
-    mechanism: Annotated[Path, typer.Argument(metavar="MECH", help="A file of ldpopt design.")],
+    mechanism: Annotated[
+        Path, typer.Argument(metavar="MECH", help="A file of ldpopt design; the public one will do.")
+    ],
     target: Annotated[Target, typer.Option(help="The language: js, python or sql.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the program here.")],
     force: Force = False,
@@ -39,12 +41,12 @@ def export(
     program draws is audited with ldpopt audit MECH --data TABLE --released REPORTS.
     """
     from ldpopt.core.files import write_whole
-    from ldpopt.release.designing import load_design
+    from ldpopt.release.designing import load_mechanism
     from ldpopt.release.exporting import export as exported
 
     check_writable(out, mechanism)
     check_new(out, force)
-    made = load_design(mechanism)
+    made = load_mechanism(mechanism)
     write_whole(out, exported(made, target.value))
     inputs, outputs = made.mechanism.shape
     columns = ", ".join(made.domain.columns)

@@ -18,7 +18,7 @@ TableName = Annotated[
     ),
 ]
 MechanismFile = Annotated[
-    Path, typer.Option("--mechanism", "-m", help="The file that ldpopt design wrote.")
+    Path, typer.Option("--mechanism", "-m", help="A file that ldpopt design wrote, private or public.")
 ]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 

@@ -12,6 +12,7 @@ from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
 
 if TYPE_CHECKING:
     from ldpopt.release.agreement import Agreement
+    from ldpopt.release.designing import AnyDesign
 
 
 def privatize(
@@ -22,6 +23,10 @@ def privatize(
         int | None,
         typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
     ] = None,
+    max_level: Annotated[
+        float | None,
+        typer.Option(help="Refuse if all releases together would have a level above this, in nats."),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Write over a file; release a table that contradicts the design."),
@@ -29,21 +34,24 @@ def privatize(
 ) -> None:
     """Send every row of a table through a mechanism; only the reports are written.
 
-    A record beside the mechanism's file counts its releases: each one about the same people weakens the
+    A ledger beside the mechanism's file lists its releases: each one about the same people weakens the
     promise, and from the second on a warning says by how much.
     """
     from ldpopt.release import releasing, repetition
-    from ldpopt.release.designing import load_design
+    from ldpopt.release.designing import load_mechanism
 
     check_writable(out, table, mechanism)
     check_new(out, force)
-    made = load_design(mechanism)
+    made = load_mechanism(mechanism)
     if seed is not None:
         tell(
             "warning: --seed makes the noise repeatable: whoever knows the seed can take it out again. "
             "Never release this file."
         )
-    if beware := repetition.warning(made, repetition.releases(mechanism, made)):
+    before = repetition.releases(mechanism, made)
+    if max_level is not None:
+        repetition.check_budget(made, before, max_level)
+    if beware := repetition.warning(made, before):
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
     with counting("rows") as count:
@@ -54,18 +62,29 @@ def privatize(
             seed=seed,
             progress=None if count is None else lambda n: count(n, None),
             compared=found.append,
+            recorded=lambda sha256: repetition.record(mechanism, made, out, sha256),
             force=force,
         )
-    repetition.record(mechanism, made)
     last = made.mechanism.shape[1] - 1
     say(f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to {last}")
-    _compare(found[0])
+    _compare(made, found[0])
+    total = len(before) + 1
+    listed = "this release has" if total == 1 else f"{total} releases on the same people have together"
+    say(f"ledger: {listed} {repetition.total(made, total)}; see {repetition.ledger_of(mechanism)}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
 
 
-def _compare(found: Agreement | None) -> None:
+def _compare(made: AnyDesign, found: Agreement | None) -> None:
     """Say whether the table is one that the mechanism was made for."""
-    if found is None:
+    from ldpopt.release.publishing import PublicDesign
+    from ldpopt.release.words import against
+
+    if isinstance(made, PublicDesign) and not made.universal:
+        tell(
+            f"warning: the promise ε = {made.promise.epsilon:g} is made {against(made)}; a public file "
+            "has no counts to compare the table with"
+        )
+    elif found is None:
         say("the promise holds whatever the distribution of the table")
     elif found.contradicts:
         tell(f"warning: the table CONTRADICTS the design, whose promise is not made: {found.in_words()}")

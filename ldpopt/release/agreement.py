@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from ldpopt.core.validate import Array
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 CONTRADICTION = 1e-6
@@ -69,10 +69,11 @@ class Agreement(NamedTuple):
         )
 
 
-def agreement(made: Design, counts: Any) -> Agreement | None:
+def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     """Compare the counts [s][u] of a table with those of the design.
 
-    None if the certified promise holds for every distribution of the data: then no table contradicts it.
+    None if the certified promise holds for every distribution of the data: then no table contradicts it;
+    and for a public design, which has no counts.
 
     >>> from ldpopt.release.designing import design
     >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="ir")
@@ -82,6 +83,8 @@ def agreement(made: Design, counts: Any) -> Agreement | None:
     >>> agreement(made, made.question.counts[::-1]).contradicts
     True
     """
+    if not isinstance(made, Design):
+        return None
     proven = made.result.problem.subject(made.mechanism).uncertainty
     if not isinstance(proven, Chi2Set):
         return None

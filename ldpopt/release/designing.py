@@ -23,11 +23,13 @@ from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Progress
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
 from ldpopt.release.several import several
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table
@@ -128,11 +130,33 @@ class Design:
         """H(X): the utility of releasing the data as they are, in nats."""
         return entropy(self.question.p_hat)
 
+    @property
+    def promise(self) -> Promise:
+        """What is promised about the secret."""
+        question = self.question
+        return Promise(
+            self.method,
+            question.epsilon,
+            question.robust,
+            question.alpha,
+            question.reports,
+            question.together,
+        )
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """The distributions against all of which the secret is hidden."""
+        return self.question.uncertainty
+
     @cached_property
+    def public(self) -> PublicDesign:
+        """The part that may be published: without the counts."""
+        return published(self.mechanism, self.domain, self.promise)
+
+    @property
     def fingerprint(self) -> str:
-        """What tells this mechanism for this table from every other: twelve hexadecimal digits."""
-        digest: str = self.to_json()["design"]["digest"]
-        return digest[:12]
+        """What tells this mechanism, with its labels, from others: that of its public part."""
+        return self.public.fingerprint
 
     def to_json(self) -> dict[str, Any]:
         """Return the result file's content with the section ``design``."""
@@ -165,6 +189,14 @@ def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
     """
     given = matrix.reshape(*shape, -1).transpose(1, 0, 2)
     return max(Mechanism(rows).epsilon() for rows in given)
+
+
+AnyDesign = Design | PublicDesign
+
+
+def load_mechanism(path: str | os.PathLike[str]) -> AnyDesign:
+    """Read a file of ``ldpopt design``: the one with the counts, or the public one."""
+    return load_public(path) if SECTION in read_document(path) else load_design(path)
 
 
 def load_design(path: str | os.PathLike[str]) -> Design:

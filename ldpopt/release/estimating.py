@@ -21,7 +21,7 @@ from scipy.stats import beta, norm
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.releasing import released_reports
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
@@ -111,7 +111,7 @@ class Frequencies:
         return Path(path)
 
 
-def estimate(released: Any, made: Design, *, level: float = 0.95, seed: int = 0) -> Frequencies:
+def estimate(released: Any, made: AnyDesign, *, level: float = 0.95, seed: int = 0) -> Frequencies:
     """Estimate frequencies from a released file.
 
     Args:
@@ -138,7 +138,7 @@ def estimate(released: Any, made: Design, *, level: float = 0.95, seed: int = 0)
 
 
 def frequencies(
-    counts: NDArray[np.int64], made: Design, *, level: float = 0.95, seed: int = 0
+    counts: NDArray[np.int64], made: AnyDesign, *, level: float = 0.95, seed: int = 0
 ) -> Frequencies:
     """Estimate frequencies from how often each report was made."""
     if not 0 < level < 1:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.core.validate import choice
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.releasing import BITS, PREFIX, ExactSampler, check_certificate
 from ldpopt.release.words import against, promise
 from ldpopt.tables.domain import Column
@@ -44,7 +44,7 @@ class Sampler:
     (['sex', 'race'], [(0, 0), (0, 1)], True)
     """
 
-    def __init__(self, made: Design) -> None:
+    def __init__(self, made: AnyDesign) -> None:
         check_certificate(made)
         domain = made.domain
         sides = [domain.secret, *([] if domain.public is None else [domain.public])]
@@ -86,7 +86,7 @@ def _value(column: Column, i: int) -> str | float:
     return column.edges[i - 1] if i else math.nextafter(column.edges[0], -math.inf)
 
 
-def export(made: Design, target: str) -> str:
+def export(made: AnyDesign, target: str) -> str:
     """Write the sampler of a design as a program: "js", "python" or "sql".
 
     A design whose certificate the checker refutes is not exported.

@@ -6,6 +6,7 @@ number of the report that was drawn for every row of the table, in its order.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.release.agreement import Agreement, agreement
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.tables.domain import numbered, numbers
 from ldpopt.tables.files import TableReader, open_table
 
@@ -88,7 +89,7 @@ class ExactSampler:
         return rows.astype(np.uint64) << np.uint64(BITS)
 
 
-def reports(table: Any, made: Design, *, seed: int | None = None) -> Iterator[NDArray[np.int64]]:
+def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[np.int64]]:
     """Draw the reports of a table's rows, a batch at a time.
 
     >>> from ldpopt.release.designing import design
@@ -101,18 +102,19 @@ def reports(table: Any, made: Design, *, seed: int | None = None) -> Iterator[ND
         yield sampler.sample(codes)
 
 
-def _sampler(made: Design, seed: int | None) -> ExactSampler:
+def _sampler(made: AnyDesign, seed: int | None) -> ExactSampler:
     return ExactSampler(made.mechanism, secure_words if seed is None else seeded_words(seed))
 
 
 def privatize(
     table: Any,
-    made: Design,
+    made: AnyDesign,
     out: str | os.PathLike[str],
     *,
     seed: int | None = None,
     progress: Callable[[int], None] | None = None,
     compared: Callable[[Agreement | None], None] | None = None,
+    recorded: Callable[[str], None] | None = None,
     force: bool = False,
 ) -> int:
     """Write the released file of a table, whole or not at all; returns the number of rows.
@@ -124,7 +126,8 @@ def privatize(
         seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
         progress: called with the number of rows done.
         compared: called with how the table's counts agree with those of the design, before the file
-            appears; None says that the promise holds whatever they are.
+            appears; None says that the promise holds whatever they are, or that the design is public.
+        recorded: called with the SHA-256 of the released file, before it appears.
         force: release a table whose counts contradict the design.
     """
     target = Path(out)
@@ -151,10 +154,12 @@ def privatize(
             )
         if compared is not None:
             compared(found)
+        if recorded is not None:
+            recorded(hashlib.sha256(draft.read_bytes()).hexdigest())
     return int(counts.sum())
 
 
-def check_certificate(made: Design) -> None:
+def check_certificate(made: AnyDesign) -> None:
     """Refuse a design of which the checker does not verify every claim."""
     for claim in made.verification.claims:
         if not claim.holds:
@@ -174,7 +179,7 @@ def _writer(path: Path, suffix: str, schema: Any) -> Iterator[Callable[[Any], No
             yield writer.write
 
 
-def released_reports(released: Any, made: Design) -> Iterator[NDArray[np.int64]]:
+def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[np.int64]]:
     """Read the reports of a released file, a batch at a time; a file of another mechanism is refused."""
     reader = open_table(released)
     column = _report_column(reader, made)
@@ -194,7 +199,7 @@ def released_reports(released: Any, made: Design) -> Iterator[NDArray[np.int64]]
         yield found.astype(np.int64)
 
 
-def _report_column(reader: TableReader, made: Design) -> str:
+def _report_column(reader: TableReader, made: AnyDesign) -> str:
     marked = [name for name in reader.columns if name.startswith(PREFIX)]
     if not marked:
         raise InvalidInputError(

@@ -1,7 +1,8 @@
-"""Several reports about one person: what they do to a design's promise, and the record of releases.
+"""Several reports about one person: what they do to a design's promise, and the ledger of releases.
 
-The record lies beside the mechanism's file and holds the fingerprint of the mechanism and the dates of
-its releases, no data.
+The ledger lies beside the mechanism's file and holds, under the fingerprint of the mechanism, the date
+of each release, the name of the released file and its SHA-256; no data. A mechanism's file and its
+public part have one ledger.
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ import json
 import math
 import os
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ldpopt.core.errors import UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.engine.verifying import read_document
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.publishing import PublicDesign
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.repeated import Together, together
 from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -25,9 +28,9 @@ SUFFIX = ".releases.json"
 ROUNDING = 1e-9
 
 
-def reports_together(made: Design, reports: int) -> Together:
-    """Compute the level of several reports about one person."""
-    return together(made.mechanism, made.question.uncertainty, reports)
+def reports_together(made: AnyDesign, reports: int) -> Together:
+    """Compute the level of several reports about one person; of a public design against everything."""
+    return together(made.mechanism, made.uncertainty, reports)
 
 
 def _level(reports: Together) -> str:
@@ -63,47 +66,90 @@ def repetition(made: Design) -> str:
     return f"{_number(covered)} reports about one person have {kept}; {said}"
 
 
-def warning(made: Design, dates: Sequence[str]) -> str:
-    """Warn of another release, after those of the given dates; empty while the promise covers it."""
-    count, question = len(dates) + 1, made.question
-    if count <= question.reports:
-        return ""
-    before = "once" if len(dates) == 1 else f"{len(dates)} times"
-    return (
-        f"this mechanism was used {before} before (last on {dates[-1]}): on the same people, the "
-        f"{count} reports about a person have together {_level(reports_together(made, count))}, where "
-        f"{question.promised:g} is promised for {_number(question.reports)}"
-    )
-
-
 def _number(reports: int) -> str:
     return {1: "one", 2: "two", 3: "three"}.get(reports, str(reports))
 
 
-# ------------------------------------------------------------ the record
+# ------------------------------------------------------------ the ledger
 
 
-def record_of(mechanism: str | os.PathLike[str]) -> Path:
-    """Return the file in which the releases of a mechanism's file are recorded."""
+@dataclass(frozen=True)
+class Release:
+    """One use of a mechanism: the day, the name of the released file, and its SHA-256."""
+
+    date: str
+    file: str
+    sha256: str
+
+
+def ledger_of(mechanism: str | os.PathLike[str]) -> Path:
+    """Return the file in which the releases of a mechanism are recorded.
+
+    >>> ledger_of("mech.json").name == ledger_of("mech.public.json").name == "mech.json.releases.json"
+    True
+    """
     path = Path(mechanism)
-    return path.with_name(path.name + SUFFIX)
+    return path.with_name(path.stem.removesuffix(".public") + path.suffix + SUFFIX)
 
 
-def releases(mechanism: str | os.PathLike[str], made: Design) -> list[str]:
-    """List the dates of a mechanism's releases; those of another mechanism in the file do not count."""
-    path = record_of(mechanism)
+def releases(mechanism: str | os.PathLike[str], made: AnyDesign) -> list[Release]:
+    """List the releases of a mechanism; those of another mechanism in the ledger do not count."""
+    path = ledger_of(mechanism)
     if not path.exists():
         return []
-    found = read_document(path).get(made.fingerprint, [])
-    if not isinstance(found, list) or not all(isinstance(date, str) for date in found):
+    try:
+        found = [Release(**entry) for entry in read_document(path).get(made.fingerprint, [])]
+    except TypeError:
+        raise UnreadableFileError(f"{path} is not a record of releases") from None
+    if not all(isinstance(word, str) for release in found for word in asdict(release).values()):
         raise UnreadableFileError(f"{path} is not a record of releases")
     return found
 
 
-def record(mechanism: str | os.PathLike[str], made: Design) -> None:
-    """Add a release to the record."""
-    path = record_of(mechanism)
+def record(
+    mechanism: str | os.PathLike[str], made: AnyDesign, released: str | os.PathLike[str], sha256: str
+) -> None:
+    """Add a release to the ledger."""
+    path = ledger_of(mechanism)
     known = read_document(path) if path.exists() else {}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    dates = [*releases(mechanism, made), today]
-    write_whole(path, json.dumps({**known, made.fingerprint: dates}, indent=1) + "\n")
+    entry = Release(today, Path(released).name, sha256)
+    listed = [asdict(release) for release in [*releases(mechanism, made), entry]]
+    write_whole(path, json.dumps({**known, made.fingerprint: listed}, indent=1) + "\n")
+
+
+def total(made: AnyDesign, reports: int) -> str:
+    """Say the level of so many reports about one person, and for whom."""
+    whom = ", whatever the distribution of the data" if isinstance(made, PublicDesign) else ""
+    return f"{_level(reports_together(made, reports))}{whom}"
+
+
+def warning(made: AnyDesign, before: Sequence[Release]) -> str:
+    """Warn of another release, after those before; empty while the promise covers it."""
+    count, asked = len(before) + 1, made.promise
+    if count <= asked.reports:
+        return ""
+    times = "once" if len(before) == 1 else f"{len(before)} times"
+    return (
+        f"this mechanism was used {times} before (last on {before[-1].date}): on the same people, the "
+        f"{count} reports about a person have together {total(made, count)}, where "
+        f"{asked.total:g} is promised for {_number(asked.reports)}"
+    )
+
+
+def check_budget(made: AnyDesign, before: Sequence[Release], most: float) -> None:
+    """Refuse a release after which the reports about one person may have a level above ``most``.
+
+    A level of which only a lower bound is known is refused, too.
+    """
+    if not 0 <= most < math.inf:
+        raise InvalidInputError(f"max-level must be a finite number from 0, not {most!r}")
+    count = len(before) + 1
+    found = reports_together(made, count)
+    if found.exact and found.found.level <= most * (1 + ROUNDING):
+        return
+    listed = "".join(f"\n  {release.date} {release.file}" for release in before)
+    raise InvalidInputError(
+        f"with this release the {count} reports about one person would have together "
+        f"{total(made, count)}, above the budget {most:g}; releases before: {len(before)}{listed}"
+    )

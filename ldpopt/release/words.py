@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign, Design
 
 
-def promise(made: Design) -> str:
+def promise(made: AnyDesign) -> str:
     """Say what ε means for this table."""
-    question, epsilon = made.question, made.question.epsilon
+    asked, epsilon = made.promise, made.promise.epsilon
     several = (
-        f"{question.reports} reports about one person together have the level {question.promised:g}; "
-        if question.reports > 1
+        f"{asked.reports} reports about one person together have the level {asked.total:g}; "
+        if asked.reports > 1
         else ""
     )
     factor = math.exp(epsilon)
@@ -22,13 +22,13 @@ def promise(made: Design) -> str:
     )
 
 
-def against(made: Design) -> str:
+def against(made: AnyDesign) -> str:
     """Say for which distributions the promise holds."""
-    question = made.question
-    if question.joint and question.robust == "known":
+    asked, joint = made.promise, made.domain.shape[1] > 1
+    if joint and asked.robust == "known":
         return "if the data have the distribution of the table"
-    if question.joint and question.robust == "chi2":
-        return f"for all distributions that a χ² test at {question.alpha:.2g} does not reject"
+    if joint and asked.robust == "chi2":
+        return f"for all distributions that a χ² test at {asked.alpha:.2g} does not reject"
     return "whatever the distribution of the data"
 
 

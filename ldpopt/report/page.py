@@ -17,7 +17,9 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designing import Design
+from ldpopt.release.repetition import releases, total
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
 from ldpopt.report.files import Loaded
@@ -98,11 +100,22 @@ def page(parts: Sequence[Part]) -> str:
     )
 
 
+def _releases(path: str, made: Design) -> list[Fact]:
+    """List the releases in the ledger beside the file, with their level together."""
+    found = releases(path, made)
+    if not found:
+        return [Fact("Releases", "none is in the ledger beside the file")]
+    facts = [Fact(f"Released on {r.date}", r.file, f"SHA-256 {r.sha256}") for r in found]
+    said = f"{len(found)}, which have together {total(made, len(found))} if about the same people"
+    return [*facts, Fact("Releases in the ledger", said, NOT_CHECKED)]
+
+
 def _provenance(loaded: Loaded) -> list[Fact]:
     made = loaded.content
     facts = [Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)]
     if isinstance(made, Design):
         facts.append(Fact("Fingerprint of the mechanism", made.fingerprint))
+        facts += _releases(loaded.path, made)
     versions = ", ".join(f"{name} {version}" for name, version in loaded.result.environment.items())
     facts.append(Fact("Computed with", versions))
     if isinstance(made, Design) and (name := embedded_table(made)):

@@ -1,15 +1,25 @@
 """A second release of one mechanism: what is said before, what is recorded after."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import pytest
 
 from ldpopt.core.errors import LdpoptError
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.repetition import record, record_of, releases, repetition, warning
+from ldpopt.release.repetition import (
+    Release,
+    check_budget,
+    ledger_of,
+    record,
+    releases,
+    repetition,
+    reports_together,
+    warning,
+)
 from ldpopt.theory.robust.level import rldp_level
 
+ONCE = Release("2026-01-02", "released.csv", "0" * 64)
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 
 
@@ -22,7 +32,7 @@ def test_words_state_the_exact_level_of_two_reports(made):
     two = rldp_level(made.mechanism.product(made.mechanism), made.question.uncertainty).level
     assert f"two have the exact level {two:.4g} (reports" in repetition(made)
     assert warning(made, []) == ""
-    said = warning(made, ["2026-01-02"])
+    said = warning(made, [ONCE])
     assert "used once before (last on 2026-01-02)" in said
     assert f"2 reports about a person have together the exact level {two:.4g}, where 1 is" in said
 
@@ -34,19 +44,39 @@ def test_levels_against_all_distributions_add_up():
     assert "have the exact level 1; r reports at most r times the level of one" in repetition(alone)
 
 
-def test_the_record_holds_dates_and_no_data(made, tmp_path):
+def test_the_ledger_holds_dates_and_hashes_and_no_data(made, tmp_path):
     path = tmp_path / "mech.json"
     assert releases(path, made) == []
-    record(path, made)
-    record(path, made)
-    assert len(releases(path, made)) == 2
-    content = json.loads(record_of(path).read_text())
+    record(path, made, "one.csv", "a" * 64)
+    record(path, made.public, tmp_path / "two.csv", "b" * 64)
+    assert [(r.file, r.sha256[0]) for r in releases(path, made)] == [("one.csv", "a"), ("two.csv", "b")]
+    assert releases(tmp_path / "mech.public.json", made.public) == releases(path, made)
+    content = json.loads(ledger_of(path).read_text())
     assert list(content) == [made.fingerprint]
     other = design(SMALL, "s", "u", epsilon=1.0, method="ir")
     assert releases(path, other) == []
-    record_of(path).write_text(json.dumps({made.fingerprint: 3}))
-    with pytest.raises(LdpoptError, match="is not a record of releases"):
-        releases(path, made)
+    for wrong in (3, ["2026-01-02"], [{"date": "2026-01-02"}], [dict.fromkeys(asdict(ONCE), 3)]):
+        ledger_of(path).write_text(json.dumps({made.fingerprint: wrong}))
+        with pytest.raises(LdpoptError, match="is not a record of releases"):
+            releases(path, made)
+
+
+def test_a_budget_counts_all_releases(made):
+    one, two = (reports_together(made, r).found.level for r in (1, 2))
+    check_budget(made, [], one)
+    check_budget(made, [ONCE], two)
+    with pytest.raises(
+        LdpoptError, match=r"the 1 reports? about one person would have together the exact"
+    ):
+        check_budget(made, [], one * 0.99)
+    with pytest.raises(LdpoptError, match=r"above the budget .*; releases before: 1\n  2026-01-02 rel"):
+        check_budget(made, [ONCE], two * 0.99)
+    with pytest.raises(LdpoptError, match="max-level must be a finite number from 0, not nan"):
+        check_budget(made, [], float("nan"))
+    srr = design(SMALL, "s", "u", epsilon=0.5, method="srr", robust="all")
+    check_budget(srr.public, [ONCE, ONCE], 1.5)
+    with pytest.raises(LdpoptError, match="the exact level 2, whatever the distribution of the data"):
+        check_budget(srr.public, [ONCE] * 3, 1.9)
 
 
 @pytest.mark.parametrize("method", ["polyopt", "staircase"])
@@ -60,8 +90,8 @@ def test_a_design_for_two_reports_is_private_for_two(method, tmp_path):
     made.save(tmp_path / "two.json")
     again = load_design(tmp_path / "two.json")
     assert (again.question.reports, again.question.promised) == (2, 1.0)
-    assert warning(made, ["2026-01-02"]) == ""
-    assert "used 2 times before" in warning(made, ["2026-01-02"] * 2)
+    assert warning(made, [ONCE]) == ""
+    assert "used 2 times before" in warning(made, [ONCE] * 2)
 
 
 def test_a_promise_for_more_reports_than_hold_is_refuted():

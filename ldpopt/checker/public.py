@@ -1,0 +1,102 @@
+"""Public mechanism files: what can be decided without the counts of the table that they were made for.
+
+A public file holds the mechanism, what its rows mean, and what was promised; no counts, nothing computed
+from them but the mechanism itself. Its claims:
+
+* *stochastic*: every row sums to exactly 1;
+* *inputs*: the labels (s, u) are those of the rows, as in :mod:`.design`;
+* *privacy*, where ``level`` is a number L: entries of inputs with different secrets differ by at most a
+  factor e^L;
+* *together*, where r reports are promised the level ε' and L is a number: r L ≤ ε';
+* *digest*: SHA-256 of all of it, as in :mod:`.design`.
+
+Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
+distribution P of the data: P(y|s) = Σ_u P(u|s) W[(s,u),y] is a mean of entries of s, and a mean is not
+above the largest nor below the least. Products of r entries differ by e^(rL) at most, so r reports about
+one person have together at most the level r L.
+
+What it cannot show. A promise for the distributions near a table is about the counts of that table. A
+public file states ``epsilon``, and the claims do not decide it unless L ≤ ε: :func:`unchecked_public`
+lists it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+from .claims import Claim, decided, quoted
+from .design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
+from .mechanism import MATRIX, private, stochastic
+from .reading import UnreadableError
+from .schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
+
+PUBLIC = Record(
+    {
+        "method": Text(),
+        "epsilon": EPSILON,
+        "robust": Word("chi2", "all", "known"),
+        "alpha": Number(above=0, below=1),
+        "level": Nullable(Number(0, MOST_EPSILON)),
+        "domain": DOMAIN,
+        "digest": Text(),
+    },
+    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
+)
+DOCUMENT = Record(
+    {"format": Whole(1, 1), "public": PUBLIC, "mechanism": Record({"matrix": MATRIX})},
+)
+"""A public mechanism file."""
+
+
+def public_claims(document: Any) -> Iterator[Claim]:
+    """Decide every claim of a public mechanism file."""
+    fields = DOCUMENT.read(document)
+    section, matrix = fields["public"], fields["mechanism"]["matrix"]
+    domain = section["domain"]
+    if len(domain["secret"]["members"]) < 2:
+        raise UnreadableError("the secret must have at least two values: with one nothing is hidden")
+    yield stochastic(matrix)
+    yield inputs_claim(domain, fields["mechanism"])
+    if section["level"] is not None:
+        yield private(matrix, _secrets(domain, len(matrix)), section["level"])
+        if "together" in section:
+            yield _together(section["together"], section["level"])
+    stated = section["digest"]
+    words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
+    yield decided("digest", words, lambda: public_digest(document) == stated)
+
+
+def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
+    """Return the number of the secret of every row: the public value runs fastest."""
+    public = domain["public"]
+    width = 1 if public is None else len(public["members"])
+    return [x // width for x in range(rows)]
+
+
+def _together(promise: dict[str, Any], level: float) -> Claim:
+    reports, epsilon = promise["reports"], promise["epsilon"]
+    words = f"{reports} reports about one person have at most {reports} × {level!r} ≤ {epsilon!r}"
+    small = reports * Fraction(level) <= Fraction(epsilon)
+    return decided("together", words, lambda: small, value=epsilon)
+
+
+def public_digest(document: dict[str, Any]) -> str:
+    """Compute the SHA-256 of a public file: mechanism, and the section without its digest."""
+    section = {name: part for name, part in document["public"].items() if name != "digest"}
+    return content_digest([document["mechanism"], section])
+
+
+def unchecked_public(document: dict[str, Any]) -> list[str]:
+    """List what a public file says and no claim decides, as sentences."""
+    section = document["public"]
+    epsilon, level = section["epsilon"], section["level"]
+    said = [f"public.method = {quoted(section['method'])}"]
+    if level is not None and level <= epsilon:
+        return said
+    return [
+        *said,
+        f"public.epsilon = {epsilon!r} for the distributions of {quoted(section['robust'])}: the counts "
+        "that this promise is about are not in the file; only one with them can prove it",
+    ]

@@ -1,0 +1,178 @@
+"""A mechanism that may be published: without the counts of the table that it was made for.
+
+The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
+distribution of the data. It is a function of these alone. Beware: the mechanism was optimised for the
+counts, and edges of bins that were not given are values of the table; neither is protected.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ldpopt.checker.mechanism import is_private
+from ldpopt.checker.public import public_digest
+from ldpopt.checker.schema import MOST_EPSILON
+from ldpopt.core.errors import LdpoptError, UnreadableFileError
+from ldpopt.core.files import write_whole
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.tables.domain import Domain
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import AllDistributions
+
+SECTION = "public"
+ROUNDING = 1e-12
+"""The level of a mechanism in floats may be off by so much of itself."""
+
+
+@dataclass(frozen=True)
+class Promise:
+    """What a design promises about the secret.
+
+    Attributes:
+        method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
+        epsilon: the level of one report, in nats.
+        robust: for which distributions: "chi2", "all" or "known".
+        alpha: the significance level of the set "chi2".
+        reports: how many reports about one person it covers.
+        together: the level of all of them, where there are several.
+    """
+
+    method: str
+    epsilon: float
+    robust: str
+    alpha: float
+    reports: int = 1
+    together: float | None = None
+
+    @property
+    def total(self) -> float:
+        """The level that is promised: of all reports about one person together."""
+        return self.epsilon if self.together is None else self.together
+
+
+@dataclass(frozen=True, eq=False)
+class PublicDesign:
+    """A mechanism for tables of a domain, with what may be said of it in public.
+
+    Attributes:
+        mechanism: its rows are the inputs (s, u) of ``domain`` in order.
+        domain: the columns and values that the rows stand for.
+        promise: what was promised; where ``level`` is larger, only a file with the counts can prove it.
+        level: the secret is hidden at this level whatever the distribution of the data; None if no level
+            up to 30 does.
+    """
+
+    mechanism: Mechanism
+    domain: Domain
+    promise: Promise
+    level: float | None
+
+    @property
+    def universal(self) -> bool:
+        """Whether the promise holds whatever the distribution of the data."""
+        return self.level is not None and self.level <= self.promise.epsilon
+
+    @property
+    def uncertainty(self) -> AllDistributions:
+        """The distributions that the levels of a public design are about: all of them."""
+        return AllDistributions(*self.domain.shape)
+
+    @cached_property
+    def verification(self) -> Verification:
+        """What the independent checker says of the claims."""
+        return verify_document(self.to_json())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """What tells this mechanism, with its labels, from others: twelve hexadecimal digits."""
+        digest: str = self.to_json()[SECTION]["digest"]
+        return digest[:12]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the content of the public file."""
+        promise = self.promise
+        section: dict[str, Any] = {
+            "method": promise.method,
+            "epsilon": promise.epsilon,
+            "robust": promise.robust,
+            "alpha": promise.alpha,
+            "level": self.level,
+            "domain": self.domain.to_json(),
+        }
+        if promise.together is not None:
+            section["together"] = {"reports": promise.reports, "epsilon": promise.together}
+        matrix = self.mechanism.matrix.tolist()
+        document = {"format": 1, SECTION: section, "mechanism": {"matrix": matrix}}
+        section["digest"] = public_digest(document)
+        return document
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as JSON, whole or not at all."""
+        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
+
+
+def published(mechanism: Mechanism, domain: Domain, promise: Promise) -> PublicDesign:
+    """Make the public part of a design, with the least level that the checker can verify."""
+    level = rldp_level(mechanism, AllDistributions(*domain.shape)).level
+    matrix, secrets = mechanism.matrix.tolist(), np.repeat(range(domain.shape[0]), domain.shape[1])
+    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING))
+    found = (
+        float(stated)
+        for stated in tried
+        if stated <= MOST_EPSILON and is_private(matrix, secrets.tolist(), stated)
+    )
+    return PublicDesign(Mechanism(matrix), domain, promise, next(found, None))
+
+
+def load_public(path: str | os.PathLike[str]) -> PublicDesign:
+    """Read a public mechanism file; nothing in it is trusted before ``verify`` says so."""
+    document = read_document(path)
+    try:
+        section = document[SECTION]
+        together = section.get("together", {})
+        promise = Promise(
+            method=section["method"],
+            epsilon=section["epsilon"],
+            robust=section["robust"],
+            alpha=section["alpha"],
+            reports=together.get("reports", 1),
+            together=together.get("epsilon"),
+        )
+        domain = Domain.from_json(section["domain"])
+        made = PublicDesign(Mechanism.from_json(_rows(document)), domain, promise, section["level"])
+        same = made.to_json() == document
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        said = str(error) if isinstance(error, LdpoptError) else repr(error)
+        raise UnreadableFileError(f"{os.fspath(path)} is not a public mechanism: {said}") from None
+    if not same or math.prod(domain.shape) != made.mechanism.shape[0]:
+        raise UnreadableFileError(
+            f"{os.fspath(path)}: labels, bins, promise or mechanism are not those that were published: "
+            "its digest is that of other ones"
+        )
+    return made
+
+
+def _rows(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the mechanism of a public file, its inputs and reports numbered."""
+    matrix = document["mechanism"]["matrix"]
+    labels = {"inputs": range(len(matrix)), "outputs": range(len(matrix[0]))}
+    return {"matrix": matrix, **labels}
+
+
+def public_path(path: str | os.PathLike[str]) -> Path:
+    """Return where the public part of a mechanism's file lies.
+
+    >>> public_path("census.json").name
+    'census.public.json'
+    """
+    private = Path(path)
+    return private.with_name(f"{private.stem}.public{private.suffix}")

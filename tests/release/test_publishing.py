@@ -1,0 +1,238 @@
+"""Public mechanism files: nothing of the counts is in them, and every later command works with them."""
+
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from ldpopt.core.errors import LdpoptError, UnreadableFileError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.engine.verifying import verify
+from ldpopt.release.designing import design, load_design, load_mechanism
+from ldpopt.release.publishing import load_public, public_path, published
+
+COUNTS = {("a", "x"): 4507, ("a", "y"): 1511, ("b", "x"): 1013, ("b", "y"): 3019}
+"""Counts that occur in a file only if they were written there."""
+
+
+def numbers(value):
+    """Every number in plain data."""
+    if isinstance(value, dict):
+        return [n for part in value.values() for n in numbers(part)]
+    if isinstance(value, list):
+        return [n for part in value for n in numbers(part)]
+    return [value] if isinstance(value, int | float) and not isinstance(value, bool) else []
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, ldpopt):
+    """A table and its design for the distributions near it, private and public."""
+    directory = tmp_path_factory.mktemp("public")
+    rows = [f"{s},{u}" for (s, u), count in COUNTS.items() for _ in range(count)]
+    np.random.default_rng(0).shuffle(rows)
+    (directory / "t.csv").write_text("s,u\n" + "\n".join(rows) + "\n")
+    words = ["t.csv", "--secret", "s", "--public", "u", "--epsilon", 1, "--method", "ir", "-o", "m.json"]
+    answer = ldpopt("design", *words, cwd=directory)
+    assert answer.code == 0, answer.err
+    assert "publish      m.public.json: without the counts; it proves the level" in answer.out
+    return directory
+
+
+@pytest.fixture(scope="module")
+def private(folder):
+    return load_design(folder / "m.json")
+
+
+def derived(counts):
+    """What is computed from the counts: sums, frequencies, conditional frequencies, as floats."""
+    n = counts.sum()
+    parts = [counts, counts.sum(axis=0), counts.sum(axis=1), [n]]
+    found = {float(x) for part in parts for x in np.ravel(part)}
+    found |= {float(x) for part in parts for x in np.ravel(part) / n}
+    found |= {float(x) for x in np.ravel(counts / counts.sum(axis=1, keepdims=True))}
+    found |= {float(x) for x in np.ravel(counts / counts.sum(axis=0, keepdims=True))}
+    return found - {1.0}  # n/n
+
+
+def test_the_public_file_holds_no_count_and_nothing_derived(folder, private):
+    text = (folder / "m.public.json").read_text()
+    secret = json.loads((folder / "m.json").read_text())
+    counts = private.question.counts
+    hidden = derived(counts)
+    assert set(COUNTS.values()) <= hidden
+    assert not hidden & set(map(float, numbers(json.loads(text))))
+    assert hidden & set(map(float, numbers(secret)))  # the search finds them where they are
+    for count in (*COUNTS.values(), int(counts.sum())):
+        assert not re.search(rf"(?<![\d.]){count}(?!\d)", text)
+    digest = secret["design"]["digest"]
+    assert digest not in text
+    assert digest[:12] not in text
+    for name in ("params", "value", "bound", "certificate", "stats", "counts", "proof"):
+        assert f'"{name}"' not in text
+
+
+def test_the_public_file_is_a_function_of_mechanism_labels_and_promise(private):
+    """Other counts, the same mechanism: the same file, to the letter; and the same fingerprint."""
+    other = replace(private, question=replace(private.question, counts=private.question.counts + 17))
+    assert other.public.to_json() == private.public.to_json()
+    assert other.fingerprint == private.fingerprint
+    assert other.to_json()["design"]["digest"] != private.to_json()["design"]["digest"]
+
+
+def test_every_later_command_works_with_it(folder, ldpopt):
+    public = ["--mechanism", "m.public.json"]
+    assert ldpopt("verify", "m.public.json", cwd=folder).code == 0
+    answer = ldpopt("privatize", "t.csv", *public, "-o", "r.csv", "--seed", 5, cwd=folder)
+    assert answer.code == 0, answer.err
+    assert "a public file has no counts to compare the table with" in answer.err
+    assert "whatever the distribution of the data; see m.json.releases.json" in answer.out
+    answer = ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "q.csv", "--seed", 5, cwd=folder)
+    assert "this mechanism was used once before" in answer.err  # one ledger for both files
+    assert (folder / "q.csv").read_bytes() == (folder / "r.csv").read_bytes()
+    shown = [ldpopt("estimate", "r.csv", "-m", m, cwd=folder) for m in ("m.json", "m.public.json")]
+    assert shown[0].code == 0
+    assert shown[0] == shown[1]
+    sure = ["--samples", 1000, "--confidence", "0.999999"]
+    given = ["--data", "t.csv", "--released", "r.csv"]
+    answer = ldpopt("audit", "m.public.json", *given, *sure, cwd=folder)
+    assert answer.code == 0, answer.out
+    assert "NOT CHECKED: the promise ε = 1 for all distributions that a χ² test" in answer.out
+    assert "robust LDP level  " not in answer.out
+    answer = ldpopt("export", "m.public.json", "--target", "python", "-o", "s.py", cwd=folder)
+    assert answer.code == 0
+    ldpopt("export", "m.json", "--target", "python", "-o", "t.py", cwd=folder)
+    assert (folder / "s.py").read_bytes() == (folder / "t.py").read_bytes()
+    answer = ldpopt("report", "m.public.json", "-o", "page.html", cwd=folder)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "a page is about the file with the counts" in answer.err
+
+
+def test_a_budget_refuses_the_next_release(folder, ldpopt, tmp_path):
+    for name in ("m.json", "m.public.json", "t.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    most = load_public(tmp_path / "m.public.json").level * 2
+    release = ["privatize", "t.csv", "-m", "m.public.json", "--max-level", most, "-o"]
+    assert ldpopt(*release, "1.csv", cwd=tmp_path).code == 0
+    assert ldpopt(*release, "2.csv", cwd=tmp_path).code == 0
+    ledger = (tmp_path / "m.json.releases.json").read_text()
+    answer = ldpopt(*release, "3.csv", cwd=tmp_path)
+    assert answer.code == 2
+    assert "the 3 reports about one person would have together the exact level" in answer.err
+    assert not (tmp_path / "3.csv").exists()
+    assert (tmp_path / "m.json.releases.json").read_text() == ledger
+
+
+def test_the_page_shows_the_hash_of_what_was_released(folder, ldpopt, tmp_path):
+    import hashlib
+
+    for name in ("m.json", "t.csv"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    page = ["report", "m.json", "-o", "page.html", "--curve-seconds", 0]
+    ldpopt(*page, cwd=tmp_path)
+    assert "none is in the ledger beside the file" in (tmp_path / "page.html").read_text()
+    assert ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", cwd=tmp_path).code == 0
+    ldpopt(*page, cwd=tmp_path)
+    digest = hashlib.sha256((tmp_path / "r.csv").read_bytes()).hexdigest()
+    assert f"SHA-256 {digest}" in (tmp_path / "page.html").read_text()
+
+
+# ---------------------------------------------------------------- what it claims
+
+
+def test_what_the_file_proves(folder, private):
+    claims = verify(folder / "m.public.json").claims
+    assert [claim.what for claim in claims] == ["stochastic", "inputs", "privacy", "digest"]
+    level = load_public(folder / "m.public.json").level
+    W = private.mechanism.matrix.reshape(2, 2, -1)
+    exact = max(
+        math.log((W[s].max(axis=0) / W[1 - s].min(axis=0))[y]) for s in (0, 1) for y in range(W.shape[2])
+    )
+    assert exact <= level <= exact * (1 + 1e-8)
+    said = " ".join(verify(folder / "m.public.json").unchecked)
+    assert "public.epsilon = 1.0 for the distributions of 'chi2': the counts" in said
+
+
+def test_a_promise_for_all_distributions_is_proven():
+    table = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
+    for public in ("u", ()):
+        made = design(table, "s", public, epsilon=0.7, robust="all").public
+        assert made.level == 0.7
+        assert made.universal
+        assert made.verification
+        assert "epsilon" not in " ".join(made.verification.unchecked)
+    two = design(table, "s", "u", epsilon=0.7, method="srr", robust="all", reports=2).public
+    assert "together" in [claim.what for claim in two.verification.claims]
+    assert two.verification
+
+
+def test_a_mechanism_without_a_level_claims_none(private):
+    rows = Mechanism([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]])
+    made = published(rows, private.domain, replace(private.promise, robust="known"))
+    assert made.level is None
+    assert [claim.what for claim in made.verification.claims] == ["stochastic", "inputs", "digest"]
+    assert "1.0 for the distributions of 'known'" in " ".join(made.verification.unchecked)
+
+
+# ---------------------------------------------------------------- tampering
+
+
+def forgeries(document):
+    section = document["public"]
+    yield "digest", document | {"public": section | {"epsilon": 0.5}}
+    yield "digest", document | {"public": section | {"level": section["level"] * 1.1}}
+    yield "privacy", document | {"public": section | {"level": section["level"] * (1 - 1e-6)}}
+    matrix = [list(row) for row in document["mechanism"]["matrix"]]
+    yield (
+        "stochastic",
+        document | {"mechanism": {"matrix": [[matrix[0][0] / 2, *matrix[0][1:]], *matrix[1:]]}},
+    )
+    yield "inputs", document | {"mechanism": {"matrix": [*matrix, matrix[0]]}}
+    domain = json.loads(json.dumps(section["domain"]))
+    domain["secret"]["columns"][0]["values"].reverse()
+    yield "digest", document | {"public": section | {"domain": domain}}
+
+
+def test_tampering_is_refuted(folder, tmp_path, ldpopt):
+    document = json.loads((folder / "m.public.json").read_text())
+    path = tmp_path / "m.public.json"
+    for what, forged in forgeries(document):
+        path.write_text(json.dumps(forged))
+        refuted = [claim.what for claim in verify(path).claims if claim.holds is False]
+        assert what in refuted
+        assert "digest" in refuted
+        with pytest.raises(LdpoptError):
+            load_mechanism(path)
+        answer = ldpopt("audit", path, "--samples", 10)
+        assert answer.code == 1
+        assert "FAILED: the certificate is refuted" in answer.out
+
+
+def damages(document):
+    section = document["public"]
+    yield document | {"counts": [[1]]}
+    yield document | {"public": section | {"counts": [[1]]}}
+    yield document | {"public": {k: v for k, v in section.items() if k != "robust"}}
+    yield document | {"public": section | {"level": math.pi * 10}}
+    yield document | {"public": section | {"level": "1"}}
+    yield document | {"public": 3}
+    yield document | {"mechanism": None}
+    yield document | {"format": 2}
+
+
+def test_malformed_files_are_unreadable(folder, tmp_path):
+    document = json.loads((folder / "m.public.json").read_text())
+    path = tmp_path / "m.public.json"
+    for damaged in damages(document):
+        path.write_text(json.dumps(damaged))
+        with pytest.raises(UnreadableFileError):
+            verify(path)
+        with pytest.raises(UnreadableFileError):
+            load_mechanism(path)
+
+
+def test_names():
+    assert public_path("a/b.c.json").name == "b.c.public.json"
+    assert public_path("mech").name == "mech.public"
