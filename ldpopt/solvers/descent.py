@@ -29,7 +29,7 @@ MOST_SQUARE = 12
 
 
 class Descent(Solver[MatrixProgram]):
-    """Local minima from many starts: known designs, random two-level mechanisms; the best is kept.
+    """Local minima from many starts, the best kept: balanced designs and random two-level mechanisms.
 
     Circulants are minimised over their first row in a box (L-BFGS-B), square mechanisms over all
     entries under the linear constraints of ε-LDP (SLSQP). For a supremum over distributions, which is
@@ -81,7 +81,12 @@ def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, 
 
 
 def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
-    """Find mechanisms worth comparing: the designs, then local minima from them and random starts.
+    """Find mechanisms worth comparing: the balanced designs, then local minima from many starts.
+
+    Args:
+        form: the matrix program.
+        starts: how many random starts to descend from.
+        limits: the seed, and when to stop.
 
     Raises:
         OutOfTime: the time is over; the first mechanism comes in any case.
@@ -114,6 +119,14 @@ def descend_circulant(row: Array, epsilon: float, limits: Limits = UNLIMITED) ->
     """Find a local minimum over circulant mechanisms.
 
     For u ∈ [1, E]^K with spectrum û, φ = 1 + û₀² Σ_{j≥1} |û_j|⁻².
+
+    Args:
+        row: the first row to start from, scaled to entries in [1, E].
+        epsilon: the level ε, in nats.
+        limits: when to stop.
+
+    Returns:
+        The first row of the minimum, summing to 1.
     """
 
     def slope(u: Array) -> tuple[float, Array]:
@@ -158,6 +171,12 @@ def descend_square(
 
     Variables: the entries W and the least entry l_y of every column, with l_y ≤ W[x, y] ≤ E l_y and rows
     that sum to 1.
+
+    Args:
+        matrix: the mechanism to start from.
+        objective: what is minimised.
+        epsilon: the level ε, in nats.
+        limits: when to stop.
     """
     k, E = len(matrix), math.exp(epsilon)
     rows, levels = _constraints(k, E)

@@ -45,9 +45,9 @@ class Designs(Solver[MatrixProgram]):
         return True
 
     def suits(self, form: MatrixProgram) -> Literal[True] | str:
-        """Recommend this solver where a design meets the bound: nothing can be better there."""
+        """Recommend this solver where a balanced design meets the bound: nothing can be better there."""
         if form.objective.loss != "phi":
-            return "a design is good for φ, but seldom the best here"
+            return "a balanced design is good for φ, but seldom the best here"
         if form.family == "broad" or _exact(form) is not None:
             return True
         size = block_size(form.k, form.epsilon)

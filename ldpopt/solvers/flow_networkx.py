@@ -52,7 +52,13 @@ class FlowNetworkx(Solver[SelectionProgram]):
 
 
 def cheapest_flow(groups: Whole, released: Whole, shape: Whole) -> Whole:
-    """Find the number of edges, the cost of the cheapest flow, and the output matched to each group."""
+    """Find the number of edges, the cost of the cheapest flow, and the output matched to each group.
+
+    Args:
+        groups: the secret of each parameter.
+        released: the output of each parameter.
+        shape: the numbers of parameters and of outputs.
+    """
     network = algorithm_1(groups, released, shape)
     flow = nx.max_flow_min_cost(network, "source", "sink")
     cost = int(nx.cost_of_flow(network, flow))
@@ -60,7 +66,13 @@ def cheapest_flow(groups: Whole, released: Whole, shape: Whole) -> Whole:
 
 
 def algorithm_1(groups: Whole, released: Whole, shape: Whole) -> nx.DiGraph:
-    """Build the network source → secrets → parameters → outputs (all) → sink, every capacity 1."""
+    """Build the network source → secrets → parameters → outputs (all) → sink, every capacity 1.
+
+    Args:
+        groups: the secret of each parameter.
+        released: the output of each parameter.
+        shape: the numbers of parameters and of outputs.
+    """
     network = nx.DiGraph()
     outputs = int(shape[1])
     for g in range(int(groups.max()) + 1):

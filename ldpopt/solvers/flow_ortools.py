@@ -61,6 +61,14 @@ def cheapest_flow(tails: Whole, heads: Whole, costs: Whole) -> Whole:
     """Find the maximum flow of minimum cost.
 
     The two last nodes are source and sink; every capacity is 1.
+
+    Args:
+        tails: the node that each arc leaves.
+        heads: the node that each arc enters.
+        costs: the cost of a unit on each arc.
+
+    Returns:
+        What flows on each arc, 0 or 1.
     """
     from ortools.graph.python import min_cost_flow
 

@@ -61,7 +61,13 @@ class FrankWolfe(Solver[ConvexProgram]):
 
 
 def correct(form: ConvexProgram, theta: Array, limits: Limits = UNLIMITED) -> Array:
-    """Maximise over the atoms in use: Newton steps on the objective plus μ Σ log θ, μ falling."""
+    """Maximise over the atoms in use: Newton steps on the objective plus μ Σ log θ, μ falling.
+
+    Args:
+        form: the convex program.
+        theta: the weights of the atoms; those that are 0 stay 0.
+        limits: when to stop.
+    """
     active = np.flatnonzero(theta > 0)
     part = _Restricted(form, active)
     x = part.with_slack(theta[active])
@@ -97,7 +103,13 @@ class _Restricted:
         return np.append(theta, max(float(room), 1e-12))
 
     def centre(self, x: Array, mu: float, limits: Limits) -> Array:
-        """Solve at a fixed μ by Newton's method, in the relative variables dx / x."""
+        """Solve at a fixed μ by Newton's method, in the relative variables dx / x.
+
+        Args:
+            x: the weights of the atoms, and the slack of the budget.
+            mu: the weight of the barrier.
+            limits: when to stop.
+        """
         for _ in range(25):
             limits.check()
             inverse = np.linalg.inv(np.tensordot(self.blocks, x, axes=(1, 0)))

@@ -181,7 +181,14 @@ class OuterLP:
         return np.maximum(point[:-1], 0.0).reshape(self.form.costs.shape), float(point[-1])
 
     def cut(self, inner: Array, outer: Array, rng: np.random.Generator, limits: Limits) -> bool:
-        """Add cuts that the outer mechanism violates; False if the search finds none in time."""
+        """Add cuts that the outer mechanism violates; False if the search finds none in time.
+
+        Args:
+            inner: a mechanism within the budget.
+            outer: the mechanism that the cuts are to rule out.
+            rng: draws the selections from which the search starts.
+            limits: when to stop.
+        """
         found = False
         for step in (*STEPS, 1.0):
             if step == 1.0 and found:

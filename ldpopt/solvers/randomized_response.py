@@ -1,4 +1,4 @@
-"""Secret randomised response: no optimum, but a mechanism with a name to compare with."""
+"""Secret randomised response: a known mechanism to compare with."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RandomizedResponse(Solver[ColumnProgram]):
         return True
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
-        """Write it down."""
+        """Build the columns of the mechanism."""
         assert isinstance(form.cone, SecretCone)
         E = math.exp(form.cone.epsilon)
         secret = np.array([form.cone.secrets.index(s) for s in form.cone.secrets])

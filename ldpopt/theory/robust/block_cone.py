@@ -98,7 +98,12 @@ class BlockCone:
     def product(self, s: int | None, low: float = 1.0, high: float = 1.0) -> Product:
         """Return the product with s* = s that contains those of all ρ ∈ [low, high].
 
-        None stands for Π K_s(1, E).
+        For s = None return Π K_s(1, E).
+
+        Args:
+            s: the secret s* with the smallest min y.
+            low: the least ρ.
+            high: the largest ρ.
         """
         E, secrets = math.exp(self.epsilon), range(len(self.p_min))
         if s is None:
@@ -117,7 +122,13 @@ class BlockCone:
                     yield self.product(s, rho, rho)
 
     def vertices(self, s: int, low: float, high: float) -> Array:
-        """List the vertices of K_s(low, high), as the columns of a matrix of T values."""
+        """List the vertices of K_s(low, high), as the columns of a matrix of T values.
+
+        Args:
+            s: the secret of the block.
+            low: the least y.
+            high: the largest y.
+        """
         return block_vertices(self.p_min[s], low, high)
 
     def size(self) -> int:
@@ -209,6 +220,11 @@ def block_vertices(p: Array, low: float, high: float) -> Array:
     2. y = high on Z^c and y = c on Z, c = high p_{Z^c}/(1 − p_Z) ∈ [low, high]: T = 0 on Z;
     3. y = low on Z, high elsewhere but for one w, y_w = (low − low p_Z − high p_rest)/p_w ∈ (low, high):
        T = 0 on Z.
+
+    Args:
+        p: P^min_{·|s}, an entry per public value.
+        low: the least y.
+        high: the largest y.
 
     >>> block_vertices(np.zeros(2), 1.0, 2.0)
     array([[1., 2., 1., 2.],

@@ -56,7 +56,13 @@ class BlockPricer:
         self._cells = 0
 
     def table(self, s: int, low: float, high: float) -> Table:
-        """List the vertices of K_s(low, high)."""
+        """List the vertices of K_s(low, high).
+
+        Args:
+            s: the secret of the block.
+            low: the least y.
+            high: the largest y.
+        """
         key = (s, low, high)
         if key in self._tables:
             self._tables.move_to_end(key)
@@ -126,7 +132,13 @@ class PricedBlocks:
         return _stacked(tables, picks)
 
     def exact(self, product: Product, start: Relaxed, most: int = 8) -> tuple[bool, Array]:
-        """Return whether no column of the product has positive value, and up to ``most`` that have."""
+        """Return whether no column of the product has positive value, and up to ``most`` that have.
+
+        Args:
+            product: the product of blocks.
+            start: its splitting bound.
+            most: how many columns of positive value are returned at most.
+        """
         if start.bound <= 0:
             return True, np.zeros((self.cone.dimension, 0))
         near = [_near(t, g, start) for t, g in zip(start.tables, start.f, strict=True)]
@@ -220,6 +232,12 @@ def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64
 
     h is convex, so that a larger q' does better for every r if it does for r = high, and a smaller one
     if it does for r = low.
+
+    Args:
+        q: P·T of each candidate.
+        f: Σ P T log T − β·T of each candidate.
+        low: the least r.
+        high: the largest r.
 
     >>> undominated(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.1, 9.0]), 0.0, 1.0)
     array([2])

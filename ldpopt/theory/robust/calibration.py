@@ -28,7 +28,9 @@ SLACK = 1e-9
 
 
 def levels(lowest: float, highest: float, known: float) -> Generator[float, float, None]:
-    """Yield the levels to try above the lowest one, more densely near it; sent back is their worth.
+    """Yield the levels to try above the lowest one, more densely near it.
+
+    The caller sends back what each is worth.
 
     Args:
         lowest: the level that is known.

@@ -19,8 +19,8 @@ class RobustInformation:
 
     Lopuhaä-Zwakenberg and Goseling 2021, (46). −q log q = min_λ e^(λ−1) − λ q, so μ² = min_λ e^(λ−1) +
     min_P P·(T log T − λ T). The inner minimum is concave in λ; on each of a number of intervals its
-    chord is a lower bound, and the sum with e^(λ−1) has an explicit least value. No sublinear function
-    (it is a minimum of such), but Σ_y μ²(W[:, y]) is a guarantee for every P ∈ F.
+    chord is a lower bound, and the sum with e^(λ−1) has an explicit least value. μ² is a minimum of
+    sublinear functions, and not sublinear itself; but Σ_y μ²(W[:, y]) is a guarantee for every P ∈ F.
 
     >>> from ldpopt.theory.robust.uncertainty import Chi2Ball
     >>> round(float(RobustInformation(Chi2Ball([0.5, 0.5], 0.1))(np.eye(2)).sum()), 3)

@@ -21,7 +21,18 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 
 
 def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> Chi2Set:
-    """Build the set F from either ``p_hat`` and ``n`` or ``counts``."""
+    """Build the uncertainty set F, the confidence set of a χ² test.
+
+    Args:
+        kind: the kind of the problem, for messages.
+        p_hat: the observed distribution [s][u], with ``n``; None if counts are given.
+        n: the number of samples.
+        counts: the contingency table [s][u]; None if p_hat is given.
+        alpha: the significance level.
+
+    Raises:
+        InvalidInputError: both or neither are given, or the table has a single row or column.
+    """
     if counts is not None:
         if p_hat is not None or n is not None:
             raise InvalidInputError(f"{kind} needs either 'p_hat' and 'n' or 'counts', not both")
@@ -68,7 +79,13 @@ def _question(F: Chi2Set, epsilon: float) -> RobustStatement:
 
 
 def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -> Subject:
-    """Describe the inputs (s, u), with s hidden at the level ε against every distribution of the set."""
+    """Describe the inputs (s, u), with s hidden at the level ε against every distribution of the set.
+
+    Args:
+        mechanism: the mechanism on the inputs (s, u).
+        uncertainty: the uncertainty set F.
+        epsilon: the level ε that is promised, in nats.
+    """
     return Subject.of_pairs(mechanism, uncertainty.p_hat, uncertainty, {"robust": epsilon})
 
 

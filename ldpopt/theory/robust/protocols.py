@@ -200,6 +200,11 @@ def response_information(p: Array, level: Array) -> Array:
 def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechanism]:
     """Find the best mechanism for u at a level, by the staircase program, and its value.
 
+    Args:
+        utility: of a column.
+        k: the number of public values.
+        level: the level of the block, in nats.
+
     >>> value, mechanism = best_block(MutualInformation(np.array([0.5, 0.5])), 2, 1.0)
     >>> round(value, 9)
     0.110944072

@@ -62,7 +62,16 @@ class RepeatedLevel:
 
 
 def repeated_level(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> RepeatedLevel:
-    """Compute the exact level of ``reports`` independent reports by one mechanism about one person."""
+    """Compute the exact level of ``reports`` independent reports by one mechanism about one person.
+
+    Args:
+        mechanism: the mechanism on the inputs (s, u).
+        uncertainty: the distributions of (s, u) against which s is hidden.
+        reports: how many, at least 1.
+
+    Raises:
+        InvalidInputError: the reports have too many collections of outputs to list.
+    """
     whole_number("reports", reports, 1)
     return composed_level([mechanism] * reports, uncertainty)
 
@@ -113,7 +122,13 @@ class Together(NamedTuple):
 
 
 def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Together:
-    """Compute the exact level of several reports; a lower bound where they are too many to list."""
+    """Compute the exact level of several reports; a lower bound where they are too many to list.
+
+    Args:
+        mechanism: the mechanism on the inputs (s, u).
+        uncertainty: the distributions of (s, u) against which s is hidden.
+        reports: how many, at least 1.
+    """
     uses = [mechanism] * whole_number("reports", reports, 1)
     if collections(uses) <= MOST_COLUMNS or isinstance(uncertainty, AllDistributions):
         return Together(composed_level(uses, uncertainty), exact=True)

@@ -66,8 +66,8 @@ class Chi2Ball(Cleaned):
     def maximum(self, c: Any) -> tuple[float, Array]:
         """Compute max c·R over the ball, and the R that attains it.
 
-        Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c: one root (theory of the
-        exact audit). Where an entry with q_u = 0 has the largest c, ν stops there and that entry
+        Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c, the one root of
+        Σ q²/R = B + 1. Where an entry with q_u = 0 has the largest c, ν stops there and that entry
         takes the mass that is left.
         """
         c = validate.array("linear function", c, 1)
