@@ -62,7 +62,13 @@ Range = tuple[int, int]
 
 
 def dominates(dual: Sequence[float], question: RobustStatement, pairs: str) -> bool:
-    """Return whether β·T ≥ μ(T) is proven for every T of the cone of the statement."""
+    """Return whether β·T ≥ μ(T) is proven for every T of the cone of the statement.
+
+    Args:
+        dual: β, an entry per input (s, u).
+        question: p̂ and its uncertainty set, and the level.
+        pairs: "distinct" constrains s ≠ z only; "all" also s = z.
+    """
     return BlockProof(dual, question, pairs).holds()
 
 

@@ -53,7 +53,16 @@ def decided(
     about: str = "",
     value: float | None = None,
 ) -> Claim:
-    """Decide a claim: run its test; a test that gives up or cannot tell leaves it undecided."""
+    """Decide a claim: run its test; a test that gives up or cannot tell leaves it undecided.
+
+    Args:
+        what: which claim of the frame it is; see :class:`Claim`.
+        statement: the claim as one sentence.
+        test: decides it; None if the numbers are too close to tell.
+        strength: how it is decided.
+        about: the set that the claim is about, in words.
+        value: the number that is claimed, where there is one.
+    """
     try:
         holds = test()
     except UndecidedError as error:

@@ -175,7 +175,13 @@ def dominates(dual: Sequence[float], question: ColumnStatement) -> bool | None:
 
 
 def bounded(dual: Sequence[float], bound: float, question: ColumnStatement) -> bool | None:
-    """Return whether the dual vector proves the bound."""
+    """Return whether the dual vector proves the bound.
+
+    Args:
+        dual: β, an entry per input.
+        bound: the bound that is claimed.
+        question: the column program.
+    """
     return sum(map(Fraction, dual)) <= Fraction(bound) and dominates(dual, question)
 
 

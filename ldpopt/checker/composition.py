@@ -82,7 +82,13 @@ def rule_schema(features: int, rules: tuple[str, ...]) -> Record:
 
 
 def proven_by(question: Question, answer: Any, where: str) -> Fraction:
-    """Compute the exposure that no joint exceeds, by the rule or the tree of an answer."""
+    """Compute the exposure that no joint exceeds, by the rule or the tree of an answer.
+
+    Args:
+        question: the marginals, the threshold t and the method.
+        answer: thresholds and pivot of a rule, or the nodes of a tree, as plain data.
+        where: the place of the answer in the file, for messages.
+    """
     marginals, t, method = question
     if method == "worst-joint":
         return tree_bound(marginals, t, answer, where)
@@ -97,7 +103,13 @@ def proven_by(question: Question, answer: Any, where: str) -> Fraction:
 
 
 def reached_by(question: Question, joint: Any, where: str) -> Fraction | None:
-    """Compute the mass that a joint has in rare cells; None if it does not meet the marginals."""
+    """Compute the mass that a joint has in rare cells; None if it does not meet the marginals.
+
+    Args:
+        question: the marginals, the threshold t and the method.
+        joint: cells, masses and denominator, as plain data.
+        where: the place of the joint in the file, for messages.
+    """
     strict = question.method != "worst-joint"
     return rare_mass(question.marginals, question.threshold, joint, where, strict=strict)
 

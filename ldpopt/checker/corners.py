@@ -75,7 +75,15 @@ def dominates(
     utility: str,
     distributions: Sequence[Sequence[Fraction]],
 ) -> bool | None:
-    """Return whether β·v ≥ g(v) for every private column v; None if they are too close to tell."""
+    """Return whether β·v ≥ g(v) for every private column v; None if they are too close to tell.
+
+    Args:
+        dual: β, an entry per input.
+        secrets: the secret of each input.
+        epsilon: the level ε, in nats.
+        utility: "mutual-information", or the name of a divergence.
+        distributions: the prior, or the two hypotheses, each summing to exactly 1.
+    """
     beta = [enclose(b) for b in dual]
     powers = [ONE, exp(epsilon), exp(2 * Fraction(epsilon))]
     found: bool | None = True
@@ -374,7 +382,13 @@ class DivergenceSearch:
 
 
 def divergence(utility: str, q0: Interval, q1: Interval) -> Interval:
-    """Enclose q1 f(q0/q1) for q0, q1 > 0."""
+    """Enclose q1 f(q0/q1) for q0, q1 > 0.
+
+    Args:
+        utility: "kl", "chi-squared" or "total-variation".
+        q0: the probability of the output under the first hypothesis.
+        q1: the same under the second.
+    """
     if utility == "kl":
         return q0 * (q0 / q1).log()
     apart, other = q0 - q1, q1 - q0

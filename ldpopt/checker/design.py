@@ -128,7 +128,13 @@ def _floats(value: Any) -> Any:
 def inputs_claim(
     domain: dict[str, Any], mechanism: dict[str, Any], counts: list[list[int]] | None = None
 ) -> Claim:
-    """Check that labels, counts (where there are any) and rows of the mechanism belong together."""
+    """Check that labels, counts (where there are any) and rows of the mechanism belong together.
+
+    Args:
+        domain: the columns, their values and the combinations that are inputs.
+        mechanism: the mechanism of the file, its labels included.
+        counts: the counts [s][u] of the table; None for a file without them.
+    """
     sides = [domain["secret"], *([domain["public"]] if domain["public"] is not None else [])]
     shape = (len(sides[0]["members"]), len(sides[1]["members"]) if len(sides) > 1 else 1)
     names = [column["name"] for side in sides for column in side["columns"]]
@@ -257,6 +263,11 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
     They are one report of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry;
     the order does not matter, nor does a common factor, so that integers are multiplied. Each column is
     decided as that of a single report.
+
+    Args:
+        matrix: the mechanism, one row per input (s, u).
+        params: the parameters of the confidence set and the level of all reports together.
+        reports: r.
     """
     question = read_robust_question(confidence(params))
     distinct = sorted({_integers(column) for column in zip(*matrix, strict=True)})

@@ -122,7 +122,14 @@ def proven_bound(proof: dict[str, Any], question: DesignStatement) -> Fraction |
 
 
 def shortage(found: Slopes, dual: list[float], price: float, question: DesignStatement) -> Fraction:
-    """Find the largest g_v − β·v − π ℓ(v) over all atoms and the constant column, rounded up."""
+    """Find the largest g_v − β·v − π ℓ(v) over all atoms and the constant column, rounded up.
+
+    Args:
+        found: the slopes g_v at the reference.
+        dual: β, an entry per input; one for all if all α are equal.
+        price: π, of the leakage.
+        question: the utility to maximise.
+    """
     k, beta = len(question.alpha), list(map(Fraction, dual))
     worst = -sum(beta, Fraction(0))
     for v, slope in found.above.items():
@@ -140,7 +147,14 @@ def shortage(found: Slopes, dual: list[float], price: float, question: DesignSta
 
 
 def bound_above(found: Slopes, dual: list[float], price: float, question: DesignStatement) -> Fraction:
-    """Compute Φ(reference) − ½ + Σβ + π (1 − floor) H, rounded up."""
+    """Compute Φ(reference) − ½ + Σβ + π (1 − floor) H, rounded up.
+
+    Args:
+        found: Φ at the reference.
+        dual: β, an entry per input; one for all if all α are equal.
+        price: π, of the leakage.
+        question: the utility to maximise, and the floor on the average privacy.
+    """
     proven = Fraction(found.value.high) - Fraction(1, 2) + sum(map(Fraction, dual), Fraction(0))
     if price:
         assert question.floor is not None

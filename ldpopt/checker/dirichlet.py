@@ -93,7 +93,13 @@ def _nodes(A: Fraction, c: Fraction) -> Nodes:
 
 @lru_cache(maxsize=4096)
 def tilted_logs(a: Fraction, b: Fraction, c: Fraction) -> tuple[Interval, Interval]:
-    """Enclose L₁ and L₀: E log(1 + cB) under Beta(a + 1, b) and Beta(a, b + 1)."""
+    """Enclose L₁ and L₀: E log(1 + cB) under Beta(a + 1, b) and Beta(a, b + 1).
+
+    Args:
+        a: α(S) > 0.
+        b: A − α(S) > 0.
+        c: E − 1 > 0, the contrast of the column.
+    """
     tick()
     table = _nodes(a + b, c)
     A, B = enclose(a), enclose(b)
@@ -121,14 +127,26 @@ def _error(a: Fraction, raised: Fraction, c: Fraction, table: Nodes) -> Interval
 
 
 def expected_log(a: Fraction, b: Fraction, c: Fraction) -> Interval:
-    """Enclose E log(1 + cB), B ~ Beta(a, b)."""
+    """Enclose E log(1 + cB), B ~ Beta(a, b).
+
+    Args:
+        a: α(S) > 0.
+        b: A − α(S) > 0.
+        c: E − 1 > 0, the contrast of the column.
+    """
     high, low = tilted_logs(a, b, c)
     share = enclose(a / (a + b))
     return share * high + (ONE - share) * low
 
 
 def leakage(a: Fraction, b: Fraction, c: Fraction) -> Interval:
-    """Enclose ℓ of a column that is 1 + c on a set with α(S) = a and 1 elsewhere."""
+    """Enclose ℓ of a column that is 1 + c on a set with α(S) = a and 1 elsewhere.
+
+    Args:
+        a: α(S) > 0.
+        b: A − α(S) > 0.
+        c: E − 1 > 0, the contrast of the column.
+    """
     high, low = tilted_logs(a, b, c)
     E = 1 + c
     return enclose(a / (a + b) * E) * (log(E) - high) - enclose(b / (a + b)) * low

@@ -145,6 +145,11 @@ def risk_within(question: Release, features: Sequence[int], most: Fraction) -> b
     """Return whether the risk of a set of features is at most ``most``.
 
     None if that is too close to tell.
+
+    Args:
+        question: the marginals or the table, and the threshold.
+        features: the numbers of the features that are released.
+        most: the risk that is allowed.
     """
     if not features or most >= 1:
         return True
@@ -193,6 +198,11 @@ def all_heavier_conflict(
 
     Branch on features by falling weight; a branch ends where all that is left is not too heavy, or
     where a conflict is complete. Sets are whole numbers, a bit per feature.
+
+    Args:
+        weights: of the features.
+        conflicts: sets of features, each with a risk above the budget.
+        bound: the weight in question.
     """
     order = sorted(range(len(weights)), key=lambda j: -weights[j])
     rest = [sum((weights[j] for j in order[depth:]), Fraction(0)) for depth in range(len(order) + 1)]

@@ -163,7 +163,13 @@ def phi_above(matrix: Sequence[Sequence[float]]) -> Fraction | None:
 
 
 def loss_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction], loss: str) -> Fraction | None:
-    """Compute a number just above α of the mechanism at p."""
+    """Compute a number just above α of the mechanism at p.
+
+    Args:
+        matrix: the mechanism, its rows summing to exactly 1.
+        p: the distribution to be learnt, all entries positive.
+        loss: "f-divergence", "mse" or "tv".
+    """
     found = moments_above(matrix, p)
     return None if found is None else alpha_above(found, p, loss)
 

@@ -30,7 +30,13 @@ ONE = Fraction(1)
 
 
 def balanced_phi(k: int, m: int, E: Fraction) -> Fraction:
-    """Compute φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal."""
+    """Compute φ of a balanced design of block size m: all eigenvalues of W D⁻¹ Wᵀ but one are equal.
+
+    Args:
+        k: the number K of inputs.
+        m: the block size, from 1 to K − 1.
+        E: a rational just above e^ε.
+    """
     return 1 + ((k - 1) * (m * E + k - m) / (E - 1)) ** 2 / (m * (k - m))
 
 
@@ -57,6 +63,11 @@ def weighted_phi_bound(k: int, E: Fraction, c: Fraction) -> Fraction:
     = Σ_j (n_j·v)²/(a_j·v) is sublinear and does not change when inputs are permuted: Σ_j D_j ≤ K B, B
     the largest Γ(v)/|v|₁ over v with m entries E. So Σ_j 1/D_j ≥ K²/(K B), and the sum is at least K/s
     + K (K−1)²/B. ∎
+
+    Args:
+        k: the number K of inputs.
+        E: a rational just above e^ε.
+        c: the weight of the other inputs, > 0.
     """
     share, excess = 1 + (k - 1) * c, E - 1
     most = Fraction(0)
@@ -78,6 +89,11 @@ def alpha_bound(p: Sequence[Fraction], E: Fraction, loss: str) -> Fraction:
     either: the harmonic mean of the eigenvalues of diag(p)^½ M diag(p)^½ but the first, 1, is at most
     their mean, and a column that is E on S adds at most max_s s(1−s)(E−1)²/(1+s(E−1))² = (E−1)²/4E to
     their sum. ∎
+
+    Args:
+        p: the distribution to be learnt, all entries positive.
+        E: a rational just above e^ε.
+        loss: "f-divergence", "mse" or "tv".
     """
     k, least = len(p), phi_bound(len(p), E)
     low, high, square = min(p), max(p), added(x * x for x in p)
@@ -104,6 +120,12 @@ def minimax_bound(k: int, E: Fraction, loss: str, p0: Fraction) -> Fraction:
     mean. For "tv", at the uniform distribution: √α = Σ_k √Σ_kk/√(K−1) is convex in M
     (:func:`symmetric_bound`, whose case it is with rest 1/K), so averaging W over all permutations of
     inputs leaves √α no larger and makes it √((φ − 1)/(K − 1)). ∎
+
+    Args:
+        k: the number K of inputs.
+        E: a rational just above e^ε.
+        loss: "f-divergence", "mse" or "tv".
+        p0: the least entry of p.
     """
     if loss == "tv":
         return (phi_bound(k, E) - 1) / (k - 1)
@@ -128,6 +150,12 @@ def symmetric_bound(k: int, E: Fraction, rest: Fraction, rows: Sequence[Fraction
     largest Γ(v)/|v|₁ =: B over v with m entries E, m = 0..K (0 for m = 0 and K). As x^−½ is convex and
     decreasing, the mean over i of Σ_k √Σ_kk at p_i is at least (Σ_k y_kk^⅔)^{3/2} B^−½: so is the
     largest. ∎
+
+    Args:
+        k: the number K of inputs.
+        E: a rational just above e^ε.
+        rest: the entry of p_i at all inputs but i.
+        rows: z, u and w.
     """
     z, u, w = rows
     peak, excess = 1 - (k - 1) * rest, E - 1
@@ -156,6 +184,13 @@ def design_bound(
     y_kᵀMy_k. So Σ_k C_k Σ_kk ≥ Σ_k C_k y_kk²/D_k ≥ (Σ_k C_k y_kk)²/B (Cauchy–Schwarz), and (Σ_k √Σ_kk)²
     ≥ (Σ_k |y_kk|^⅔)³/B (Hölder). ∎ The corners v = 1 + (E−1) s, s ∈ {0, 1}^K, are visited in the order
     of a Gray code, and y_k·v = (E−1) y_k·s.
+
+    Args:
+        p: the distribution to be learnt, all entries positive.
+        E: a rational just above e^ε.
+        loss: "f-divergence", "mse" or "tv".
+        Y: a row per input; their means are taken off.
+        beta: β, an entry per input.
     """
     k = len(p)
     if k > MOST_DESIGN_INPUTS:

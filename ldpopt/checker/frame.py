@@ -250,6 +250,11 @@ def is_optimal(value: float, bound: float, asked: float) -> bool:
     The gap is at most the one asked for and :data:`OPTIMAL_GAP`; and as it is relative to at least
     :data:`GAP_FLOOR`, tiny values must also be within :data:`OPTIMAL_PART` of their bound, or within
     :data:`OPTIMAL_NOISE` where the optimum is zero but for the rounding of floats.
+
+    Args:
+        value: of the answer.
+        bound: what no answer exceeds, or undercuts where the problem minimises.
+        asked: the relative gap that was asked for.
     """
     larger = max(abs(Fraction(value)), abs(Fraction(bound)))
     near = max(larger * OPTIMAL_PART, Fraction(OPTIMAL_NOISE))
@@ -298,7 +303,7 @@ EXIT_CODES = {True: 0, False: 1, None: 3}
 
 
 def main(*arguments: str) -> int:
-    """Check one file and print its claims; the exit code. A crash is never a verdict."""
+    """Check one file, print its claims and return the exit code. A crash is never a verdict."""
     parser = argparse.ArgumentParser(prog="checker", description="Decide every claim of a result file.")
     parser.add_argument("file")
     parser.add_argument("--budget", type=float, default=SECONDS, help="seconds of wall time")

@@ -66,7 +66,15 @@ class Sample(NamedTuple):
 
 
 def sample(size: int, values: list[int], delta: Fraction, users: int, level: int) -> Sample:
-    """Describe a sample of so many users, whose features have so many values each; ``level`` is k."""
+    """Describe a sample of users, with the γ of the lemma on samples.
+
+    Args:
+        size: m, the number of users of the sample.
+        values: how many values each feature has.
+        delta: δ, the probability with which the sample may mislead.
+        users: n, the number of users to come.
+        level: k, the anonymity asked for.
+    """
     cells = math.prod(n + 1 for n in values) - 1
     gamma = (log(Fraction(2 * cells) / delta) / enclose(2 * size)).sqrt()
     return Sample(size, gamma, users, level)
@@ -75,7 +83,10 @@ def sample(size: int, values: list[int], delta: Fraction, users: int, level: int
 def expected_exposure(known: Sample, groups: list[int], possible: int) -> Interval:
     """Enclose the risk of features, from the sizes of groups of equal rows.
 
-    ``possible`` is how many rows are possible.
+    Args:
+        known: the sample, and the users to come.
+        groups: how many users of the sample share each row that occurs.
+        possible: how many rows are possible.
     """
     if known.level <= 1:
         return ZERO
@@ -114,12 +125,24 @@ def _share(x: int) -> Interval:
 
 
 def exposed_share(n: int, k: int, x: int) -> Interval:
-    """Enclose f(x) = x F(k−2; n−1, x) for x in units, 2 ≤ k ≤ n."""
+    """Enclose f(x) = x F(k−2; n−1, x) for x in units, 2 ≤ k ≤ n.
+
+    Args:
+        n: the number of users to come.
+        k: the anonymity asked for.
+        x: the probability of the row, in units.
+    """
     return _share(x) * at_most_others(n, k, x)
 
 
 def at_most_others(n: int, k: int, x: int) -> Interval:
-    """Enclose F(k−2; n−1, x): below the mean by its complement, else by the tail itself."""
+    """Enclose F(k−2; n−1, x): below the mean by its complement, else by the tail itself.
+
+    Args:
+        n: the number of users to come.
+        k: the anonymity asked for.
+        x: the probability of the row, in units.
+    """
     if x in (0, UNIT):
         return ONE if x == 0 else ZERO
     trials = n - 1

@@ -36,7 +36,13 @@ Whole = list[list[int]]
 
 
 def between(low: int, high: int, bits: int) -> Interval:
-    """Build the interval between whole multiples of 2^−bits."""
+    """Build the interval between whole multiples of 2^−bits.
+
+    Args:
+        low: the lower end, in multiples.
+        high: the upper end, in multiples.
+        bits: says how fine they are.
+    """
     unit = Decimal(1 << bits)
     return Interval(DOWN.divide(Decimal(low), unit), UP.divide(Decimal(high), unit))
 
@@ -162,7 +168,13 @@ def subset_sums(numbers: Sequence[int]) -> list[int]:
 
 
 def trace_above(inverse: WholeInverse, block: Whole, off: int) -> int:
-    """Bound tr(inverse · block) from above, block entries off by at most ``off``, in units of both."""
+    """Bound tr(inverse · block) from above, block entries off by at most ``off``, in units of both.
+
+    Args:
+        inverse: the inverse, in whole numbers.
+        block: a symmetric matrix of whole numbers.
+        off: how far its entries may be from the truth.
+    """
     found = size = 0
     for row, entries in zip(inverse.entries, block, strict=True):
         found += sum(map(mul, row, entries))

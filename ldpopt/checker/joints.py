@@ -59,7 +59,15 @@ JOINT = Record({"cells": List(Anything()), "masses": List(Digits()), "denominato
 def rare_mass(
     marginals: Marginals, t: Fraction, plain: Any, where: str, *, strict: bool
 ) -> Fraction | None:
-    """Compute the mass of the rare cells of a joint; None if it does not meet the marginals exactly."""
+    """Compute the mass of the rare cells of a joint; None if it does not meet the marginals exactly.
+
+    Args:
+        marginals: exact, all probabilities positive.
+        t: the threshold.
+        plain: cells, masses and denominator of the joint, as plain data.
+        where: its place in the file, for messages.
+        strict: whether a cell must lie strictly below t to be rare.
+    """
     joint = JOINT.read(plain, where)
     cells, masses, whole = joint["cells"], joint["masses"], joint["denominator"]
     indices = [Whole(0, len(p) - 1) for p in marginals]
@@ -114,8 +122,13 @@ def _whole(number: float) -> int:
 def tree_bound(marginals: Marginals, t: Fraction, plain: Any, where: str) -> Fraction:
     """Compute the largest exposure that the leaves of a proof tree leave possible, at most 1.
 
-    The nodes come in preorder, the small child of a split first. ``fixed`` is what the splits on the
-    way to the present node say.
+    The nodes come in preorder, the small child of a split first.
+
+    Args:
+        marginals: exact, all probabilities positive.
+        t: the threshold.
+        plain: the cuts and the nodes of the tree, as plain data.
+        where: its place in the file, for messages.
     """
     size = sum(map(len, marginals))
     numbers = List(Number(), size, size)
@@ -124,7 +137,7 @@ def tree_bound(marginals: Marginals, t: Fraction, plain: Any, where: str) -> Fra
     cuts = [_cover(table, c) for c in proof["cuts"]]
     indices = [Whole(0, len(p) - 1) for p in marginals]
     strides = [math.prod(map(len, marginals[j + 1 :])) for j in range(len(marginals))]
-    fixed: dict[int, str] = {}
+    fixed: dict[int, str] = {}  # what the splits on the way to the present node say
     worst = Fraction(0)
     path: list[int] | None = []
     for number, node in enumerate(proof["tree"]):

@@ -135,7 +135,14 @@ def _row_cost(costs: Sequence[int], row: Sequence[float], scale: int) -> Fractio
 def leaks_within(
     matrix: Sequence[Sequence[float]], groups: list[list[int]], budget: float, tree: Node
 ) -> bool | None:
-    """Decide whether a proof tree shows that a stochastic matrix leaks at most the budget."""
+    """Decide whether a proof tree shows that a stochastic matrix leaks at most the budget.
+
+    Args:
+        matrix: the mechanism, its rows summing to exactly 1.
+        groups: the rows of each secret.
+        budget: the leakage allowed, in nats.
+        tree: the proof: prices at its leaves.
+    """
     rows = []
     for entries in matrix:
         tick()

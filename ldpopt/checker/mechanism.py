@@ -79,6 +79,11 @@ def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilo
     Every ratio is compared with a rational just below e^ε (relative 1e-58); e^ε itself is never the
     ratio of two rationals, as e is transcendental and ε ≠ 0 is rational, so what is refused here is
     either not private or closer to the limit than that.
+
+    Args:
+        matrix: the mechanism W[x, y].
+        secrets: the secret of each row.
+        epsilon: the level ε, in nats.
     """
     return _ratios_at_most(worst_ratios(matrix, secrets), exp_below(epsilon))
 
@@ -88,14 +93,26 @@ def _ratios_at_most(ratios: Iterable[tuple[float, float]], limit: Fraction) -> b
 
 
 def private(matrix: Rows, secrets: Sequence[Any], epsilon: float) -> Claim:
-    """Check the claim of ε-LDP, or of its version for secrets that several inputs share."""
+    """Check the claim of ε-LDP, or of its version for secrets that several inputs share.
+
+    Args:
+        matrix: the mechanism W[x, y].
+        secrets: the secret of each row.
+        epsilon: the level ε, in nats.
+    """
     pairs = "all inputs" if len(set(secrets)) == len(secrets) else "inputs with different secrets"
     words = f"its entries for {pairs} differ by at most a factor e^{epsilon!r}"
     return decided("privacy", words, lambda: is_private(matrix, secrets, epsilon), value=epsilon)
 
 
 def level_claims(matrix: Rows, secrets: Sequence[Any], audit: dict[str, Any]) -> Iterator[Claim]:
-    """Check a stated level: max log W[x,y]/W[x',y] over different secrets, to 1e-12."""
+    """Check a stated level: max log W[x,y]/W[x',y] over different secrets, to 1e-12.
+
+    Args:
+        matrix: the mechanism W[x, y].
+        secrets: the secret of each row.
+        audit: the section certificate.audit; without a level nothing is claimed.
+    """
     audit = Record({}, {"level": Number(0)}).read(audit, "certificate.audit")
     if "level" not in audit:
         return

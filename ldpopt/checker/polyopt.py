@@ -105,6 +105,12 @@ def in_cone(matrix: Rows, question: RobustStatement, pairs: str, width: int | No
 
     Lemma. With p ≤ P^min the simplices {R ≥ p} are larger, so what Lemma 1 of ``robust.py`` proves with
     p holds for the cone of P^min.
+
+    Args:
+        matrix: the mechanism, one row per input (s, u).
+        question: p̂ and its uncertainty set, and the level.
+        pairs: "distinct" constrains s ≠ z only; "all" also s = z.
+        width: how many public values the mechanism tells apart; None for all.
     """
     group, a2 = groups(question.p_hat, width), len(question.p_hat[0])
     kept = [group.index(g) for g in range(max(group) + 1)]

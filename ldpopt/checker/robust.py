@@ -58,7 +58,13 @@ AUDIT_ERROR = Fraction(1, 10**9)
 def is_robustly_private(
     matrix: Sequence[Sequence[float]], question: RobustStatement, level: Fraction | None = None
 ) -> bool:
-    """Return whether P(Y=y|S=s) ≤ e^level P(Y=y|S=z) is proven for all y, s ≠ z and every P ∈ F."""
+    """Return whether P(Y=y|S=s) ≤ e^level P(Y=y|S=z) is proven for all y, s ≠ z and every P ∈ F.
+
+    Args:
+        matrix: the mechanism, one row per input (s, u).
+        question: p̂ and its uncertainty set F, and the level ε.
+        level: the level to prove; ε if not given.
+    """
     F = uncertain(question)
     proof = PrivacyProof(F, exp_below(question.epsilon if level is None else level))
     a2 = len(question.p_hat[0])

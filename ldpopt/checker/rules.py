@@ -51,7 +51,15 @@ Fits = Callable[[Any, Any], bool]
 def proven(
     marginals: Marginals, t: Fraction, rule: str, thresholds: Sequence[Fraction], pivot: int | None
 ) -> Fraction:
-    """Compute the bound that a rule proves with these thresholds, never more than the trivial 1."""
+    """Compute the bound that a rule proves with these thresholds, never more than the trivial 1.
+
+    Args:
+        marginals: exact, all probabilities positive.
+        t: the threshold.
+        rule: the name of the rule.
+        thresholds: t_j in (0, 1], one per marginal.
+        pivot: the feature i of theorem-2.
+    """
     pairs = list(zip(marginals, thresholds, strict=True))
     below = [sum((x for x in p if x < s), Fraction(0)) for p, s in pairs]
     exposed = sum(below, Fraction(0))
@@ -73,6 +81,13 @@ def provable(marginals: Marginals, t: Fraction, rule: str, most: Fraction, *, le
     """Return whether some thresholds make the rule prove at most ``most``, or less than it if ``less``.
 
     The rule is theorem-2, theorem-3 or theorem-3-tight; the trivial bound 1 is always proven.
+
+    Args:
+        marginals: exact, all probabilities positive.
+        t: the threshold.
+        rule: the name of the rule.
+        most: the number in question.
+        less: whether the rule must prove less than that.
     """
     fits: Fits = operator.lt if less else operator.le
     if most < 0 or fits(1, most):

@@ -130,7 +130,13 @@ def _sparse_rows(matrix: dict[str, Any]) -> Iterator[tuple[list[int], list[float
 
 
 def released_row(columns: Sequence[int], entries: Sequence[float], number: int) -> Row:
-    """Divide the entries of a row by their exact sum, which must be nearly 1."""
+    """Divide the entries of a row by their exact sum, which must be nearly 1.
+
+    Args:
+        columns: the outputs with an entry.
+        entries: the entries, ≥ 0.
+        number: of the row, for messages.
+    """
     tick()
     parts, bits = dyadic(entries)
     whole = sum(parts)

@@ -45,6 +45,11 @@ def worst_alpha_above(matrix: Sequence[Sequence[float]], p0: Fraction, loss: str
     The rows of W must sum to 1.
 
     For "tv" it is the square of the least t found that satisfies both conditions of the lemma.
+
+    Args:
+        matrix: W.
+        p0: the least entry of p, above 0 and at most 1/K.
+        loss: "f-divergence", "mse" or "tv".
     """
     k = len(matrix)
     Phi = phi_matrix(matrix)
@@ -72,7 +77,13 @@ def _alpha_above(Phi: Enclosed, at: int, p0: Fraction, loss: str) -> Fraction:
 
 
 def alpha_above(moments: Sequence[Fraction], p: Sequence[Fraction], loss: str) -> Fraction:
-    """Compute α from second moments that are not too small; Pastore and Gastpar 2021, (20a)–(20c)."""
+    """Compute α from second moments that are not too small; Pastore and Gastpar 2021, (20a)–(20c).
+
+    Args:
+        moments: at least the second moments, an entry per input.
+        p: the distribution to be learnt, all entries positive.
+        loss: "f-divergence", "mse" or "tv".
+    """
     square = added(x * x for x in p)
     if loss == "f-divergence":
         return (added(m / x for m, x in zip(moments, p, strict=True)) - 1) / (len(p) - 1)
@@ -85,7 +96,12 @@ def alpha_above(moments: Sequence[Fraction], p: Sequence[Fraction], loss: str) -
 def convex_from(Phi: Enclosed, p0: Fraction, least: Fraction) -> Fraction:
     """Return a t ≥ ``least`` from which on N − tD is convex on {p ≥ p0}.
 
-    ``least`` where (*) holds with it.
+    It is ``least`` itself if (*) holds with it.
+
+    Args:
+        Phi: Φ, enclosed.
+        p0: the least entry of p.
+        least: the smallest t of interest.
     """
     reach = _Reach(Phi, p0)
     pieces = [(reach.needed(p0, reach.high), p0, reach.high)]
