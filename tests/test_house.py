@@ -2,10 +2,13 @@
 
 import ast
 import inspect
+import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from fnmatch import fnmatch
+from functools import cache
 from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +16,7 @@ from pkgutil import resolve_name
 
 import pytest
 
+from ldpopt.cli.app import COMMANDS
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Problem
 from ldpopt.problems import PROBLEMS
@@ -58,6 +62,14 @@ DESCRIBING = ("engine", "audit", "report", "bench")
 """Rooms that treat every problem alike, those of other packages too."""
 
 
+@cache
+def modules() -> dict[str, ast.Module]:
+    """Every file of ldpopt, by its path inside of it."""
+    house = ROOT / "ldpopt"
+    paths = {path.relative_to(house).as_posix(): path for path in sorted(house.rglob("*.py"))}
+    return {name: ast.parse(path.read_text(encoding="utf-8")) for name, path in paths.items()}
+
+
 def constants(tree: ast.AST) -> set[object]:
     return {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
 
@@ -70,11 +82,12 @@ def imported(tree: ast.AST) -> list[object]:
 
 
 def test_the_name_of_a_kind_stands_in_its_own_file_the_registry_and_the_checker() -> None:
-    rooms = [path for path in (ROOT / "ldpopt").iterdir() if path.name not in ("checker", "experiments")]
-    for path in [file for room in rooms for file in room.rglob("*.py")]:
-        name = path.relative_to(ROOT / "ldpopt").as_posix()
-        found = constants(ast.parse(path.read_text(encoding="utf-8"))) & set(PROBLEMS)
-        own = {kind for kind in PROBLEMS if Path(str(inspect.getsourcefile(PROBLEMS[kind]))) == path}
+    sources = {kind: Path(str(inspect.getsourcefile(PROBLEMS[kind]))) for kind in PROBLEMS}
+    for name, module in modules().items():
+        if name.startswith(("checker/", "experiments/")):
+            continue
+        found = constants(module) & set(PROBLEMS)
+        own = {kind for kind, path in sources.items() if path == ROOT / "ldpopt" / name}
         assert name in NAMED_IN or found <= own, (name, found - own)
 
 
@@ -91,6 +104,75 @@ def test_every_problem_says_what_its_value_measures() -> None:
         for example in PROBLEMS[kind].examples():
             assert example.problem.measure != Measure("objective"), kind
             assert example.problem.sense in ("maximise", "minimise")
+
+
+# ------------------------------------------------------------ docstrings say what arguments are
+
+MOST_LINES = 400
+SECTION = re.compile(r"^Args:\n((?: {4}.*\n|\n)+)", re.MULTILINE)
+ARGUMENTS = re.compile(r"^    \**(\w+): \S", re.MULTILINE)
+
+
+def functions(body: list[ast.stmt]) -> Iterator[ast.FunctionDef]:
+    """The functions of a module and the methods of its classes; not what is nested in them."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef):
+            yield node
+        if isinstance(node, ast.ClassDef):
+            yield from functions(node.body)
+
+
+def parameters(function: ast.FunctionDef) -> list[str]:
+    """The parameters in order, without self and cls."""
+    given = function.args
+    listed = [*given.posonlyargs, *given.args, given.vararg, *given.kwonlyargs, given.kwarg]
+    return [one.arg for one in listed if one is not None and one.arg not in ("self", "cls")]
+
+
+def arguments(docstring: str | None) -> list[str] | None:
+    """The names in the section Args of a docstring; None if there is none."""
+    found = SECTION.search(f"{docstring or ''}\n")
+    return None if found is None else ARGUMENTS.findall(found[1])
+
+
+def is_described_elsewhere(path: str, function: ast.FunctionDef) -> bool:
+    """Commands are documented by their help texts, an experiment's ``measure`` by its grid."""
+    command = path.startswith("cli/") and COMMANDS.get(Path(path).stem) == function.name
+    return command or (path.startswith("experiments/") and function.name == "measure")
+
+
+def test_three_parameters_are_explained() -> None:
+    """Public functions and methods with three parameters or more say what each of them is."""
+    for path, module in modules().items():
+        for function in functions(module.body):
+            if function.name.startswith("_") or is_described_elsewhere(path, function):
+                continue
+            names, told = parameters(function), arguments(ast.get_docstring(function))
+            assert told is not None or len(names) < 3, (path, function.name, names)
+
+
+def test_explained_arguments_exist() -> None:
+    for path, module in modules().items():
+        for function in functions(module.body):
+            told = arguments(ast.get_docstring(function))
+            assert told in (None, parameters(function)), (path, function.name, told)
+        for node in module.body:
+            told = arguments(ast.get_docstring(node)) if isinstance(node, ast.ClassDef) else None
+            if told is not None:
+                found = import_module(f"ldpopt.{path.removesuffix('.py').replace('/', '.')}")
+                constructor = inspect.signature(getattr(found, node.name)).parameters
+                assert set(told) <= set(constructor), (path, node.name, told)
+
+
+def test_the_section_of_arguments_is_read() -> None:
+    text = "Do.\n\nArgs:\n    x: one,\n        two: of it.\n    *y: more.\n\nReturns:\n    z: it."
+    assert arguments(text) == ["x", "y"]
+    assert arguments("Do x: it.") is None
+
+
+def test_files_are_short() -> None:
+    for path in (ROOT / "ldpopt").rglob("*.py"):
+        assert len(path.read_text(encoding="utf-8").splitlines()) <= MOST_LINES, path
 
 
 def test_one_place_for_the_version(ldpopt) -> None:

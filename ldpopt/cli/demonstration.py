@@ -53,7 +53,14 @@ def _row(name: str, out: Path) -> dict[str, Any]:
 
 
 def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) -> None:
-    """Draw the mechanism as a heat map: one row per input, one column per output, most likely first."""
+    """Draw the mechanism as a heat map: one row per input, one column per output, most likely first.
+
+    Args:
+        result: holds the mechanism.
+        labels: the names of the inputs.
+        path: the figure to write.
+        title: of the figure.
+    """
     mechanism = result.mechanism
     assert isinstance(mechanism, Mechanism)
     order = mechanism.matrix.sum(axis=0).argsort()[::-1]

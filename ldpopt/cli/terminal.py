@@ -48,6 +48,12 @@ def print_table(
     """Print a table with a title per column, those in ``left`` aligned left; a pipe gets whole lines.
 
     On a terminal too narrow for its longest words, every row is a line of text instead.
+
+    Args:
+        titles: the titles of the columns.
+        rows: the values of each row, in the order of the titles.
+        left: the titles of the columns that are aligned left.
+        title: of the table.
     """
     rows = [[cell(value) for value in row] for row in rows]
     shown = None if title is None else Text(printable(title), style="italic")

@@ -1,4 +1,8 @@
-"""One paper figure or study per file. To add one: write the file, add its line to the table."""
+"""One paper figure or study per file. To add one: write the file, add its line to the table.
+
+The parameters of a file's ``measure`` are the columns of its grid, which its ``points`` lists: they are
+described there, and not once more in ``measure``.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
 """Average against worst-case privacy by the number of values
-(Lopuhaä-Zwakenberg et al. 2019, Figure 2).
-
-Lopuhaä-Zwakenberg et al. 2019, Figure 2.
-"""
+(Lopuhaä-Zwakenberg et al. 2019, Figure 2)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Exposure of four Adult columns, and what their marginals prove
 (Bravo-Hermsdorff et al. 2022, Figure 2).
 
-Bravo-Hermsdorff et al. 2022, Figure 2. The paper draws the least bound of Theorems 2 and 3. Under it lie
+The paper draws the least bound of Theorems 2 and 3. Under it lie
 the tighter variant of Theorem 3 and the best possible bound: no proof from the marginals can go below
 the worst joint distribution.
 """

@@ -1,7 +1,7 @@
 """Expected loss of an estimate against the number of reports
 (Pastore and Gastpar 2021, Figures 2 and 3).
 
-Pastore and Gastpar 2021, Figures 2 and 3. The step mechanism on four values, p = (1/2, 1/4, 1/8, 1/8):
+The step mechanism on four values, p = (1/2, 1/4, 1/8, 1/8):
 the expected loss of the ML and the MMSE estimate, exact where all count vectors can be listed and
 sampled beyond, next to the expansions (16), (18), (19) and, as a ratio to the loss without privacy, next
 to the limits (20a)–(20c).

@@ -58,7 +58,18 @@ def measure(interval: int, seed: int, data: str, rows: int, trees: int) -> Row:
 
 
 def forest_roc(learned: Any, test: Any, values: list[Any], trees: int, seed: int) -> tuple[float, Array]:
-    """Train a forest to tell high incomes: its area under the ROC curve, and the curve."""
+    """Train a forest to tell high incomes: its area under the ROC curve, and the curve.
+
+    Args:
+        learned: the rows to learn from, the income last.
+        test: the rows to judge by.
+        values: the values of every column, by which cells become numbers.
+        trees: how many trees the forest has.
+        seed: of the forest.
+
+    Raises:
+        MissingDependencyError: scikit-learn is not installed.
+    """
     try:
         from sklearn.ensemble import RandomForestClassifier
         from sklearn.metrics import roc_auc_score, roc_curve
@@ -95,7 +106,13 @@ def read_census(path: str, rows: int) -> tuple[Any, Any]:
 
 
 def share_quantisation(categories: Any, tau: int, interval: int) -> BlockQuantization:
-    """Build the quantisation whose secret is the share of white people with a high income."""
+    """Build the quantisation whose secret is the share of white people with a high income.
+
+    Args:
+        categories: the combinations of values, one a row.
+        tau: the number τ of records.
+        interval: how many cells of the secret's grid make a bin.
+    """
     race, income = COLUMNS.index("race"), COLUMNS.index("income")
     inside = (categories[:, race] == "White") & (categories[:, income] == ">50K")
     grid = np.linspace(0, 1, CELLS + 1)[1:-1]

@@ -1,6 +1,6 @@
 """Wang et al. 2024, Fig. 7: leakage and random forests with misjudged combinations.
 
-Wang et al. 2024, Fig. 7. As `leakage-forest`: the data are those named by the environment variable
+As `leakage-forest`: the data are those named by the environment variable
 LDPOPT_ADULT, the secret is the share of white people with a high income. The missed combinations are
 other people's. The data that hold them are released over the known combinations and them, so missing
 some costs privacy, not utility; combinations that the holder adds in vain (drawn from those that nobody

@@ -31,7 +31,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 
 def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
-    """Average privacy and participation factor of one mechanism; of the optimum with its bound."""
+    """Compute average privacy and participation factor of a mechanism; the bound, if it is optimal."""
     prior = Dirichlet.jeffreys(3)
     if floor is not None:
         result = solve(PrivacyUtilityFrontier(prior.alpha, floor, epsilon))

@@ -1,8 +1,5 @@
 """Participation factor against average and worst-case privacy
-(Lopuhaä-Zwakenberg et al. 2019, Figure 3).
-
-Lopuhaä-Zwakenberg et al. 2019, Figure 3.
-"""
+(Lopuhaä-Zwakenberg et al. 2019, Figure 3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Robust LDP on the Adult census and on tables of its sizes
 (Lopuhaä-Zwakenberg and Goseling 2021, Figures 10, 11).
 
-Lopuhaä-Zwakenberg and Goseling 2021, Figures 10 and 11. PolyOpt is included for every pair of
+PolyOpt is included for every pair of
 attributes; where the public attribute is wide, its rarest values are merged first.
 """
 

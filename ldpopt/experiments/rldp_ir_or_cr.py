@@ -1,7 +1,4 @@
-"""Robust LDP: IR against GRR-CR by entropy (Lopuhaä-Zwakenberg and Goseling 2021, Figure 6).
-
-Lopuhaä-Zwakenberg and Goseling 2021, Figure 6.
-"""
+"""Robust LDP: IR against GRR-CR by entropy (Lopuhaä-Zwakenberg and Goseling 2021, Figure 6)."""
 
 from __future__ import annotations
 

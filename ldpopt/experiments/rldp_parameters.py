@@ -1,8 +1,5 @@
 """Robust LDP: optimal parameters of IR, GRR-CR and UE-CR
-(Lopuhaä-Zwakenberg and Goseling 2021, Figure 5).
-
-Lopuhaä-Zwakenberg and Goseling 2021, Figure 5.
-"""
+(Lopuhaä-Zwakenberg and Goseling 2021, Figure 5)."""
 
 from __future__ import annotations
 

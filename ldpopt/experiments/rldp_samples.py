@@ -1,7 +1,4 @@
-"""Robust LDP: the role of n and α (Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8).
-
-Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8.
-"""
+"""Robust LDP: the role of n and α (Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8)."""
 
 from __future__ import annotations
 

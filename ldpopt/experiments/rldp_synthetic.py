@@ -1,6 +1,6 @@
 """Robust LDP: utility against ε for many sizes (Lopuhaä-Zwakenberg and Goseling 2021, Figures 2-4).
 
-Lopuhaä-Zwakenberg and Goseling 2021, Figures 2, 3 and 4. The paper shows PolyOpt for 3 × 3 only (72 s
+The paper shows PolyOpt for 3 × 3 only (72 s
 for 3 × 4, no answer for 4 × 4 in twelve hours); here it is part of every panel. Tables with more than
 seven public values have the rarest merged first.
 """

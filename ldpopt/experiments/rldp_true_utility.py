@@ -1,7 +1,7 @@
 """Robust LDP: utility under p̂ and under the true distribution
 (Lopuhaä-Zwakenberg and Goseling 2021, Figure 9).
 
-Lopuhaä-Zwakenberg and Goseling 2021, Figure 9, with PolyOpt.
+PolyOpt is one of the methods here.
 """
 
 from __future__ import annotations

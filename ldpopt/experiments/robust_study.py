@@ -43,6 +43,12 @@ def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
     """Draw a distribution P* from the Jeffreys prior and the frequencies p̂ of n draws (Section VIII-A).
 
     Draws in which some secret never occurs are repeated.
+
+    Args:
+        a1: the number of secrets.
+        a2: the number of public values.
+        n: the number of draws.
+        seed: of the generator.
     """
     rng = np.random.default_rng(seed)
     while True:
@@ -63,6 +69,13 @@ def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: 
     """Compute I(X; Y)/H(X) under p̂ of every method.
 
     For PolyOpt also its proven bound and its seconds.
+
+    Args:
+        p_hat: the observed distribution [s][u].
+        n: the number of samples.
+        alpha: the significance level of the confidence set.
+        epsilon: the level, in nats.
+        time_limit: seconds for PolyOpt.
     """
     a1, a2 = p_hat.shape
     H, information = entropy(p_hat), MutualInformation(p_hat.ravel())
@@ -84,7 +97,16 @@ def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: 
 
 
 def averages(rows: Iterable[Row], x: str, y: str) -> tuple[list[Any], list[float]]:
-    """Average y over all rows with the same x."""
+    """Average y over all rows with the same x.
+
+    Args:
+        rows: the rows of a study.
+        x: the column by which they are grouped.
+        y: the column that is averaged; rows without it are left out.
+
+    Returns:
+        The values of x in order, and the mean of y at each.
+    """
     groups: dict[Any, list[float]] = {}
     for row in rows:
         if row.get(y) is not None:
@@ -104,7 +126,18 @@ def draw_curves(
     ylabel: str = "I(X;Y) / H(X)",
     log: bool = False,
 ) -> list[Path]:
-    """Draw one panel per group of rows, one averaged curve per method."""
+    """Draw one panel per group of rows, one averaged curve per method.
+
+    Args:
+        rows: the rows of a study.
+        path: the figure to write.
+        panel: the title of the panel that a row belongs to.
+        x: the column on the horizontal axis.
+        names: for the column of each method its line style and its name.
+        xlabel: the label of the horizontal axes.
+        ylabel: the label of the vertical axes.
+        log: whether the horizontal axes are logarithmic.
+    """
     panels = list(dict.fromkeys(panel(row) for row in rows))
     columns = min(len(panels), 3)
     lines = -(-len(panels) // columns)

@@ -1,7 +1,4 @@
-"""Plug-in estimates of exposure and statistical exposure (Bravo-Hermsdorff et al. 2022, Figure 3).
-
-Bravo-Hermsdorff et al. 2022, Figure 3.
-"""
+"""Plug-in estimates of exposure and statistical exposure (Bravo-Hermsdorff et al. 2022, Figure 3)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The printed error bound of the statistical exposure fails
 (Bravo-Hermsdorff et al. 2022, Theorem 8).
 
-Bravo-Hermsdorff et al. 2022, Theorem 8. p = (1, 0) and p̂ = (1 − 10⁻⁴, 10⁻⁴) with k = n: one deviating
+p = (1, 0) and p̂ = (1 − 10⁻⁴, 10⁻⁴) with k = n: one deviating
 user ends everybody's n-anonymity.
 """
 

@@ -126,9 +126,9 @@ def _homogeneity(first: Array, second: Array) -> tuple[float, int]:
 
 
 def _groups(expected: Array) -> NDArray[np.int64]:
-    """Compute A number for every cell, the same for those that are taken together.
+    """Give every cell a number, one number to those that are taken together.
 
-    The rarest that suffice.
+    Taken together are the rarest, as few as suffice.
     """
     order = np.argsort(expected, kind="stable")
     reached = np.cumsum(expected[order])

@@ -177,7 +177,7 @@ class Design:
         return document
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON, whole or not at all; only the owner reads it, as it holds the counts."""
+        """Write the file, whole or not at all; only the owner reads it, as it holds the counts."""
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
 
 
@@ -250,10 +250,7 @@ def _together(section: dict[str, Any]) -> dict[str, Any]:
 
 
 def _agrees(made: Design) -> bool:
-    """Return whether the certified question is that of the table.
-
-    The domain, the counts, ε and the set.
-    """
+    """Return whether domain, counts, ε and uncertainty set are those of the certified question."""
     question, proven = made.question, made.result.problem
     if made.result.mechanism is None or made.domain.shape != question.counts.shape:
         return False
@@ -289,20 +286,18 @@ def design(
     Without public columns, all of the data are secret: plain ε-LDP.
 
     Args:
-        table: a CSV or Parquet file, a pandas or polars frame, columns by name, or an embedded table
-            such as "adult:sex-race".
+        table: a CSV or Parquet file, a data frame, columns by name, or an embedded "adult:sex-race".
         secret: the column or columns to hide.
         public: the column or columns to release as well as that allows.
         epsilon: the level, in nats.
-        robust: hide it against "chi2" (every distribution that a χ² test at ``alpha`` does not reject),
+        robust: hide s against "chi2" (every distribution that a χ² test at ``alpha`` does not reject),
             "all" distributions, or take the observed one for "known".
         alpha: the significance level.
         method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies.
         bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
         width: how many public values polyopt tells apart.
-        reports: how many reports about one person have together the level ``epsilon``; see
-            :mod:`ldpopt.release.several`.
+        reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
         gap: the relative gap to prove.
         time_limit: seconds per solve.
         progress: called with (value, bound) during long work.
@@ -326,6 +321,12 @@ def compare(
     """Make a design by every method for the same question, or give the reason why there is none.
 
     Ctrl-C keeps what is found; the reason of the other methods is then :data:`INTERRUPTED`.
+
+    Args:
+        made: the design whose question is asked again.
+        gap: the relative gap to prove.
+        time_limit: seconds per solve.
+        progress: called with (finished, total) methods.
     """
     found: dict[str, Design | str] = {}
     stopped = made.interrupted

@@ -140,7 +140,14 @@ def estimate(released: Any, made: AnyDesign, *, level: float = 0.95, seed: int =
 def frequencies(
     counts: NDArray[np.int64], made: AnyDesign, *, level: float = 0.95, seed: int = 0
 ) -> Frequencies:
-    """Estimate frequencies from how often each report was made."""
+    """Estimate frequencies from how often each report was made.
+
+    Args:
+        counts: how often each report was made, an entry per output.
+        made: the design of the mechanism that made them.
+        level: the confidence level, of all confidence intervals together and of each credible interval.
+        seed: of the sampled posterior.
+    """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
     W = made.mechanism.matrix
@@ -219,6 +226,15 @@ def confidence_intervals(
     or of rare reports is too small too often. Others: the range of c·P over all P whose output law lies
     in such a box. Each kind has half of 1 − level if both occur, shared by Bonferroni's rule. The ranges
     hold for every number of reports; the normal intervals rest on an approximation.
+
+    Args:
+        W: the mechanism W[x, y].
+        counts: how often each report was made, an entry per output.
+        functionals: c, one a row.
+        level: the probability with which all intervals hold.
+
+    Raises:
+        InvalidInputError: there are no reports, or no data explain them at this level.
 
     >>> W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
     >>> found = confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)

@@ -116,12 +116,18 @@ class PublicDesign:
         return document
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it as JSON, whole or not at all."""
+        """Write the public file as JSON, whole or not at all."""
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n")
 
 
 def published(mechanism: Mechanism, domain: Domain, promise: Promise) -> PublicDesign:
-    """Make the public part of a design, with the least level that the checker can verify."""
+    """Make the public part of a design, with the least level that the checker can verify.
+
+    Args:
+        mechanism: the mechanism of the design.
+        domain: the columns and values that its rows stand for.
+        promise: what the design promises.
+    """
     level = rldp_level(mechanism, AllDistributions(*domain.shape)).level
     matrix, secrets = mechanism.matrix.tolist(), np.repeat(range(domain.shape[0]), domain.shape[1])
     tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING))

@@ -92,6 +92,11 @@ class ExactSampler:
 def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[np.int64]]:
     """Draw the reports of a table's rows, a batch at a time.
 
+    Args:
+        table: what :func:`ldpopt.tables.files.open_table` reads.
+        made: the design of the mechanism.
+        seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
+
     >>> from ldpopt.release.designing import design
     >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="srr")
     >>> sum(len(batch) for batch in reports("adult:sex-race", made))

@@ -109,7 +109,14 @@ def releases(mechanism: str | os.PathLike[str], made: AnyDesign) -> list[Release
 def record(
     mechanism: str | os.PathLike[str], made: AnyDesign, released: str | os.PathLike[str], sha256: str
 ) -> None:
-    """Add a release to the ledger."""
+    """Add a release to the ledger.
+
+    Args:
+        mechanism: the mechanism's file, or its public part.
+        made: the design in it.
+        released: the released file; its name alone is recorded.
+        sha256: the hash of the released file, in hexadecimal.
+    """
     path = ledger_of(mechanism)
     known = read_document(path) if path.exists() else {}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
@@ -141,6 +148,14 @@ def check_budget(made: AnyDesign, before: Sequence[Release], most: float) -> Non
     """Refuse a release after which the reports about one person may have a level above ``most``.
 
     A level of which only a lower bound is known is refused, too.
+
+    Args:
+        made: the design of the mechanism.
+        before: the releases so far.
+        most: the level that all reports about one person may have together, in nats.
+
+    Raises:
+        InvalidInputError: the level is above the budget, or not known exactly.
     """
     if not 0 <= most < math.inf:
         raise InvalidInputError(f"max-level must be a finite number from 0, not {most!r}")
