@@ -2,7 +2,9 @@
 
 A question is a :class:`Problem`; :func:`solve` hands it to a :class:`Solver` and returns a
 :class:`Result`: a :class:`Mechanism` with a certificate; :func:`verify` lets an independent checker
-decide every claim of it.
+decide every claim of it. For a table of people, :func:`design` makes a mechanism, :func:`privatize`
+releases reports, :func:`estimate` reads them, :func:`audit` attacks them, and :func:`report` writes a
+page on it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ldpopt.audit.auditing import audit
     from ldpopt.core.form import Form, FormSolution
     from ldpopt.core.limits import Limits
     from ldpopt.core.mechanism import Mechanism
@@ -22,6 +25,10 @@ if TYPE_CHECKING:
     from ldpopt.engine.solving import problem, solve
     from ldpopt.engine.verifying import Verification, verify
     from ldpopt.forms.column_program import ColumnProgram, Columns
+    from ldpopt.release.designing import design
+    from ldpopt.release.estimating import estimate
+    from ldpopt.release.releasing import privatize
+    from ldpopt.report.page import report
 
     __version__: str
 
@@ -40,12 +47,19 @@ __all__ = [
     "Stage",
     "Status",
     "Verification",
+    "audit",
+    "design",
+    "estimate",
     "load",
+    "privatize",
     "problem",
+    "report",
     "solve",
     "verify",
 ]
 
+_VERBS = ("audit", "report")
+"""Rooms that can be called; see :mod:`ldpopt.core.verb`."""
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
     "core.limits": ("Limits",),
@@ -58,6 +72,9 @@ _HOMES = {
     "engine.solving": ("problem", "solve"),
     "engine.verifying": ("Verification", "verify"),
     "forms.column_program": ("ColumnProgram", "Columns"),
+    "release.designing": ("design",),
+    "release.estimating": ("estimate",),
+    "release.releasing": ("privatize",),
 }
 
 
@@ -69,6 +86,8 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report a name
             if name in names:
                 globals()[name] = found = getattr(import_module(f"ldpopt.{home}"), name)
                 return found
+        if name in _VERBS:
+            return import_module(f"ldpopt.{name}")
         if name == "__version__":
             return import_module("importlib.metadata").version("ldpopt")
         raise AttributeError(f"module 'ldpopt' has no attribute {name!r}")

@@ -132,6 +132,11 @@ def _kind(kind: str) -> Kind:
     return section(KINDS[kind]).kinds[kind]
 
 
+def parameters(kind: str) -> Record:
+    """Return what the parameters of a kind may be."""
+    return _kind(kind).params
+
+
 def check_params(kind: str, params: Any) -> None:
     """Refuse parameters that the schema of their kind does not allow."""
     _kind(kind).params.read(params)

@@ -6,6 +6,7 @@ unreadable file, 3 a solver crashed, 130 interrupted, 141 nobody reads the outpu
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
@@ -22,6 +23,7 @@ COMMANDS = {
     "solve": "solve",
     "verify": "verify",
     "list": "list_entries",
+    "show": "show",
     "experiment": "experiment",
     "demo": "demo",
     "bench": "bench",
@@ -33,6 +35,8 @@ COMMANDS = {
     "report": "report",
 }
 """The function of every command; it lies in the file of the command's name."""
+COMPLETE = "_LDPOPT_COMPLETE"
+"""The variable by which the scripts of --install-completion ask for completions."""
 
 
 def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
@@ -41,7 +45,8 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     Help is plain text, as its frames would cost more time than all the rest of ``ldpopt --help``.
     """
     wide = {"max_content_width": 120}
-    app = typer.Typer(add_completion=False, rich_markup_mode=None, context_settings=wide)
+    whole = names is COMMANDS  # completion is an option of the program, not of a command
+    app = typer.Typer(add_completion=whole, rich_markup_mode=None, context_settings=wide)
     app.callback()(describe)
     for name in names:
         app.command(name)(getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name]))
@@ -65,6 +70,8 @@ def describe(
 
 def run(words: list[str]) -> int:
     """Run one command; an error on purpose is one sentence. Return the exit code."""
+    if COMPLETE in os.environ:  # a shell asks what may come next
+        get_command(application()).main(prog_name="ldpopt")
     words = words or ["--help"]
     named = words[:1] if words[0] in COMMANDS else COMMANDS
     program = get_command(application(named))

@@ -76,7 +76,7 @@ def design(
     OUT.public without them, with which the other commands work, too.
     """
     from ldpopt.engine.verifying import verify
-    from ldpopt.release import designing
+    from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
 
     public_file = public_path(out)
@@ -102,8 +102,8 @@ def design(
     found: dict[str, Design | str] = {}
     if compare:
         with counting("methods") as count:
-            found = designing.compare(made, time_limit=time_limit, progress=count)
-        made = designing.best(found) if method == "auto" else made
+            found = comparing.compare(made, time_limit=time_limit, progress=count)
+        made = comparing.best(found) if method == "auto" else made
     made.save(out)
     made.public.save(public_file)
     verification = verify(out)
@@ -116,7 +116,7 @@ def design(
         _print_design(made, table, out, verification)
     if not verified:
         raise typer.Exit(1)
-    if made.interrupted or designing.INTERRUPTED in found.values():
+    if made.interrupted or comparing.INTERRUPTED in found.values():
         raise KeyboardInterrupt
 
 

@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
+from ldpopt.cli.options import experiments
 from ldpopt.cli.terminal import counting, say
 
 
 def experiment(
-    name: Annotated[str, typer.Argument(help="See: ldpopt list experiments.")],
+    name: Annotated[
+        str, typer.Argument(help="See: ldpopt list experiments.", autocompletion=experiments)
+    ],
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The whole study, or a few points.")
     ] = False,

@@ -23,15 +23,18 @@ class Listing(StrEnum):
     problems = "problems"
     solvers = "solvers"
     experiments = "experiments"
+    methods = "methods"
+    tables = "tables"
 
 
 def list_entries(
-    what: Annotated[Listing, typer.Argument(help="problems, solvers or experiments")],
+    what: Annotated[
+        Listing, typer.Argument(help="problems, solvers, experiments, methods of design, or tables")
+    ],
     as_json: AsJson = False,
 ) -> None:
-    """List what is registered, with one line on each."""
-    registry = _registry(what)
-    rows = {name: _describe(registry, name) for name in registry}
+    """List what there is, with one line on each."""
+    rows = _rows(what)
     if as_json:
         print(json.dumps(rows))
         return
@@ -40,20 +43,33 @@ def list_entries(
         say(f"{name:<{width}}  {text}")
 
 
-def _registry(what: Listing) -> Registry[Any]:
+def _rows(what: Listing) -> dict[str, str]:
+    """Return one line on everything that is listed, by its name."""
     match what:
         case Listing.problems:
             from ldpopt.problems import PROBLEMS
 
-            return PROBLEMS
+            return _registered(PROBLEMS)
         case Listing.solvers:
             from ldpopt.solvers import SOLVERS
 
-            return SOLVERS
+            return _registered(SOLVERS)
         case Listing.experiments:
             from ldpopt.experiments import EXPERIMENTS
 
-            return EXPERIMENTS
+            return _registered(EXPERIMENTS)
+        case Listing.methods:
+            from ldpopt.release.methods import METHODS
+
+            return {name: method.summary for name, method in METHODS.items()}
+        case Listing.tables:
+            from ldpopt.tables.files import embedded_tables
+
+            return embedded_tables()
+
+
+def _registered(registry: Registry[Any]) -> dict[str, str]:
+    return {name: _describe(registry, name) for name in registry}
 
 
 def _describe(registry: Registry[Any], name: str) -> str:

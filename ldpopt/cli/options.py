@@ -23,6 +23,20 @@ MechanismFile = Annotated[
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
 
+def kinds() -> list[str]:
+    """List the kinds of problems, for the completion of a shell."""
+    from ldpopt.problems import PROBLEMS
+
+    return list(PROBLEMS)
+
+
+def experiments() -> list[str]:
+    """List the experiments, for the completion of a shell."""
+    from ldpopt.experiments import EXPERIMENTS
+
+    return list(EXPERIMENTS)
+
+
 def split_columns(columns: str) -> list[str]:
     """Read comma-separated names of columns; one with a comma stands in double quotes."""
     try:

@@ -20,15 +20,11 @@ def report(
     ] = 60.0,
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit."""
-    from ldpopt.core.files import write_whole
-    from ldpopt.report import page as pages
-    from ldpopt.report.files import read
+    from ldpopt.report.page import report as write_page
 
     check_writable(out, *results)
-    loaded = [read(path) for path in results]
     with counting("trade-off curves") as progress:
-        parts = pages.parts(loaded, curve_seconds, progress)
-    write_whole(out, pages.page(parts))
+        parts = write_page(results, out, curve_seconds=curve_seconds, progress=progress)
     refuted = [part.path for part in parts if not part.sound]
     silent = [part.path for part in parts if not part.claims]
     said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"

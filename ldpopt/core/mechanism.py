@@ -59,6 +59,10 @@ class Mechanism:
         n, m = self.shape
         return f"<Mechanism {n} inputs -> {m} outputs, epsilon {self.epsilon():.6g}>"
 
+    def to_frame(self) -> Any:
+        """Return the matrix as a pandas.DataFrame, a row per input and a column per output."""
+        return notebook.frame(self.matrix, list(self.inputs), list(self.outputs))
+
     def _repr_html_(self) -> str:
         n, m = self.shape
         caption = f"P(output | input), rounded: {n} inputs, {m} outputs, ε ≈ {self.epsilon():.6g}"

@@ -1,10 +1,12 @@
-"""Show objects as small HTML tables, for notebooks."""
+"""Show objects as small HTML tables, and turn them into data frames, for notebooks."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ldpopt.core.errors import MissingDependencyError
 
 if TYPE_CHECKING:
     from ldpopt.core.validate import Array
@@ -28,6 +30,21 @@ def table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[objec
     body = "".join(_row(*cells) for cells in rows)
     lines = (f"<tr>{head}</tr>" if head else "") + body
     return f"<table><caption>{escape(caption)}</caption>{lines}</table>"
+
+
+def frame(rows: Any, index: Sequence[object] | None = None, columns: Any = None) -> Any:
+    """Return a pandas.DataFrame; pandas is needed for nothing else.
+
+    Args:
+        rows: a matrix, or a dictionary per row.
+        index: the labels of the rows; numbers if not given.
+        columns: the labels of the columns; those of the dictionaries if not given.
+    """
+    try:
+        import pandas as pd
+    except ImportError:
+        raise MissingDependencyError("to_frame needs the package 'pandas'") from None
+    return pd.DataFrame(rows, index=index, columns=columns)
 
 
 def _row(heading: object, *cells: object) -> str:

@@ -76,6 +76,12 @@ class Verification:
     def __str__(self) -> str:
         return "\n".join([*map(str, self.claims), *(f"unchecked  {said}" for said in self.unchecked)])
 
+    def to_frame(self) -> Any:
+        """Return the claims as a pandas.DataFrame, with what the checker says of each."""
+        from ldpopt.core import notebook
+
+        return notebook.frame([claim._asdict() for claim in self.claims])
+
     def _repr_html_(self) -> str:
         from ldpopt.core import notebook
 

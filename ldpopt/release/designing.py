@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.checker.design import digest
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.core import notebook
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Progress
 from ldpopt.core.measure import INFORMATION
@@ -28,7 +29,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
-from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
 from ldpopt.release.several import several
 from ldpopt.tables.domain import Domain
@@ -41,7 +42,6 @@ from ldpopt.theory.robust.level import Level, rldp_level
 
 GAP, SECONDS = 1e-6, 30.0
 """The relative gap to prove, and the time limit of one solve."""
-INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,6 +158,23 @@ class Design:
         """What tells this mechanism, with its labels, from others: that of its public part."""
         return self.public.fingerprint
 
+    def to_frame(self) -> Any:
+        """Return the mechanism as a pandas.DataFrame: a row per input in words, a column per report."""
+        return notebook.frame(self.mechanism.matrix, list(self.domain.labels))
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("secret", self.domain.secret.name),
+            ("public", "–" if self.domain.public is None else self.domain.public.name),
+            ("level", f"{self.promise.total:g} nats"),
+            ("method", self.method),
+            ("information", f"{self.information:.6g} nats"),
+            ("certificate", self.verification.summary),
+        ]
+        rows, outputs = self.mechanism.matrix, self.mechanism.outputs
+        shown = notebook.matrix("P(report | input), rounded", rows, self.domain.labels, outputs)
+        return notebook.table("design", facts) + shown
+
     def to_json(self) -> dict[str, Any]:
         """Return the result file's content with the section ``design``."""
         question = self.question
@@ -192,6 +209,11 @@ def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
 
 
 AnyDesign = Design | PublicDesign
+
+
+def opened(made: AnyDesign | str | os.PathLike[str]) -> AnyDesign:
+    """Return the design, read from its file where that is given."""
+    return load_mechanism(made) if isinstance(made, str | os.PathLike) else made
 
 
 def load_mechanism(path: str | os.PathLike[str]) -> AnyDesign:
@@ -308,63 +330,10 @@ def design(
     domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
     question = Question(counts, epsilon, robust, alpha, width, reports)
     name = chosen(question, method)
-    return _solved(domain, question, name, gap, time_limit, progress)
+    return solved(domain, question, name, gap, time_limit, progress)
 
 
-def compare(
-    made: Design,
-    *,
-    gap: float = GAP,
-    time_limit: float = SECONDS,
-    progress: Callable[[int, int], None] | None = None,
-) -> dict[str, Design | str]:
-    """Make a design by every method for the same question, or give the reason why there is none.
-
-    Ctrl-C keeps what is found; the reason of the other methods is then :data:`INTERRUPTED`.
-
-    Args:
-        made: the design whose question is asked again.
-        gap: the relative gap to prove.
-        time_limit: seconds per solve.
-        progress: called with (finished, total) methods.
-    """
-    found: dict[str, Design | str] = {}
-    stopped = made.interrupted
-    reasons = applicable(made.question)
-    for name, reason in reasons.items():
-        if progress is not None:
-            progress(len(found), len(reasons))
-        if reason is not None:
-            found[name] = reason
-        elif name == made.method:
-            found[name] = made
-        elif stopped:
-            found[name] = INTERRUPTED
-        else:
-            found[name] = other = _attempt(made, name, gap, time_limit)
-            stopped = other.interrupted if isinstance(other, Design) else other == INTERRUPTED
-    return found
-
-
-def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design | str:
-    asked = replace(made.question, epsilon=made.question.promised, together=None)
-    try:
-        return _solved(made.domain, asked, name, gap, time_limit, None)
-    except LdpoptError as error:
-        return str(error).split("\n", maxsplit=1)[0]
-    except KeyboardInterrupt:
-        return INTERRUPTED
-
-
-def best(found: Mapping[str, Design | str]) -> Design:
-    """Return the most useful of the designs."""
-    return max(
-        (made for made in found.values() if isinstance(made, Design)),
-        key=lambda made: made.information,
-    )
-
-
-def _solved(
+def solved(
     domain: Domain,
     question: Question,
     name: str,
@@ -372,16 +341,27 @@ def _solved(
     time_limit: float,
     progress: Progress | None,
 ) -> Design:
-    def solved(level: float) -> Result:
+    """Answer the question of a table by one method.
+
+    Args:
+        domain: what the rows of the mechanism stand for.
+        question: what the table is to be protected against.
+        name: the name of the method.
+        gap: the relative gap to prove.
+        time_limit: seconds per solve.
+        progress: called with (value, bound) during long work.
+    """
+
+    def answered(level: float) -> Result:
         method, at = METHODS[name], replace(question, epsilon=level)
         return solve(
             method.problem(at), method.solver, gap=gap, time_limit=time_limit, progress=progress
         )
 
     if question.reports == 1:
-        answer = solved(question.epsilon)
+        answer = answered(question.epsilon)
     else:
-        question, answer = several(question, METHODS[name], solved)
+        question, answer = several(question, METHODS[name], answered)
     if answer.mechanism is None:
         raise InvalidInputError(
             f"{name} found no mechanism in {time_limit:g} s; allow more time, or merge public values "

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.stats import beta, norm
 
+from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
-from ldpopt.release.designing import AnyDesign
+from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.releasing import released_reports
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
@@ -81,6 +82,23 @@ class Frequencies:
         """Return the rows of one group."""
         return tuple(row for row in self.rows if row.group == name)
 
+    def to_frame(self) -> Any:
+        """Return the rows as a pandas.DataFrame."""
+        return notebook.frame([asdict(row) for row in self.rows])
+
+    def _repr_html_(self) -> str:
+        caption = f"frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %"
+        rows = [
+            (
+                f"{row.group}: {row.label}",
+                f"{row.ml:.4f}" if row.determined else "not determined",
+                f"{row.low:.4f} – {row.high:.4f}",
+                f"{row.bayes:.4f}",
+            )
+            for row in self.rows
+        ]
+        return notebook.table(caption, rows, ("", "maximum likelihood", "confidence", "posterior mean"))
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
         return {
@@ -111,13 +129,19 @@ class Frequencies:
         return Path(path)
 
 
-def estimate(released: Any, made: AnyDesign, *, level: float = 0.95, seed: int = 0) -> Frequencies:
+def estimate(
+    released: Any,
+    mechanism: AnyDesign | str | os.PathLike[str],
+    *,
+    level: float = 0.95,
+    seed: int = 0,
+) -> Frequencies:
     """Estimate frequencies from a released file.
 
     Args:
         released: what :func:`ldpopt.release.releasing.privatize` wrote; a file of another mechanism is
             refused.
-        made: the design of the mechanism that released it.
+        mechanism: the design that released it, or its file, private or public.
         level: the confidence level, of all confidence intervals together and of each credible interval.
         seed: of the sampled posterior.
 
@@ -132,6 +156,7 @@ def estimate(released: Any, made: AnyDesign, *, level: float = 0.95, seed: int =
     >>> female.low < 10771 / 32561 < female.high
     True
     """
+    made = opened(mechanism)
     outputs = made.mechanism.shape[1]
     counts = sum(np.bincount(batch, minlength=outputs) for batch in released_reports(released, made))
     return frequencies(np.asarray(counts), made, level=level, seed=seed)

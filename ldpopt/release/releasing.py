@@ -23,7 +23,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.release.agreement import Agreement, agreement
-from ldpopt.release.designing import AnyDesign
+from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.tables.domain import numbered, numbers
 from ldpopt.tables.files import TableReader, open_table
 
@@ -113,7 +113,7 @@ def _sampler(made: AnyDesign, seed: int | None) -> ExactSampler:
 
 def privatize(
     table: Any,
-    made: AnyDesign,
+    mechanism: AnyDesign | str | os.PathLike[str],
     out: str | os.PathLike[str],
     *,
     seed: int | None = None,
@@ -126,7 +126,8 @@ def privatize(
 
     Args:
         table: what :func:`ldpopt.tables.files.open_table` reads; an unknown value is named with its row.
-        made: the design; one whose certificate the checker refutes is not used.
+        mechanism: the design, or its file, private or public; one whose certificate the checker refutes
+            is not used.
         out: a name that ends in .csv or .parquet.
         seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
         progress: called with the number of rows done.
@@ -135,7 +136,7 @@ def privatize(
         recorded: called with the SHA-256 of the released file, before it appears.
         force: release a table whose counts contradict the design.
     """
-    target = Path(out)
+    made, target = opened(mechanism), Path(out)
     suffix = target.suffix.lower()
     if suffix not in (".csv", ".parquet"):
         raise InvalidInputError(f"the released file must end in .csv or .parquet, not {target.name!r}")

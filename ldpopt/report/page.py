@@ -11,18 +11,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib.resources import files
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ldpopt.core.files import write_whole
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designing import Design
 from ldpopt.release.repetition import releases, total
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
-from ldpopt.report.files import Loaded
+from ldpopt.report.files import Loaded, read
 from ldpopt.report.heatmap import heatmap
 from ldpopt.report.parts import Fact, Part
 from ldpopt.report.privacy import audited, certificate_audit, witness, worst_case
@@ -98,6 +100,30 @@ def page(parts: Sequence[Part]) -> str:
             files("ldpopt.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
         ),
     )
+
+
+def report(
+    results: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    curve_seconds: float = 60.0,
+    progress: Progress | None = None,
+) -> list[Part]:
+    """Write one self-contained HTML page on files of designs or results.
+
+    Args:
+        results: the file, or the files.
+        out: where the page is written, whole or not at all.
+        curve_seconds: how long all trade-off curves may take; 0 for none.
+        progress: called with (finished, total) solves of a curve.
+
+    Returns:
+        The parts of the page, one per file; ``sound`` says whether every claim of it holds.
+    """
+    paths = [results] if isinstance(results, str | os.PathLike) else list(results)
+    described = parts([read(path) for path in paths], curve_seconds, progress)
+    write_whole(out, page(described))
+    return described
 
 
 def _releases(path: str, made: Design) -> list[Fact]:

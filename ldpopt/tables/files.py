@@ -91,7 +91,7 @@ def open_table(table: Any) -> TableReader:
 def _file(path: Path) -> TableReader:
     if not path.exists():
         raise InvalidInputError(
-            f"there is no file {path}; embedded tables: {', '.join(_embedded_names())}"
+            f"there is no file {path}; embedded tables: {', '.join(embedded_tables())}"
         )
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a regular file, and a table is read more than once")
@@ -214,8 +214,21 @@ def _distinct(names: list[str], where: str) -> list[str]:
 # ------------------------------------------------------------ the embedded census
 
 
-def _embedded_names() -> list[str]:
-    return [EMBEDDED, *(f"{EMBEDDED}:{pair}" for pair in datasets.tables())]
+def embedded_tables() -> dict[str, str]:
+    """Describe the embedded tables in a line each, by their names.
+
+    >>> embedded_tables()["adult:sex-race"]
+    'sex (2 values) and race (5 values) of 32,561 people'
+    """
+    features = datasets.adult_features()
+    names = ", ".join(features.joint_names)
+    found = {EMBEDDED: f"{names} of {int(features.joint.sum()):,} people of the Adult census"}
+    for pair in datasets.tables():
+        table = datasets.table(pair)
+        secret = f"{table.secret} ({len(table.secret_values)} values)"
+        public = f"{table.public} ({len(table.public_values)} values)"
+        found[f"{EMBEDDED}:{pair}"] = f"{secret} and {public} of {table.n:,} people"
+    return found
 
 
 def _embedded(name: str) -> Any:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from ldpopt.release import designing
+from ldpopt.release import comparing, designing
 from ldpopt.theory.robust.level import rldp_level
 
 TABLE = pd.DataFrame(
@@ -250,7 +250,7 @@ def test_a_level_is_shown_with_all_its_digits(work, ldpopt):
 
 
 def test_an_interrupted_comparison_is_written_and_exits_with_130(work, ldpopt, monkeypatch):
-    monkeypatch.setattr(designing, "compare", lambda made, **_: {"polyopt": made, "grr": "interrupted"})
+    monkeypatch.setattr(comparing, "compare", lambda made, **_: {"polyopt": made, "grr": "interrupted"})
     said = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "i.json", cwd=work)
     assert said.code == 130
     assert "grr: interrupted" in said.out

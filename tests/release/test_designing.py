@@ -10,8 +10,9 @@ import pytest
 
 from ldpopt import load, verify
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.release import designing
-from ldpopt.release.designing import best, compare, design, load_design
+from ldpopt.release import comparing, designing
+from ldpopt.release.comparing import best, compare
+from ldpopt.release.designing import design, load_design
 from ldpopt.release.methods import METHODS, Question, applicable, chosen
 from ldpopt.theory.fidelity.estimators import covariance
 from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -211,16 +212,16 @@ def test_numbers_beyond_all_floats_are_refused(made, tmp_path):
 
 
 def test_ctrl_c_keeps_what_is_found(made, monkeypatch):
-    solved = designing._solved
+    solved = designing.solved
 
     def interrupted(domain, question, name, *rest):
         if name == "srr":
             raise KeyboardInterrupt
         return solved(domain, question, name, *rest)
 
-    monkeypatch.setattr(designing, "_solved", interrupted)
+    monkeypatch.setattr(comparing, "solved", interrupted)
     monkeypatch.setattr(
-        designing, "applicable", lambda _: dict.fromkeys(["polyopt", "staircase", "srr", "grr"])
+        comparing, "applicable", lambda _: dict.fromkeys(["polyopt", "staircase", "srr", "grr"])
     )
     found = compare(made)
     assert found["polyopt"] is made
