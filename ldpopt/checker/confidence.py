@@ -21,7 +21,9 @@ Lemma 2 (:class:`Uncertain`). Let P ∈ F, R_s = P_{U|s}, q_s = p̂_{U|s}, r_s =
 Lemma 3 (Lemma 9 of the paper). Σ_u q_u²/R_u ≤ 1 + b implies R_u ≥ 2 q_u²/(b + 2 q_u + √(b² + 4 b q_u
 (1 − q_u))). Proof. Merge all values but u: q²/R + (1−q)²/(1−R) ≤ 1 + b by Cauchy–Schwarz; this is a
 quadratic inequality in R, and the formula is its smaller root, multiplied out. ∎ With b = k (2 + k),
-k = t/p̂_s, this is P^min_{u|s}.
+k = t/p̂_s, this is P^min_{u|s}; the larger root, (b + 2 q_u + √(b² + 4 b q_u (1 − q_u)))/(2 b + 2), is
+P^max_{u|s}. Members of F attain both: the other values share what is left in proportion to q_s, and the
+masses P_s are proportional to p̂_s √r_s, which makes both inequalities of Cauchy–Schwarz equalities.
 """
 
 from __future__ import annotations
@@ -223,6 +225,13 @@ def _least_share(q: Fraction, b: Interval) -> Interval:
     two, share = enclose(2), enclose(q)
     root = (b * b + enclose(4 * (1 - q)) * b * share).sqrt()
     return two * share * share / (b + two * share + root)
+
+
+def most_share(q: Fraction, b: Interval) -> Interval:
+    """Enclose the greatest R_u of Lemma 3."""
+    two, share = enclose(2), enclose(q)
+    root = (b * b + enclose(4 * (1 - q)) * b * share).sqrt()
+    return (b + two * share + root) / (two * b + two)
 
 
 def is_member(P: Sequence[Sequence[Fraction]], question: RobustStatement) -> bool | None:

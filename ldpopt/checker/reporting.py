@@ -10,6 +10,14 @@ and u by randomised responses. Its parameters are g = e^ε₂ and, for unary enc
 * *ue-conditional*: the true secret is reported with probability κ, every other one with probability
   λ = κ/(κ + (1 − κ) E/g), each with a value as before; 1 ≤ g ≤ √E, 0 ≤ κ ≤ 1.
 
+With *calibrate* the odds for u do not follow from Theorems 15 and 17 but from privacy itself:
+
+* *independent-reporting*, *grr-conditional*: any odds, for u and s (and for every s), from 0 to 1,
+  with which the protocol is private against F.
+* *ue-conditional*: the least odds for u at which, for every member of F, its reports are at most g
+  times as frequent as, and not less than 1/g times as frequent as, those for a value drawn from
+  p̂_{U|s}; λ as before; 1 ≤ g ≤ E; those of them that are private against F.
+
 Claims. Privacy, value and audit: ``robust.py``. For a bound, two more:
 
 Member (:func:`of_kind`). The mechanism is the protocol with some parameters, up to
@@ -18,13 +26,26 @@ off the mechanism, exactly but as a guess; then every entry is compared. Lemma. 
 in [0, 1] that are each rounded down by less than a unit, with every product rounded down, is off by
 less than two units per factor. ∎
 
-Bound (:class:`Search`). Lemma. A protocol with smaller odds, or with larger κ and smaller λ, is at
-least as good: the other can be computed from its output, entry by entry (for a bit, the point (λ,
-κ) lies below the segments through the other's). So on a box of parameters the utility is at most
-that with every part at its own best end: o₁ at the least g, the odds for u at the greatest g, κ at
-its greatest, λ at the least κ and g. ∎ These are rounded to the better side too and then exact
-numbers, at which the utilities of Theorems 16, 18 and 20 (they hold for every odds and every κ ≥ λ)
-are enclosed by ``fixed.py``. Boxes are halved until each is below the bound.
+Bound (:class:`Search`). The range of the parameters is halved until each part is below the bound. On a
+range of g, independent-reporting and grr-conditional are bounded by Lemma 3 of ``limits.py``. For
+unary encoding: Lemma 1. A protocol with smaller odds, or with larger κ and smaller λ, is at least as
+good: the other can be computed from its output, entry by entry (for a bit, the point (λ, κ) lies
+below the segments through the other's). So on a box of parameters the utility is at most that with
+every part at its own best end: the odds for u at the greatest g, κ at its greatest, λ at the least κ
+and g. ∎ These are rounded to the better side too and then exact numbers, at which the utilities of
+Theorems 16, 18 and 20 (they hold for all odds and every κ ≥ λ) are enclosed by ``fixed.py``.
+
+Lemma 2 (the limits of a calibrated protocol). Let it be private against F. *independent-reporting*, g
+= E o₁: the output (s, v) has under s and z ≠ s probabilities in the ratio 1/o₁ times that of v in the
+report of u, so each member of F limits the block for u by Lemma 1 of ``limits.py`` (a, b: the
+probabilities of v given s and z). The proof lists members for this; g ≥ 1, as two distributions of the
+report of u have a v of ratio at least 1, and g ≤ E. *grr-conditional*: the output (s, v) has under s
+and z ≠ s the ratio 1/o₁ times that of v for R_s and for p̂_{U|s}. Hence the limits of (P^max, p̂) by g
+and of (p̂, P^min) by E/o₁ = E²/g; both are attained in F (Lemma 3 of ``confidence.py``). *ue-
+conditional*: the definition has the limits of both pairs by g. Where s and z are both reported, with
+values v and w, the ratio is that of v for R_s and p̂_{U|s} times that of w for p̂_{U|z} and R_z. With
+less odds, as at a larger g, the ratio of two distributions that is above 1 rises. So if a member of F
+has both ratios above 1 and the product above E at some g, no larger g is private. ∎
 """
 
 from __future__ import annotations
@@ -36,27 +57,45 @@ from typing import Any
 
 from .budget import UndecidedError, reserve, tick
 from .claims import Claim, decided
-from .confidence import CONFIDENCE, PARAMS, confidence, robust_question
-from .fixed import BITS, UNIT, above, below, entropy_above, entropy_below, rounded
+from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
+from .fixed import BITS, UNIT, entropy_above, entropy_below, rounded
 from .form import Case, Form, Kind, Section, maximise
+from .limits import lowest, most
 from .mechanism import Rows
-from .protocols import Protocol, Reporting, of_kind
+from .protocols import Member, Protocol, Reporting, of_kind
 from .reading import UnreadableError
 from .robust import empirical_value, robust_answer, robust_audit, robust_members
-from .schema import Anything, Record, Word
+from .schema import Anything, Flag, Joint, List, Record, Whole, Word
 
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
 BLOCKS = Word("grr", "optimal")
 MOST_SECRETS = 12
 """The utility of unary encoding is a sum over all subsets of the secrets."""
 MOST_BOXES = 2_000_000
+MOST_MEMBERS = 1000
+PROOF = Record(
+    {
+        "members": List(
+            Record(
+                {
+                    "distribution": Joint(2, 2),
+                    "secrets": List(Whole(0, 10**9), 2, 2),
+                    "values": List(Whole(0, 10**9), 2, 2),
+                }
+            ),
+            0,
+            MOST_MEMBERS,
+        )
+    }
+)
+"""The proof of a calibrated protocol: members of the set that limit the responses."""
 SMALLEST = UNIT >> 60
 """A box that is not below the bound at this relative width is above it, or too close to tell."""
 
 
 def _statement(protocol: str, params: dict[str, Any]) -> dict[str, Any]:
-    blocks = params.get("blocks", "grr")
-    return {"form": "reporting", "protocol": protocol, "blocks": blocks, **confidence(params)}
+    options = {"blocks": params.get("blocks", "grr"), "calibrate": params.get("calibrate", False)}
+    return {"form": "reporting", "protocol": protocol, **options, **confidence(params)}
 
 
 def _question(plain: dict[str, Any]) -> Reporting:
@@ -65,7 +104,7 @@ def _question(plain: dict[str, Any]) -> Reporting:
         raise UnreadableError(
             f"unary encoding takes at most {MOST_SECRETS} secrets, not {len(robust.p_hat)}"
         )
-    return Reporting(robust, plain["protocol"], plain["blocks"])
+    return Reporting(robust, plain["protocol"], plain["blocks"], plain["calibrate"])
 
 
 # ---------------------------------------------------------------- the bound
@@ -74,16 +113,19 @@ def _question(plain: dict[str, Any]) -> Reporting:
 class Search:
     """No parameters give the protocol more than the bound: halve their range until that is proven."""
 
-    def __init__(self, question: Reporting) -> None:
-        self.parts = Protocol(question)
+    def __init__(self, question: Reporting, members: list[Member]) -> None:
+        self.parts = Protocol(question, members)
         self.unary = question.protocol == "ue-conditional"
+        self.top = self.parts.top
+        if self.unary and members:
+            self.top = self._last_private(members[0])
         self.secrets = [rounded(p) for p in self.parts.secrets]
         self.table = [[rounded(p) for p in row] for row in self.parts.p_hat]
         self.values = [rounded(sum(column)) for column in zip(*self.parts.p_hat, strict=True)]
         self.given = [[rounded(p) for p in row] for row in self.parts.given]
-        self.E = above(self.parts.E)
-        self.distances = [below(d) for d in self.parts.radii]
-        self.firsts: dict[int, tuple[int, int]] = {}
+        self.utility = self._conditional
+        if question.protocol == "independent-reporting":
+            self.utility = self._independent
         self.seconds: dict[int, int] = {}
         self.sums = [0]
         if self.unary:
@@ -94,8 +136,7 @@ class Search:
     def holds(self, bound: float) -> bool | None:
         """Return whether every parameter vector has at most the bound."""
         goal = rounded(Fraction(bound))
-        top = above(self.parts.most)
-        ranges = [(UNIT, top), (0, UNIT)] if self.unary else [(UNIT, top)]
+        ranges = [(UNIT, self.top), (0, UNIT)] if self.unary else [(UNIT, self.top)]
         spans = [high - low for low, high in ranges]
         pending = [ranges]
         for _ in range(MOST_BOXES):
@@ -116,50 +157,66 @@ class Search:
                 pending.append([*box[:side], half, *box[side + 1 :]])
         raise UndecidedError(f"not decided within {MOST_BOXES} boxes")
 
-    def above(self, least: list[int], most: list[int]) -> int:
+    def above(self, least: list[int], greatest: list[int]) -> int:
         """Bound the utility on a box of parameters from above, in units."""
+        low, high = least[0], greatest[0]
         if self.unary:
-            kappa, low = most[1], least[1]
-            spread = (UNIT - low) * self.E // least[0] + 1
-            lam = min((low << BITS) // (low + spread), kappa)
-            return self._encoding(kappa, lam) + (kappa * self._blocks(most[0]) >> BITS) + 1
-        if self.parts.name == "grr-conditional":
-            own, right = self._first(least[0])
-            return own + (right * self._blocks(most[0]) >> BITS) + 1
-        return self._independent(self._first_odds(least[0]), self._block_odds(most[0])[0])
+            kappa = greatest[1]
+            lam = min(self.parts.lam(low, least[1]), kappa)
+            return self._encoding(kappa, lam) + (kappa * self._reported(high) >> BITS) + 1
+        blocks = [lowest(limits, low, high) for limits in self.parts.limits]
+        return most(self.utility, lowest([self.parts.first], low, high), blocks)
 
-    def _first_odds(self, g: int) -> int:
-        """Compute g/E, rounded down."""
-        return (g << BITS) // self.E
+    def _last_private(self, member: Member) -> int:
+        """Find a g, as small as the member proves, from which on no split is private: Lemma 2."""
+        s, z = member.secrets
+        v, w = member.values
+        a, b = member.shares()
+        ends = rounded(a), rounded(self.parts.given[s][v]) + 1
+        back = rounded(self.parts.given[z][w]), rounded(b) + 1
 
-    def _block_odds(self, g: int) -> list[int]:
-        """Compute d/(d + 2 (g − 1)), rounded down: it rises with d."""
-        return [(d << BITS) // (d + 2 * (g - UNIT)) for d in self.distances]
-
-    def _first(self, g: int) -> tuple[int, int]:
-        """Bound I(S; R¹(S)) and the probability that s comes out true from above."""
-        if g not in self.firsts:
-            odds = self._first_odds(g)
-            self.firsts[g] = information(self.secrets, odds), Odds(len(self.secrets), odds).right + 1
-        return self.firsts[g]
-
-    def _blocks(self, g: int) -> int:
-        """Bound Σ_s p̂_s I(U; R^s(U) | s) from above; the bound is not below 0."""
-        if g not in self.seconds:
-            terms = (
-                (p + 1) * max(information(q, odds), 0)
-                for p, q, odds in zip(self.secrets, self.given, self._block_odds(g), strict=True)
+        def exceeds(g: int) -> bool:
+            odds = self.parts.odds_above(g)
+            (top, bottom), (far, beyond) = (
+                (odds[t] + ((UNIT - odds[t]) * x >> BITS), odds[t] + ((UNIT - odds[t]) * y >> BITS) + 1)
+                for t, (x, y) in ((s, ends), (z, back))
             )
-            self.seconds[g] = (sum(terms) >> BITS) + 1
+            rises = top > bottom and far > beyond
+            return rises and top * far << BITS > self.parts.E * bottom * beyond
+
+        low, high = UNIT, self.parts.top
+        while high - low > UNIT >> 80:
+            tick()
+            middle = (low + high) // 2
+            low, high = (low, middle) if exceeds(middle) else (middle, high)
+        return high
+
+    def _conditional(self, right: int, blocks: Sequence[int]) -> int:
+        """Bound the utility of Theorem 18 from above: s, and u where s comes out true."""
+        own = information(self.secrets, right)
+        return own + (right * self._of_blocks(blocks) >> BITS) + 1
+
+    def _reported(self, g: int) -> int:
+        """Bound what the responses on u say at the split g."""
+        if g not in self.seconds:
+            self.seconds[g] = self._of_blocks(self.parts.rights(g))
         return self.seconds[g]
 
-    def _independent(self, first: int, second: int) -> int:
+    def _of_blocks(self, blocks: Sequence[int]) -> int:
+        """Bound Σ_s p̂_s I(U; R^s(U) | s) from above; the bound is not below 0."""
+        terms = (
+            (p + 1) * max(information(q, right), 0)
+            for p, q, right in zip(self.secrets, self.given, blocks, strict=True)
+        )
+        return (sum(terms) >> BITS) + 1
+
+    def _independent(self, right: int, blocks: Sequence[int]) -> int:
         """Bound the utility of Theorem 16 from above.
 
         The output has probabilities c e P + c f P_s + d e P_u + d f.
         """
         a1, a2 = len(self.table), len(self.table[0])
-        s, u = Odds(a1, first), Odds(a2, second)
+        s, u = Response(a1, right), Response(a2, blocks[0])
         found = 0
         for row, ps in zip(self.table, self.secrets, strict=True):
             for p, pu in zip(row, self.values, strict=True):
@@ -186,13 +243,12 @@ class Search:
         return found - bits - (k - 1) * (entropy_below(lam, 0) + entropy_below(UNIT - lam, 0))
 
 
-class Odds:
-    """Randomised response of exact odds, in units: p goes to slope·p + wrong, rounded down."""
+class Response:
+    """Randomised response, in units: p goes to slope·p + wrong, each off by at most a unit."""
 
-    def __init__(self, k: int, odds: int) -> None:
+    def __init__(self, k: int, right: int) -> None:
         self.k = k
-        self.wrong = (odds << BITS) // (UNIT + (k - 1) * odds)
-        self.right = (UNIT << BITS) // (UNIT + (k - 1) * odds)
+        self.right, self.wrong = right, (UNIT - right) // (k - 1)
         self.slope = self.right - self.wrong
 
     def noise(self) -> int:
@@ -200,9 +256,9 @@ class Odds:
         return entropy_below(self.right) + (self.k - 1) * entropy_below(self.wrong)
 
 
-def information(p: Sequence[int], odds: int) -> int:
+def information(p: Sequence[int], right: int) -> int:
     """Bound I(X; Y) of randomised response from above; p in units, rounded down."""
-    response = Odds(len(p), odds)
+    response = Response(len(p), right)
     found = 0
     for entry in p:
         out = (response.slope * entry >> BITS) + response.wrong
@@ -230,12 +286,40 @@ def reporting_bound(case: Case) -> Iterator[Claim]:
     about = f"{question.protocol} with randomised responses"
     words = f"it is {about}, each entry to within 1e-9"
     yield decided("member", words, partial(of_kind, case.answer, question))
-    words = f"no parameters of {about} have a utility above {bound!r}"
-    yield decided("bound", words, partial(_bounded, question, bound), about=about, value=bound)
+    members = _read_members(case.proof, question)
+    private = " that are private against the set" if question.calibrate else ""
+    words = f"no parameters of {about}{private} have a utility above {bound!r}"
+
+    def test() -> bool | None:
+        inside = _all_in(members, question)
+        return Search(question, members).holds(bound) if inside else inside
+
+    yield decided("bound", words, test, about=about + private, value=bound)
 
 
-def _bounded(question: Reporting, bound: float) -> bool | None:
-    return Search(question).holds(bound)
+def _read_members(proof: Any, question: Reporting) -> list[Member]:
+    """Read the members of the set that the proof names; only calibrated protocols need any."""
+    if not question.calibrate:
+        return []
+    p_hat = question.robust.p_hat
+    found = [Member(**plain) for plain in PROOF.read(proof, "certificate.proof")["members"]]
+    for member in found:
+        s, z = member.secrets
+        shape = len(member.distribution), len(member.distribution[0])
+        if shape != (len(p_hat), len(p_hat[0])) or s == z or max(s, z) >= shape[0]:
+            raise UnreadableError("a member must have the cells of the table, and name two secrets")
+        if max(member.values) >= shape[1] or min(sum(member.distribution[t]) for t in (s, z)) <= 0:
+            raise UnreadableError("a member must name two values, and give both secrets a probability")
+        if question.protocol == "independent-reporting" and len(set(member.values)) > 1:
+            raise UnreadableError("a member must name one value twice: it is reported for both secrets")
+    return found
+
+
+def _all_in(members: list[Member], question: Reporting) -> bool | None:
+    answers = [is_member(member.distribution, question.robust) for member in members]
+    if False in answers:
+        return False
+    return None if None in answers else True
 
 
 def _answer(document: dict[str, Any], question: Reporting) -> Rows:
@@ -257,14 +341,21 @@ def _audit(case: Case) -> Iterator[Claim]:
 SECTION = Section(
     kinds={
         protocol: Kind(
-            Record(PARAMS.required, {**PARAMS.optional, "blocks": BLOCKS}), partial(_statement, protocol)
+            Record(PARAMS.required, {**PARAMS.optional, "blocks": BLOCKS, "calibrate": Flag()}),
+            partial(_statement, protocol),
         )
         for protocol in PROTOCOLS
     },
     forms={
         "reporting": Form(
             statement=Record(
-                {"form": Word("reporting"), "protocol": Word(*PROTOCOLS), "blocks": BLOCKS, **CONFIDENCE}
+                {
+                    "form": Word("reporting"),
+                    "protocol": Word(*PROTOCOLS),
+                    "blocks": BLOCKS,
+                    "calibrate": Flag(),
+                    **CONFIDENCE,
+                }
             ),
             question=_question,
             answer=_answer,

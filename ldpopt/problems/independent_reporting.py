@@ -3,26 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from itertools import permutations
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import entr
 
+from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example
+from ldpopt.core.problem import Example, Stages
+from ldpopt.core.stage import Stage
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue as mechanisms
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.protocols import (
     Reporting,
     best_block,
-    relaxed_level,
+    plain_member,
     response,
     response_information,
     response_noise,
+    unclaimed,
 )
+from ldpopt.theory.robust.response_limits import (
+    Apart,
+    IntArray,
+    extremes,
+    golden,
+    of_distance,
+    of_pair,
+)
+
+SPREAD = 32
+"""Splits, spread over the range, whose worst members of F are part of a proof."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +45,8 @@ class IndependentReporting(Reporting):
     """Maximise I(X; Y) over ε₂ for IR: s at level ε − ε₂, u at level δ₂.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Protocol 1. Theorem 15: with d of (66), δ₂ = log(1 + 2 (e^ε₂ −
-    1)/d) makes it (ε, F)-RLDP.
+    1)/d) makes it (ε, F)-RLDP. With ``calibrate`` δ₂ is the highest level at which no member of F makes
+    a report of u more than e^ε₂ times as likely under one secret as under another.
 
     >>> IndependentReporting(1.0, [[0.3, 0.2], [0.1, 0.4]], 1000).box
     (array([0.]), array([1.]))
@@ -49,10 +65,69 @@ class IndependentReporting(Reporting):
         apart = np.abs(self.given[:, None] - self.given[None]).sum(axis=2).max()
         return float(min(2.0, 2 * self.radii.max() + apart))
 
-    def utilities(self, least: Array, most: Array) -> Array:
-        """Compute the utility of Theorem 16, with ε₁ = ε − least and ε₂ = most."""
-        first = np.maximum(self.epsilon - least[:, 0], 0.0)
-        second = relaxed_level(most[:, 0], self.distance)
+    def limits(self, g: Array) -> Array:
+        """Limit the block by d; or by the two secrets and the value that F tells apart best."""
+        a2 = self.uncertainty.shape[1]
+        if not self.calibrate:
+            return of_distance(a2, np.array([self.distance]))[None, :, None]
+        F, (s, z, v), shares = self.uncertainty, *self._worst_shares(g)
+        return of_pair(a2, extremes(F, s, v, shares, 1), extremes(F, z, v, 1 - shares, -1))[:, None]
+
+    def _worst_shares(self, g: Array) -> tuple[tuple[IntArray, IntArray, IntArray], Array]:
+        """Find the triples (s, z, v) that may limit the block, and for each g their shares of the slack.
+
+        a − g b is concave in the share. A triple is left out if it is below the best one for every g,
+        although both its secrets take all of the slack.
+        """
+        F = self.uncertainty
+        a1, a2 = F.shape
+        listed = [(s, z, v) for s, z in permutations(range(a1), 2) for v in range(a2)]
+        s, z, v = np.array(listed).T
+
+        def apart(x: Array, rest: Array) -> Array:
+            return extremes(F, s, v, x, 1) - g[:, None] * extremes(F, z, v, rest, -1)
+
+        half = np.full(len(s), 0.5)
+        best = apart(half, half).max(axis=1, keepdims=True)
+        near = (apart(2 * half, 2 * half) >= best).any(axis=0)
+        s, z, v = s[near], z[near], v[near]
+        return (s, z, v), golden(lambda x: apart(x, 1 - x), (len(g), len(s)))
+
+    def stages(self, form: Form) -> Stages:
+        """Declare the search; a calibrated one is bounded by a second search, with few members of F."""
+        if not self.calibrate:
+            yield from super().stages(form)
+            return
+        found = yield Stage(form, unclaimed, share=0.5)
+        if found.point is None:
+            return
+        listed = self._members_around(found.point[0])
+        shares = np.array([_shares(plain) for plain in listed])
+        fixed = of_pair(self.uncertainty.shape[1], *shares.T)[None, None]
+
+        def proven(solution: FormSolution) -> FormSolution:
+            return replace(self.proven(solution), proof={"members": listed})
+
+        yield Stage(self.search(lambda g: fixed), proven, aside=True)
+
+    def _members_around(self, best: float) -> list[dict[str, Any]]:
+        """List the worst members at splits spread over the range, more densely around the best one."""
+        F = self.uncertainty
+        spread = self.epsilon * np.linspace(0, 1, SPREAD + 1)[1:]
+        near = best * (1 + np.array([0, -1e-2, 1e-2, -1e-3, 1e-3]))
+        g = np.exp(np.clip(np.append(spread, near), 0, self.epsilon))
+        (s, z, v), shares = self._worst_shares(g)
+        a, b = extremes(F, s, v, shares, 1), extremes(F, z, v, 1 - shares, -1)
+        worst = (a - g[:, None] * b).argmax(axis=1)
+        listed = []
+        for i, j in enumerate(worst.tolist()):
+            secrets, values = (int(s[j]), int(z[j])), (int(v[j]), int(v[j]))
+            listed.append(plain_member(F, Apart(0.0, secrets, values, float(shares[i, j]))))
+        return listed
+
+    def utility(self, first: Array, blocks: Array) -> Array:
+        """Compute the utility of Theorem 16."""
+        second = blocks[:, 0]
         if self.blocks == "optimal":
             return np.array([self._best(a, b)[0] for a, b in zip(first, second, strict=True)])
         P = self.uncertainty.p_hat
@@ -74,7 +149,7 @@ class IndependentReporting(Reporting):
 
     def mechanism(self, point: Array) -> Mechanism:
         """Build IR with the given ε₂."""
-        first, second = self.epsilon - point[0], float(relaxed_level(point[0], self.distance))
+        first, second = self.epsilon - point[0], float(self.block_levels(point)[0])
         a1, a2 = self.uncertainty.shape
         block = mechanisms.response(a2, second) if self.blocks == "grr" else self._best(first, second)[1]
         return mechanisms.independent_reporting(mechanisms.response(a1, first), block)
@@ -85,6 +160,13 @@ class IndependentReporting(Reporting):
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(0.5, table, 1000), 0.047085220034, 1e-6)
         yield Example(cls(2.0, table, 1000), 0.508172130104, 1e-6)
+
+
+def _shares(plain: dict[str, Any]) -> tuple[float, float]:
+    """Compute the probability of the reported value given each of the two secrets of a member."""
+    rows = [plain["distribution"][s] for s in plain["secrets"]]
+    a, b = (row[v] / sum(row) for row, v in zip(rows, plain["values"], strict=True))
+    return a, b
 
 
 class Conditional:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -14,9 +15,12 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
+from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import catalogue as mechanisms
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.theory.robust.block_cone import subset_sums
+from ldpopt.theory.robust.protocols import level_of, plain_member
+from ldpopt.theory.robust.response_limits import Apart, of_pair, reported_apart, rights
 
 MOST_SECRETS = 12
 
@@ -28,7 +32,9 @@ class UEConditional(GRRConditional):
     Theorem 19, with δ_s of Theorem 17: the protocol is (max(ε₁ + ε₂, 2 ε₂), F)-RLDP where e^ε₁ is the
     ratio of the odds of κ and λ. Less λ at the same κ is always better (bit by bit, the other can be
     computed from it), so λ is as small as ε₁ = ε − ε₂ allows: two variables are left. The utility (96)
-    of Theorem 20 is exact for P = p̂ (only).
+    of Theorem 20 is exact for P = p̂ (only). With ``calibrate`` δ_s is the highest level at which, for
+    every member of F, a report of u given s is at most e^ε₂ times as likely as one of a drawn value, and
+    not less than e^−ε₂ times; ε₂ ends where reports of two secrets tell them apart by e^ε.
 
     >>> UEConditional(1.0, [[0.3, 0.2], [0.1, 0.4]], 1000).box
     (array([0., 0.]), array([0.5, 1. ]))
@@ -50,16 +56,48 @@ class UEConditional(GRRConditional):
 
     @property
     def box(self) -> tuple[Array, Array]:
-        """ε₂ ∈ [0, ε/2] and κ ∈ [0, 1]."""
-        return np.zeros(2), np.array([self.epsilon / 2, 1.0])
+        """ε₂ ∈ [0, ε/2], or up to the last private split, and κ ∈ [0, 1]."""
+        top = self.last_split[0] if self.calibrate else self.epsilon / 2
+        return np.zeros(2), np.array([top, 1.0])
 
-    def utilities(self, least: Array, most: Array) -> Array:
-        """Compute the utility (96), with κ and ε₂ at their largest, and λ at its smallest."""
-        first = self.epsilon - least[:, 0]
-        lam = self.smallest(least[:, 1], first)
-        kappa = most[:, 1]
-        own = self.encoding_information(kappa, np.minimum(lam, kappa))
-        return own + kappa * self.block_utilities(most[:, 0])
+    def back_limits(self, given: Array, least: Array) -> Array:
+        """Limit the blocks by what makes another secret likelier, by the same factor."""
+        return of_pair(given.shape[1], given, least)
+
+    @cached_property
+    def last_split(self) -> tuple[float, Apart | None]:
+        """The last ε₂ at which reports of two secrets are private, and what tells them apart there."""
+        F = self.uncertainty
+
+        def worst(split: float) -> Apart:
+            g = np.array([math.exp(split)])
+            return reported_apart(F, rights(self.limits(g), g)[0])
+
+        low, high = self.epsilon / 2, self.epsilon
+        if worst(high).level <= self.epsilon:
+            return high, None
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if worst(middle).level <= self.epsilon else (low, middle)
+        return low, worst(high)
+
+    def members(self) -> list[dict[str, Any]]:
+        """Name the member of F that makes larger splits unsafe, if there are any."""
+        found = self.last_split[1]
+        return [] if found is None else [plain_member(self.uncertainty, found)]
+
+    def search(self, limits: Callable[[Array], Array]) -> ScalarSearch:
+        """State a search over ε₂ and κ; on a box every part is at its own best end."""
+
+        def upper(low: Array, high: Array) -> Array:
+            g = np.exp(high[:, 0])
+            levels = level_of(self.uncertainty.shape[1], rights(limits(g), g))
+            kappa = high[:, 1]
+            lam = self.smallest(low[:, 1], self.epsilon - low[:, 0])
+            own = self.encoding_information(kappa, np.minimum(lam, kappa))
+            return own + kappa * self.block_utilities(levels)
+
+        return ScalarSearch(*self.box, lambda points: upper(points, points), upper, self.cost)
 
     @staticmethod
     def smallest(kappa: Array, first: Array) -> Array:
@@ -87,7 +125,7 @@ class UEConditional(GRRConditional):
         """Build the protocol as a sampler."""
         kappa = np.array([point[1]])
         lam = float(self.smallest(kappa, np.array([self.epsilon - point[0]]))[0])
-        blocks = self.block_mechanisms(point[0])
+        blocks = self.block_mechanisms(point)
         p_hat = self.uncertainty.p_hat
         return mechanisms.ue_conditional_reporting(p_hat, float(kappa[0]), lam, blocks)
 

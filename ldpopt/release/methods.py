@@ -185,18 +185,18 @@ METHODS: dict[str, Method] = {
         "secret randomised response", _staircase, _without_public, "randomized-response", adds_up=True
     ),
     "ir": Method(
-        "independent reporting of secret and public",
-        lambda question: IndependentReporting(question.epsilon, **question.confidence()),
+        "independent reporting of secret and public, its levels by the exact audit",
+        lambda question: IndependentReporting(question.epsilon, **question.confidence(), calibrate=True),
         _without_set,
     ),
     "cr": Method(
-        "conditional reporting after randomised response",
-        lambda question: GRRConditional(question.epsilon, **question.confidence()),
+        "conditional reporting after randomised response, its levels by the exact audit",
+        lambda question: GRRConditional(question.epsilon, **question.confidence(), calibrate=True),
         _without_set,
     ),
     "ue": Method(
-        "conditional reporting after unary encoding",
-        lambda question: UEConditional(question.epsilon, **question.confidence()),
+        "conditional reporting after unary encoding, its levels by the exact audit",
+        lambda question: UEConditional(question.epsilon, **question.confidence(), calibrate=True),
         _too_many_reports,
     ),
     "ldp": Method(

@@ -79,6 +79,85 @@ def test_closed_forms_are_the_utility_of_the_matrix(kind):
         assert rldp_level(mechanism, problem.uncertainty).level <= 1.5 + 1e-9
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_calibrated_points_are_private_and_spend_the_level(kind):
+    problem, rng = kind(1.5, TABLE, 300, calibrate=True), np.random.default_rng(1)
+    form = next(iter(problem.forms()))
+    points = form.low + rng.random((3, len(form.low))) * (form.high - form.low)
+    for point, value in zip(points, form.objective(points), strict=True):
+        mechanism = problem.mechanism(point)
+        assert problem.value(mechanism) == pytest.approx(value, abs=1e-12)
+        level = rldp_level(mechanism, problem.uncertainty).level
+        assert level <= 1.5 + 1e-9
+        assert level >= 1.5 - 1e-9 or kind is not IndependentReporting
+
+
+CALIBRATED = [
+    (IndependentReporting, 0.5, 0.068934917),
+    (IndependentReporting, 1.0, 0.246474614),
+    (GRRConditional, 0.5, 0.267544398),
+    (GRRConditional, 4.0, 1.613441044),
+    (UEConditional, 0.5, 0.522746293),
+]
+
+
+@pytest.mark.parametrize(("kind", "epsilon", "value"), CALIBRATED)
+def test_calibrated_values_are_optimal_and_verified(kind, epsilon, value):
+    result = solve(kind(epsilon, TABLE, 1000, calibrate=True))
+    assert result.status.value == "optimal"
+    assert result.value == pytest.approx(value, abs=1e-8)
+    assert epsilon * (1 - 1e-6) <= result.certificate.audit["level"] <= epsilon + 1e-9
+    assert verify(result)
+
+
+def _random_question(rng):
+    p_hat = rng.dirichlet(np.full(16, rng.choice([0.5, 1.0, 3.0]))).reshape(4, 4)
+    return float(rng.choice([0.2, 0.5, 1, 2, 4])), p_hat, float(rng.choice([100, 1000, 10_000]))
+
+
+def _gain(kind, question):
+    """How much more the exact level gives than the theorem, verified."""
+    plain, calibrated = (solve(kind(*question, calibrate=c)) for c in (False, True))
+    assert verify(calibrated)
+    assert calibrated.status.value == "optimal"
+    assert calibrated.value >= plain.value - 1e-12
+    return calibrated.value / plain.value - 1
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_the_exact_level_is_no_worse_than_the_theorem(kind):
+    rng = np.random.default_rng(14)
+    assert max(_gain(kind, _random_question(rng)) for _ in range(3)) > 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_the_exact_level_on_fifty_tables(kind):
+    rng = np.random.default_rng(15)
+    gains = [_gain(kind, _random_question(rng)) for _ in range(50)]
+    assert min(gains) >= -1e-12
+    assert np.median(gains) > 0.2
+
+
+def test_a_calibrated_bound_needs_members_of_the_set():
+    document = solve(IndependentReporting(1.0, TABLE, 1000, calibrate=True)).to_json()
+    members = document["certificate"]["proof"]["members"]
+    assert len(members) > 10
+    for change in (
+        lambda member: member.update(distribution=(np.array(TABLE)[::-1] * 1.0).tolist()),
+        lambda member: member.update(values=[0, 1]),
+        lambda member: member.update(secrets=[1, 1]),
+        lambda member: member.update(values=[9, 9]),
+        lambda member: member.pop("values"),
+    ):
+        forged = copy.deepcopy(document)
+        change(forged["certificate"]["proof"]["members"][3])
+        assert testing.refuted(forged)
+    forged = copy.deepcopy(document)
+    forged["certificate"]["proof"]["members"] = []
+    assert testing.refuted(forged)
+
+
 def test_theorem_18_holds_for_the_observed_distribution_only():
     """The term I(R(U); S | S̃) that (86) leaves out, though it is said to hold "for any P"."""
     from ldpopt.theory.columns.utilities import MutualInformation
@@ -114,8 +193,9 @@ def test_optimal_blocks_gain_at_small_levels():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_forgeries_are_refuted(kind):
-    document = solve(kind(1.0, TABLE, 1000), "bracket").to_json()
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_forgeries_are_refuted(kind, calibrate):
+    document = solve(kind(1.0, TABLE, 1000, calibrate=calibrate), "bracket").to_json()
     for what, forged in testing.tampered(document):
         assert testing.refuted(forged), what
     forged = copy.deepcopy(document)
@@ -126,6 +206,8 @@ def test_forgeries_are_refuted(kind):
 def test_bad_input():
     with pytest.raises(InvalidInputError, match="blocks must be one of grr, optimal"):
         GRRConditional(1.0, TABLE, 100, blocks="best")
+    with pytest.raises(InvalidInputError, match="calibrate must be true or false"):
+        GRRConditional(1.0, TABLE, 100, calibrate=1)
     with pytest.raises(InvalidInputError, match="at most 12 are allowed"):
         UEConditional(1.0, np.full((13, 2), 1 / 26), 100)
 

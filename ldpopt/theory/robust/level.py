@@ -11,6 +11,7 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from ldpopt.core.errors import InvalidInputError
@@ -18,6 +19,11 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single
+
+ALONE, BATCH = 16, 512
+"""So many places are searched one by one, which is often enough; the others in batches of this size."""
+SHARES, LEVELS = 32, 48
+"""Steps of the bisections for the worst share of the slack, and for the level of one minimum."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,14 +106,62 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
         high[s], low[s] = -ball.minima(-columns[s]), ball.minima(columns[s])
     product_level = _worst(high, low)[0]
     level, y, s, other, share = -math.inf, 0, 0, 1, 0.0
-    for bound, *place in _ranked(high, low):
-        if bound <= level:
-            break
+    ranked = _ranked(high, low)
+    first = 0
+    while first < len(ranked) and ranked[first][0] > level:
+        last = first + (1 if first < ALONE else BATCH)
+        places = np.array([place for _, *place in ranked[first:last]])
+        first = last
+        best = _levels(columns, F, places).argmax() if len(places) > 1 else 0
+        place = places[best].tolist()
         found, x = _shared(columns, F, *place)
         if found > level:
             level, share = found, x
             y, s, other = place
     return Level(level, y, s, other, _witness(columns, F, y, s, other, share), product_level)
+
+
+def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
+    """Compute the levels of many places (y, s, s'), each at its worst share of the slack.
+
+    The logarithm of the ratio has one maximum in the share x, and its slope is explicit: the least R·c
+    over Σ q²/R ≤ r is ν + A²/r at its best level ν, so that it changes with r by −A²/r².
+    """
+    y, s, other = places.T
+    given = np.array([ball.center for ball in F.conditionals])
+    mine, theirs = -columns[s, :, y], columns[other, :, y]
+    k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
+    low, high = np.zeros(len(y)), np.ones(len(y))
+    best = np.full(len(y), -np.inf)
+    for step in range(SHARES):
+        x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
+        root, rest = 1 + x * k, 1 + (1 - x) * m
+        top, A = _least(mine, given[s], root**2)
+        bottom, C = _least(theirs, given[other], rest**2)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            best = np.fmax(best, np.log(-top) - np.log(np.maximum(bottom, 0.0)))
+            rises = A**2 * k / root**3 / -top > C**2 * m / rest**3 / bottom
+        if step >= 2:
+            low, high = np.where(rises, x, low), np.where(rises, high, x)
+    return best
+
+
+def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:
+    """Compute min R·c over Σ q²/R ≤ r for every row, and the A of its best level."""
+    bottom = c.min(axis=1, keepdims=True)
+    spread = np.maximum(c.max(axis=1, keepdims=True) - bottom, 1e-300)
+    gaps = (c - bottom) / spread
+    low, high = np.full(len(c), -60.0), np.full(len(c), 60.0)
+    for _ in range(LEVELS):
+        middle = (low + high) / 2
+        roots = np.sqrt(gaps + np.exp(middle)[:, None])
+        tight = (q * roots).sum(axis=1) * (q / roots).sum(axis=1) > r
+        low, high = np.where(tight, middle, low), np.where(tight, high, middle)
+    roots = np.sqrt(gaps + np.exp(high)[:, None])
+    A = (q * roots).sum(axis=1)
+    # R ∝ q/roots; the mass that is left goes where the gap is zero
+    value = bottom[:, 0] + spread[:, 0] * (gaps * q / roots).sum(axis=1) * A / r
+    return value, A * np.sqrt(spread[:, 0])
 
 
 def _ranked(high: Array, low: Array) -> list[tuple[float, int, int, int]]:

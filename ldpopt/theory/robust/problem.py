@@ -55,11 +55,11 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
         "level": found.level,
         "output": found.y,
         "secrets": [found.s, found.other],
-        "witness": _inside(found.witness, uncertainty).tolist(),
+        "witness": inside(found.witness, uncertainty).tolist(),
     }
 
 
-def _inside(witness: Array, uncertainty: Chi2Set) -> Array:
+def inside(witness: Array, uncertainty: Chi2Set) -> Array:
     """Move the witness towards p̂ as far as it takes to be a member in exact arithmetic."""
     question = _question(uncertainty, 1.0)
     step = 1e-12

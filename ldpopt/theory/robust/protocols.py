@@ -1,15 +1,16 @@
-"""Independent and conditional reporting: utilities in closed form, and their monotone bounds.
+"""Independent and conditional reporting: utilities in closed form, and bounds on ranges of splits.
 
-Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII. Every block of a protocol is better (in the
-order of Blackwell) at a higher level, so the utility rises with each level when the others are fixed:
-over an interval of the split of the budget it is at most the utility with each level at its own best
-end.
+Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII. The budget ε is split: ε₂ for u, the rest for
+s. The utility rises with the probabilities that the responses for s and for u are right, and is convex
+in each; on a range of ε₂ these lie below lines, which bounds the utility to the second order (the
+lemmas stand in ``ldpopt/checker/limits.py``).
 """
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self, cast
@@ -20,6 +21,7 @@ from scipy.special import entr
 from ldpopt.checker import frame
 from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.measure import INFORMATION, Measure
@@ -35,7 +37,14 @@ from ldpopt.mechanisms import randomized_response
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set, robust_subject
+from ldpopt.theory.robust.problem import (
+    RobustPrivacy,
+    audited,
+    confidence_set,
+    inside,
+    robust_subject,
+)
+from ldpopt.theory.robust.response_limits import Apart, lines, member, rights
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
@@ -58,6 +67,7 @@ class Reporting(Problem):
         counts: the contingency table [s][u].
         blocks: "grr", randomised response for u as in the paper; or "optimal", the best mechanism for u
             at the same level.
+        calibrate: choose the levels for u by the exact level over F instead of Theorems 15 and 17.
     """
 
     measure: ClassVar[Measure] = INFORMATION
@@ -69,12 +79,17 @@ class Reporting(Problem):
     alpha: float = 0.05
     counts: Any = None
     blocks: str = "grr"
+    calibrate: bool = False
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
         given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
         validate.choice("blocks", self.blocks, ("grr", "optimal"))
+        if not isinstance(self.calibrate, bool):
+            raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
+        if self.calibrate and self.blocks != "grr":
+            raise InvalidInputError("calibrate needs blocks 'grr': the exact level is that of responses")
         return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     @cached_property
@@ -92,31 +107,78 @@ class Reporting(Problem):
     @property
     @abstractmethod
     def box(self) -> tuple[Array, Array]:
-        """The range of the parameters."""
+        """The range of the parameters: ε₂, and others."""
 
     @abstractmethod
-    def utilities(self, least: Array, most: Array) -> Array:
-        """Compute for each row the utility with every level at its best between two parameter vectors.
+    def limits(self, g: Array) -> Array:
+        """Limit how often the responses for u are right: [points][blocks][limits][4].
 
-        With ``least`` equal to ``most`` it is the utility there.
+        Every row is a limit for all splits; those of a point are all that bind there.
         """
+
+    @abstractmethod
+    def utility(self, first: Array, blocks: Array) -> Array:
+        """Compute the utility for the levels of the response for s [points] and of the blocks."""
 
     @abstractmethod
     def mechanism(self, point: Array) -> Mechanism:
         """Build the protocol with the given parameters."""
 
+    def block_levels(self, point: Array) -> Array:
+        """Compute the level of every block at one point."""
+        g = np.exp(point[:1])
+        return level_of(self.uncertainty.shape[1], rights(self.limits(g), g))[0]
+
+    def search(self, limits: Callable[[Array], Array]) -> ScalarSearch:
+        """State a search over the split, with given limits of the blocks."""
+        a1, a2 = self.uncertainty.shape
+        reported = np.array([0.0, 1.0, (a1 - 1) * math.exp(-self.epsilon), 1.0])[None, None, None]
+
+        def utility(first: Array, blocks: Array) -> Array:
+            return self.utility(level_of(a1, first[:, 0]), level_of(a2, blocks))
+
+        def objective(points: Array) -> Array:
+            g = np.exp(points[:, 0])
+            return utility(rights(reported, g), rights(limits(g), g))
+
+        def upper(low: Array, high: Array) -> Array:
+            ends = np.exp(low[:, 0]), np.exp(high[:, 0])
+            own = lines(reported, *ends)
+            blocks = lines(limits(np.sqrt(ends[0] * ends[1])), *ends)
+            if self.blocks == "optimal":
+                return utility(own[0], blocks[1])
+            mixed = utility(own[0], blocks[1]) + utility(own[1], blocks[0])
+            corners = [utility(own[0], blocks[0]), mixed / 2, utility(own[1], blocks[1])]
+            return cast(Array, np.max(corners, axis=0))
+
+        return ScalarSearch(*self.box, objective, upper, self.cost)
+
+    @property
+    def cost(self) -> int:
+        """How many evaluations a solver may spend."""
+        return 40_000 if self.blocks == "grr" else 400
+
     def forms(self) -> Iterable[Form]:
         """State a search over the parameters."""
-        low, high = self.box
-        cost = 40_000 if self.blocks == "grr" else 400
-        yield ScalarSearch(low, high, lambda x: self.utilities(x, x), self.utilities, cost)
+        yield self.search(self.limits)
 
     def stages(self, form: Form) -> Stages:
         """Declare one stage.
 
         The bracket of "optimal" blocks rests on many linear programs and is not claimed.
         """
-        yield Stage(form, _unclaimed if self.blocks == "optimal" else _raised)
+        yield Stage(form, unclaimed if self.blocks == "optimal" else self.proven)
+
+    def proven(self, solution: FormSolution) -> FormSolution:
+        """Raise the bound by more than the rounding of floats, and name the members that prove it."""
+        if solution.bound is None:
+            return solution
+        proof = {"members": self.members()} if self.calibrate else solution.proof
+        return replace(solution, bound=solution.bound + BOUND_SLACK, proof=proof)
+
+    def members(self) -> list[dict[str, Any]]:
+        """List the members of F that prove the bound of a calibrated protocol."""
+        return []
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the protocol at the point found, repaired to be robustly private in exact arithmetic."""
@@ -154,14 +216,7 @@ class Reporting(Problem):
         return np.array([ball.center for ball in self.uncertainty.conditionals])
 
 
-def _raised(solution: FormSolution) -> FormSolution:
-    """Raise the bound by more than the rounding of floats."""
-    if solution.bound is None:
-        return solution
-    return replace(solution, bound=solution.bound + BOUND_SLACK)
-
-
-def _unclaimed(solution: FormSolution) -> FormSolution:
+def unclaimed(solution: FormSolution) -> FormSolution:
     """Return the point without its bound, which is kept among the counts."""
     if solution.bound is None:
         return solution
@@ -169,12 +224,21 @@ def _unclaimed(solution: FormSolution) -> FormSolution:
     return FormSolution(Status.FEASIBLE, solution.point, solution.value, stats=stats)
 
 
-def relaxed_level(epsilon: Array, distance: Any) -> Array:
-    """Compute δ = log(1 + 2 (e^ε − 1)/d), the level of a block for u that leaks at most ε about s.
+def plain_member(F: Chi2Set, apart: Apart) -> dict[str, Any]:
+    """Build the member of F that tells two secrets apart, as plain data."""
+    found = inside(member(F, apart.secrets, apart.values, apart.share), F)
+    plain = {"secrets": list(apart.secrets), "values": list(apart.values)}
+    return {"distribution": found.tolist(), **plain}
 
-    Lemma 3 of Lopuhaä-Zwakenberg and Goseling 2021.
+
+def level_of(k: int, right: Array) -> Array:
+    """Compute the level of randomised response on k values from how often it is right.
+
+    >>> level_of(2, np.array([0.5, 1.0]))
+    array([ 0., inf])
     """
-    return np.log1p(2 * np.expm1(epsilon) / distance)
+    with np.errstate(divide="ignore"):
+        return np.log(right * (k - 1)) - np.log1p(-right)
 
 
 def response(k: int, level: Array) -> tuple[Array, Array]:
