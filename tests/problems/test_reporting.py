@@ -7,6 +7,7 @@ import pytest
 from known import TABLE
 
 from ldpopt import solve, testing, verify
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
 from ldpopt.experiments.robust_study import best, drawn_table
@@ -127,7 +128,7 @@ def _gain(kind, question):
 @pytest.mark.parametrize("kind", KINDS[:2])
 def test_the_exact_level_is_no_worse_than_the_theorem(kind):
     rng = np.random.default_rng(14)
-    assert max(_gain(kind, _random_question(rng)) for _ in range(3)) > 0.1
+    assert max(_gain(kind, _random_question(rng)) for _ in range(2)) > 0.1
 
 
 @pytest.mark.slow
@@ -152,10 +153,17 @@ def test_a_calibrated_bound_needs_members_of_the_set():
     ):
         forged = copy.deepcopy(document)
         change(forged["certificate"]["proof"]["members"][3])
-        assert testing.refuted(forged)
+        assert _rejected(forged)
     forged = copy.deepcopy(document)
     forged["certificate"]["proof"]["members"] = []
     assert testing.refuted(forged)
+
+
+def _rejected(document):
+    try:
+        return testing.refuted(document)
+    except UnreadableError:
+        return True
 
 
 def test_theorem_18_holds_for_the_observed_distribution_only():

@@ -78,10 +78,10 @@ class Chi2Ball(Cleaned):
         rise = -math.inf if used.all() else float(c[free] - c[used].max())
         if self.bound == 0 or (drops.max() == 0 and rise <= 0):
             return float(c @ q), q.copy()
-        if rise > 0 and _tension(q[used], drops + rise) <= r:
+        if rise > 0 and _excess(q[used], drops, rise) <= self.bound:
             height = rise
         else:
-            height = max(_height(q[used], drops, r), rise)
+            height = max(_height(q[used], drops, self.bound), rise)
         R = np.zeros_like(q)
         gaps = np.sqrt(drops + height)
         R[used] = q[used] / gaps * (q[used] @ gaps) / r
@@ -165,25 +165,38 @@ class Chi2Ball(Cleaned):
         return (1 - step) * self.center + step * far
 
 
-def _tension(q: Array, gaps: Array) -> float:
-    """Compute Σ q²/R for R ∝ q/√gaps, gaps = ν − c: falls from ∞ to 1 as the level ν rises."""
-    roots = np.sqrt(gaps)
-    return float((q @ roots) * (q @ (1 / roots)))
+def _excess(q: Array, drops: Array, height: float) -> float:
+    """Compute Σ q²/R − 1 for R ∝ q/√(ν − c): falls from ∞ to 0 as the level ν rises.
+
+    It is (Σ q √gap)(Σ q/√gap) − 1 = ½ Σ_ij q_i q_j (√gap_i − √gap_j)²/(√gap_i √gap_j), without the
+    cancellation that blurs small sets.
+
+    Args:
+        q: the center, without its zeros.
+        drops: max c − c.
+        height: ν − max c.
+    """
+    roots = np.sqrt(drops + height)
+    product = float((q @ roots) * (q @ (1 / roots))) - 1
+    if product > 1e-3:
+        return product
+    apart = (drops[:, None] - drops) / (roots[:, None] + roots)
+    return float((q / roots) @ apart**2 @ (q / roots)) / 2
 
 
-def _height(q: Array, drops: Array, r: float) -> float:
-    """Find how far above max c the level is at which the tension is r, on a logarithmic scale."""
+def _height(q: Array, drops: Array, bound: float) -> float:
+    """Find how far above max c the level is at which the excess is the bound, on a logarithmic scale."""
     spread = float(drops.max())
 
-    def excess(t: float) -> float:
-        return _tension(q, drops + spread * math.exp(t)) - r
+    def above(t: float) -> float:
+        return math.log(max(_excess(q, drops, spread * math.exp(t)), 1e-300) / bound)
 
     low, high = -60.0, 60.0
-    if excess(low) <= 0:
+    if above(low) <= 0:
         return spread * math.exp(low)
-    if excess(high) >= 0:
+    if above(high) >= 0:
         return spread * math.exp(high)
-    return spread * math.exp(float(brentq(excess, low, high, xtol=1e-13)))
+    return spread * math.exp(float(brentq(above, low, high, xtol=1e-13)))
 
 
 def _l1(B: float, mass: Any) -> Any:

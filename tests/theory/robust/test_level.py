@@ -38,6 +38,16 @@ def test_the_witness_attains_the_level_and_nobody_exceeds_it(seed):
         assert rldp_level(mechanism, Single(F.sample(rng))).level <= found.level + 1e-9
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_batches_find_what_single_searches_find(monkeypatch, seed):
+    mechanism, F, _ = random_case(seed)
+    alone = rldp_level(mechanism, F)
+    monkeypatch.setattr("ldpopt.theory.robust.level.ALONE", 0)
+    batched = rldp_level(mechanism, F)
+    assert batched.level == pytest.approx(alone.level, abs=1e-12)
+    assert (batched.y, batched.s, batched.other) == (alone.y, alone.s, alone.other)
+
+
 @settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_larger_sets_have_larger_levels(seed):
