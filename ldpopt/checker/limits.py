@@ -65,18 +65,37 @@ def spread(k: int, d: int) -> Limit:
 
 
 def pair(k: int, a: int, b: int) -> Limit:
-    """Limit the response on u by two probabilities of one value: Lemma 1."""
+    """Limit the response on u by two probabilities of one value: Lemma 1.
+
+    Args:
+        k: the number of values.
+        a: the greater probability, in units.
+        b: the smaller one, in units.
+    """
     return Limit(UNIT - b, a - UNIT, UNIT - k * b, k * a - UNIT)
 
 
 def pair_back(k: int, a: int, b: int, E: int) -> Limit:
-    """Limit the response on u by two probabilities of one value and the factor E²/g."""
+    """Limit the response on u by two probabilities of one value and the factor E²/g.
+
+    Args:
+        k: the number of values.
+        a: the greater probability, in units.
+        b: the smaller one, in units.
+        E: e^ε in units, rounded up.
+    """
     square = (E * E >> BITS) + 1
     return Limit((a - UNIT) * UNIT, (UNIT - b) * square, (k * a - UNIT) * UNIT, (UNIT - k * b) * square)
 
 
 def line(limit: Limit, low: int, high: int) -> Line | None:
-    """Find a line above the limit on a range: Lemma 2; None if the limit does not hold on all of it."""
+    """Find a line above the limit on a range: Lemma 2; None if the limit does not hold on all of it.
+
+    Args:
+        limit: the limit.
+        low: the least g of the range, in units.
+        high: the greatest.
+    """
     (top, bottom), (far, beyond) = limit.at(low), limit.at(high)
     if not (0 < bottom >= top and 0 < beyond >= far):
         return None
@@ -95,13 +114,25 @@ def _quotient(top: int, bottom: int) -> int:
 
 
 def lowest(limits: Iterable[Limit], low: int, high: int) -> Line:
-    """Choose the lowest of the lines above several limits; 1 is a limit too."""
+    """Choose the lowest of the lines above several limits; 1 is a limit too.
+
+    Args:
+        limits: the limits of one response.
+        low: the least g of the range, in units.
+        high: the greatest.
+    """
     lines = (line(limit, low, high) for limit in limits)
     return min((found for found in lines if found), key=sum, default=(UNIT, UNIT))
 
 
 def most(utility: Callable[[int, Sequence[int]], int], reported: Line, blocks: Sequence[Line]) -> int:
-    """Bound a utility of x and y from above where both lie below lines: Lemma 3."""
+    """Bound a utility of x and y from above where both lie below lines: Lemma 3.
+
+    Args:
+        utility: the utility of exact x and y, bounded from above.
+        reported: the line above x.
+        blocks: the lines above the entries of y.
+    """
     x0, x1 = reported
     y0, y1 = [ends[0] for ends in blocks], [ends[1] for ends in blocks]
     mixed = utility(x0, y1) + utility(x1, y0)

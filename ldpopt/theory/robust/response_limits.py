@@ -29,12 +29,25 @@ def of_distance(k: int, d: Array) -> Array:
 
 
 def of_pair(k: int, a: Array, b: Array) -> Array:
-    """Limit a response by the probabilities a ≥ b of one value under two distributions."""
+    """Limit a response by the probabilities of one value under two distributions.
+
+    Args:
+        k: the number of values.
+        a: the greater probabilities.
+        b: the smaller ones.
+    """
     return np.stack([1 - b, a - 1, 1 - k * b, k * a - 1], axis=-1)
 
 
 def of_pair_back(k: int, a: Array, b: Array, E: float) -> Array:
-    """Limit a response likewise, by the factor E²/g instead of g; divided by E² for the floats."""
+    """Limit a response likewise, by the factor E²/g instead of g; divided by E² for the floats.
+
+    Args:
+        k: the number of values.
+        a: the greater probabilities.
+        b: the smaller ones.
+        E: e^ε.
+    """
     return np.stack([(a - 1) / E**2, 1 - b, (k * a - 1) / E**2, 1 - k * b], axis=-1)
 
 
@@ -52,7 +65,13 @@ def rights(limits: Array, g: Array) -> Array:
 
 
 def lines(limits: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Find for each block the lowest line above a limit on [low, high]; its values at both ends."""
+    """Find for each block the lowest line above a limit on a range of g; its values at both ends.
+
+    Args:
+        limits: the limits [points][blocks][limits][4].
+        low: the least g [points].
+        high: the greatest g [points].
+    """
     low, high = low[:, None, None], high[:, None, None]
     left, right = _quotients(limits, low), _quotients(limits, high)
     n1, n0, m1, m0 = np.moveaxis(limits, -1, 0)
@@ -74,7 +93,15 @@ def lines(limits: Array, low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def extremes(F: Chi2Set, s: IntArray, value: IntArray, share: Array, sign: int) -> Array:
-    """Compute the greatest (sign 1) or least (−1) R_v of secret s when it takes a share of the slack."""
+    """Compute the greatest or least R_v of secrets that take a share of the slack.
+
+    Args:
+        F: the confidence set.
+        s: the secrets.
+        value: the values v.
+        share: the shares of the slack, from 0 to 1.
+        sign: 1 for the greatest, −1 for the least.
+    """
     q = np.array([ball.center for ball in F.conditionals])[s, value]
     root = share * F.slack / F.secrets[s]
     b = root * (2 + root)
@@ -97,7 +124,14 @@ def golden(function: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
 
 
 def member(F: Chi2Set, secrets: tuple[int, int], values: tuple[int, int], share: float) -> Array:
-    """Build the member of F with the greatest R_v of the first secret and the least of the second."""
+    """Build the member of F with the greatest R_v of the first secret and the least of the second.
+
+    Args:
+        F: the confidence set.
+        secrets: the two secrets.
+        values: the value of each.
+        share: the share of the slack of the first.
+    """
     given = np.array([ball.center for ball in F.conditionals])
     mass = F.secrets.copy()
     parts = ((1, share), (-1, 1 - share))
