@@ -112,7 +112,7 @@ def check_deadline(solver: Solver[Any], form: Form) -> None:
 def check_interruption(solver: Solver[Any], form: Form, look: int) -> None:
     """Check that Ctrl-C at a look at the clock leaves what was kept.
 
-    It is raised again only if nothing was kept.
+    The interrupt is raised again only if nothing was kept.
 
     Args:
         solver: the solver.
@@ -216,8 +216,7 @@ def check_file(result: Result) -> None:
 def tampered(document: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
     """Forge a result file about a mechanism in several ways; the checker must refute each.
 
-    A changed entry, a raised value, a lowered bound (raised, for minimisation a lowered value and a
-    raised bound), and a dual vector that is a little too good.
+    The forgeries are a better value, a sharper bound, and a changed entry.
     """
     question = PROBLEMS[document["problem"]].from_params(**document["params"])
     sign = 1 if question.sense == "maximise" else -1

@@ -302,7 +302,10 @@ def _with_data(
     rng: np.random.Generator,
 ) -> _Examined:
     if not isinstance(made, AnyDesign):
-        raise InvalidInputError("only a file of ldpopt design knows the columns of a table")
+        raise InvalidInputError(
+            "data need a file of ldpopt design, which names the columns of a table, "
+            "not one of ldpopt solve"
+        )
     tests = []
     if released is None:
         counts = made.domain.count(open_table(data))

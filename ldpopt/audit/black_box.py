@@ -250,8 +250,8 @@ def _attacks(
 ) -> Iterator[Attack]:
     """Choose for each pair of secrets the best set of the outputs with the largest likelihood ratios.
 
-    Their order comes from other reports than their number: of many outputs the first seem better than
-    they are on those that put them first.
+    One part of the reports orders the outputs and another part says how many are taken: the outputs that
+    come first seem better than they are on the reports that put them first.
     """
     first, counts = _by_secret(counted.order, secrets), _by_secret(counted.cut, secrets)
     seen = np.flatnonzero(_by_secret(counted.counts, secrets).any(axis=1))

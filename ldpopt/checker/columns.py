@@ -92,7 +92,8 @@ def column_question(plain: dict[str, Any]) -> ColumnStatement:
         )
     if any(len(row) != len(secrets) for row in rows):
         raise UnreadableError(
-            f"every distribution must have one entry for each of {len(secrets)} inputs"
+            f"every distribution must have {len(secrets)} entries, one per input, "
+            f"not {' and '.join(str(len(row)) for row in rows)}"
         )
     if len(set(secrets)) < 2:
         raise UnreadableError(

@@ -104,9 +104,9 @@ def digest(document: dict[str, Any]) -> str:
 
 
 def content_digest(content: Any) -> str:
-    """Compute the SHA-256 of plain data: of its JSON text.
+    """Compute the SHA-256 of the JSON text of plain data.
 
-    With sorted keys, without spaces, in ASCII, every number a float.
+    The text has sorted keys, no spaces, ASCII letters only, and every number as a float.
     """
     text = json.dumps(_floats(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()

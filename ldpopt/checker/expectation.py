@@ -47,7 +47,7 @@ class Rule(NamedTuple):
 def prior_points(alpha: tuple[float, ...], epsilon: float) -> Rule:
     """Compute points and weights for expectations under Dirichlet(α), the same on every machine.
 
-    Up to five values Gauss rules for the beta variables of stick-breaking, beyond fixed random draws.
+    Up to five values they are Gauss rules for the beta variables of stick-breaking, beyond random draws.
     Then the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the
     utility of randomised response rests, is right for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
     values also its like for pairs and triples of values.

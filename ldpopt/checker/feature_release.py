@@ -92,7 +92,8 @@ def _question(plain: dict[str, Any]) -> Release:
     columns: Columns | None = None if table is None else list(zip(*table, strict=True))
     features = len(marginals if columns is None else columns)
     if weights is None or len(weights) != features:
-        raise UnreadableError(f"weights must be {features} numbers >= 0, one per feature")
+        given = "null" if weights is None else len(weights)
+        raise UnreadableError(f"weights must be {features} numbers >= 0, one per feature, not {given}")
     if plain["users"] is not None and (table is None or plain["redact"] is not None):
         raise UnreadableError("'users' needs a 'table', and no 'redact'")
     if plain["delta"] is None:

@@ -111,7 +111,8 @@ def _phi_question(plain: dict[str, Any]) -> PhiStatement:
 
 def _alpha_question(plain: dict[str, Any]) -> AlphaStatement:
     if min(plain["p"]) < Fraction(LEAST) * (1 - SUM_TOLERANCE):  # p was divided by its sum
-        raise UnreadableError(f"every entry of p must be at least {LEAST!r}")
+        least = float(min(plain["p"]))
+        raise UnreadableError(f"every entry of p must be at least {LEAST!r}, not {least!r}")
     return AlphaStatement(plain["p"], plain["epsilon"], plain["loss"], plain["family"])
 
 

@@ -187,7 +187,7 @@ def trace_above(inverse: WholeInverse, block: Whole, off: int) -> int:
 def forms_above(inverse: WholeInverse) -> list[int]:
     """Bound d_Sᵀ inverse d_S from above for every set S, in the order of their whole numbers.
 
-    1_Sᵀ M 1_S with M the inverse continued by a last row and column such that every row sums to 0.
+    They are 1_Sᵀ M 1_S with M the inverse continued by a last row and column that make rows sum to 0.
     """
     rows = [[*row, -sum(row)] for row in inverse.entries]
     M = [*rows, [-sum(column) for column in zip(*rows, strict=True)]]

@@ -110,7 +110,9 @@ def leakage_question(plain: dict[str, Any]) -> LeakageStatement:
     if any(len(row) != len(costs[0]) for row in costs):
         raise UnreadableError("the rows of costs must have the same length")
     if len(secrets) != len(costs):
-        raise UnreadableError(f"secrets must be {len(costs)} labels, one per row of costs")
+        raise UnreadableError(
+            f"secrets must be {len(costs)} labels, one per row of costs, not {len(secrets)}"
+        )
     if labels is not None and not len(set(labels)) == len(labels) == len(costs) == len(costs[0]):
         raise UnreadableError("labels must be different, one per row and one per column of costs")
     return LeakageStatement(costs, plain["scale"], by_secret(secrets), plain["budget"], labels)
@@ -160,7 +162,8 @@ def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
     numbers, bits = dyadic([*proof["prior"], *(cut["weight"] for cut in proof["cuts"])])
     prior, weights = numbers[: len(proof["prior"])], numbers[len(proof["prior"]) :]
     if len(prior) != count or sum(prior) > 1 << bits:
-        raise UnreadableError(f"the prior must have {count} entries, and sum to at most 1")
+        given = f"{len(prior)} that sum to {sum(prior) / (1 << bits)!r}"
+        raise UnreadableError(f"the prior must have {count} entries that sum to at most 1, not {given}")
     reserve(count * len(question.costs[0]), "the prices of the bound")
     prices = [[p * c for c in row] for p, row in zip(prior, question.costs, strict=True)]
     for cut, weight in zip(proof["cuts"], weights, strict=True):
@@ -169,7 +172,9 @@ def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
         if not selects(chosen, question.groups) or len(takers) != len(prices[0]):
             raise UnreadableError("a cut must select one row per secret, and name a secret per output")
         if max(takers) >= len(question.groups):
-            raise UnreadableError(f"a cut names the secret {max(takers)}, and there is none")
+            raise UnreadableError(
+                f"a cut must name secrets below {len(question.groups)}, not the secret {max(takers)}"
+            )
         for y, g in enumerate(takers):
             prices[chosen[g]][y] += weight * scale
     least = Fraction(sum(map(min, prices)), scale << bits)
@@ -194,7 +199,9 @@ def _answer(document: dict[str, Any], question: LeakageStatement) -> Answer:
     matrix = read_matrix(document, len(question.costs))
     outputs = len(question.costs[0])
     if len(matrix[0]) != outputs:
-        raise UnreadableError(f"the mechanism must have {outputs} outputs, one per column of costs")
+        raise UnreadableError(
+            f"the mechanism must have {outputs} outputs, one per column of costs, not {len(matrix[0])}"
+        )
     mechanism = MECHANISM.read(document["mechanism"], "mechanism")
     names = [mechanism.get("inputs"), mechanism.get("outputs")]
     return Answer(matrix, [found for found in names if found is not None])

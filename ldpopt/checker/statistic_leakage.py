@@ -90,7 +90,9 @@ def selection_question(plain: dict[str, Any]) -> SelectionStatement:
     sparse = isinstance(matrix, dict)
     count, columns = matrix["shape"] if sparse else (len(matrix), len(matrix[0]))
     if len(secrets) != count:
-        raise UnreadableError(f"secrets must be {count} labels, one per row of the matrix")
+        raise UnreadableError(
+            f"secrets must be {count} labels, one per row of the matrix, not {len(secrets)}"
+        )
     # an entry with its place, and a few words per row; the shape alone allocates nothing
     reserve(6 * count + 2 * (len(matrix["values"]) if sparse else count * columns), "the mechanism")
     pairs = _sparse_rows(matrix) if sparse else map(_dense_row, matrix)
@@ -141,7 +143,9 @@ def released_row(columns: Sequence[int], entries: Sequence[float], number: int) 
     parts, bits = dyadic(entries)
     whole = sum(parts)
     if abs(whole - (1 << bits)) > SUM_TOLERANCE * (1 << bits):
-        raise UnreadableError(f"row {number} of the matrix must sum to 1 within 1e-9")
+        raise UnreadableError(
+            f"row {number} of the matrix must sum to 1 within 1e-9, but sums to {whole / (1 << bits)!r}"
+        )
     return Row(columns, parts, whole)
 
 

@@ -20,7 +20,7 @@ Numbers = NDArray[np.float64] | NDArray[np.int64]
 def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits) -> Numbers:
     """Return what a module's function returns, run by a Python process of its own.
 
-    For libraries that know no time limit, or that clash with others in one process.
+    This is for libraries that have no time limit, or that clash with others in one process.
 
     Args:
         function: a function at the top level of an importable module.

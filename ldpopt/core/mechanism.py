@@ -88,7 +88,7 @@ class Mechanism:
     def epsilon(self) -> float:
         """Compute the LDP level max_y max_{x,x'} log W[x,y] / W[x',y].
 
-        Inf if an output excludes an input.
+        It is infinite if an output excludes an input.
 
         >>> Mechanism([[1, 0], [0, 1]]).epsilon()
         inf

@@ -97,7 +97,7 @@ def point_key(point: Point) -> str:
 def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> Row:
     """Measure one row with its provenance.
 
-    That is: experiment, version, seconds (and the point's own seed and solver).
+    The provenance is: experiment, version, seconds (and the point's own seed and solver).
 
     Args:
         experiment: its name.

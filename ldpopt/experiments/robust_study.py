@@ -68,7 +68,7 @@ def best(problem: Reporting, gap: float = 1e-4) -> FormSolution:
 def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: float = 60.0) -> Row:
     """Compute I(X; Y)/H(X) under p̂ of every method.
 
-    For PolyOpt also its proven bound and its seconds.
+    PolyOpt also has its proven bound and its seconds.
 
     Args:
         p_hat: the observed distribution [s][u].

@@ -43,7 +43,9 @@ def histograms(tau: int, d: int) -> Histogram:
     [[0, 2], [1, 1], [2, 0]]
     """
     if log_count(tau, d) > math.log(MOST_LISTED):
-        raise InvalidInputError(f"there are e^{log_count(tau, d):.0f} histograms: too many to list")
+        raise InvalidInputError(
+            f"there are e^{log_count(tau, d):.0f} histograms, more than {MOST_LISTED}: too many to list"
+        )
     return compositions(tau, d)
 
 

@@ -151,7 +151,7 @@ class FeatureRelease(Problem):
     def exposure(self, subset: Subset, limits: Limits = UNLIMITED) -> float:
         """Compute the risk of the features, which is compared with the budget.
 
-        Answers and conflicts are judged by it.
+        Answers and conflicts are judged by the risk.
 
         Raises:
             OutOfTime: the limits are over before the risk is known.

@@ -100,7 +100,9 @@ def open_envelope(message: bytes, this: Round, opener: Opener) -> tuple[Record, 
         RejectedError: the envelope is malformed, forged or replayed. Nothing of it is used.
     """
     if len(message) != envelope_length(this):
-        raise RejectedError("malformed", f"an envelope of {len(message)} bytes")
+        raise RejectedError(
+            "malformed", f"an envelope of {len(message)} bytes, not {envelope_length(this)}"
+        )
     name, number, user = _HEADER.unpack_from(message)
     if user >= len(this.session.roster):
         raise RejectedError("forged", f"user {user} is unknown")
@@ -170,7 +172,8 @@ def batch_size(head: bytes, this: Round) -> int:
     if not this.signed(this.session.keys["shuffler"].signing, signature, "batch", head[: 4 + DIGEST]):
         raise RejectedError("forged", "a batch that the shuffler did not sign")
     if not this.session.least <= count <= this.session.members:
-        raise RejectedError("forged", f"a batch of {count} users")
+        low, high = this.session.least, this.session.members
+        raise RejectedError("forged", f"a batch of {count} users, not from {low} to {high}")
     return int(count)
 
 

@@ -70,7 +70,10 @@ class User:
                 key.
         """
         if session.features != tuple(features) or len(self.row) != len(features):
-            raise InvalidInputError(f"user {self.number} agreed to other features")
+            raise InvalidInputError(
+                f"user {self.number} agreed to the features {list(features)!r:.80}, "
+                f"not {list(session.features)!r:.80}"
+            )
         if session.least < least:
             raise InvalidInputError(
                 f"user {self.number} asks for at least {least} users, the session for {session.least}"

@@ -128,7 +128,7 @@ def _homogeneity(first: Array, second: Array) -> tuple[float, int]:
 def _groups(expected: Array) -> NDArray[np.int64]:
     """Give every cell a number, one number to those that are taken together.
 
-    Taken together are the rarest, as few as suffice.
+    The rarest cells are taken together, as few as suffice.
     """
     order = np.argsort(expected, kind="stable")
     reached = np.cumsum(expected[order])

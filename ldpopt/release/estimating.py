@@ -288,7 +288,7 @@ def confidence_intervals(
 def _unbiased(W: Array, functionals: Array, law: Array) -> Array:
     """Find for each functional c the a with W a = c of least variance under the law of the reports.
 
-    Where there is none, the a that comes nearest to it.
+    Where no a does that, it is the one that comes nearest.
     """
     root = np.sqrt(law)
     return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root

@@ -85,7 +85,7 @@ def chosen_columns(table: Any, columns: Any = None) -> list[Any]:
         raise InvalidInputError("at least one column is needed")
     for name in wanted:
         if name not in known:
-            raise InvalidInputError(f"the table has no column {name!r}")
+            raise InvalidInputError(f"a column must be one of {known!r:.200}, not {name!r}")
     if isinstance(table, Mapping) or hasattr(table, "columns"):
         return [table[name] for name in wanted]
     matrix = _matrix(table)

@@ -40,9 +40,11 @@ class ContingencyTable(Cleaned):
         counts = np.array(self.counts)
         shape = (len(self.secret_values), len(self.public_values))
         if counts.shape != shape:
-            raise ValueError(f"counts of {self.name} have shape {counts.shape} instead of {shape}.")
+            raise ValueError(f"counts of {self.name} must have the shape {shape}, not {counts.shape}")
         if counts.dtype.kind not in "iu" or counts.min() < 0:
-            raise ValueError(f"counts of {self.name} must be non-negative integers.")
+            raise ValueError(
+                f"counts of {self.name} must be whole numbers >= 0, not {self.counts!r:.80}"
+            )
         counts = counts.astype(np.int64)
         counts.flags.writeable = False
         return {"counts": counts}

@@ -261,7 +261,9 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
         result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
     if not np.isfinite(result).all():
         bad = int(np.argmin(np.isfinite(result)))
-        raise InvalidInputError(f"row {first_row + bad} of column {name!r} is {result[bad]}")
+        raise InvalidInputError(
+            f"row {first_row + bad} of column {name!r} must be a finite number, not {result[bad]}"
+        )
     return result
 
 

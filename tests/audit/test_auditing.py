@@ -131,7 +131,7 @@ def test_plain_results():
     no_mechanism = solve(problem("statistic-leakage", matrix=[[1.0, 0.0], [0.0, 1.0]], secrets=[0, 1]))
     with pytest.raises(InvalidInputError, match="no mechanism"):
         audit(no_mechanism)
-    with pytest.raises(InvalidInputError, match="knows the columns"):
+    with pytest.raises(InvalidInputError, match="names the columns"):
         audit(joint, TABLE)
 
 

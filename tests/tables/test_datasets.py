@@ -75,9 +75,9 @@ def test_unknown_name() -> None:
 @pytest.mark.parametrize(
     ("counts", "complaint"),
     [
-        ([[1, 2, 3]], r"shape \(1, 3\) instead of \(1, 2\)"),
-        ([[1, -2]], "non-negative integers"),
-        ([[1, 0.5]], "non-negative integers"),
+        ([[1, 2, 3]], r"must have the shape \(1, 2\), not \(1, 3\)"),
+        ([[1, -2]], "must be whole numbers >= 0, not"),
+        ([[1, 0.5]], "must be whole numbers >= 0, not"),
     ],
 )
 def test_bad_counts(counts: list[list[float]], complaint: str) -> None:

@@ -233,9 +233,9 @@ def entropy_bound(entropy: float, t: float) -> float:
 def entropy_bound_example(t: float, copies: int) -> Array:
     """Build a distribution that shows Proposition 9 to be tight up to 1/e in the entropy.
 
-    ``copies`` values of probability t and one with the rest: for B = −copies·t·log t its *non-strict*
-    exposure at t is B/(−log t) and H ≤ B + 1/e (Bravo-Hermsdorff et al. 2022, Proposition 13; with the
-    strict Q(t) of Definition 1, as printed, it would be 0).
+    It has ``copies`` values of probability t and one with the rest: for B = −copies·t·log t its
+    *non-strict* exposure at t is B/(−log t) and H ≤ B + 1/e (Bravo-Hermsdorff et al. 2022, Proposition
+    13; with the strict Q(t) of Definition 1, as printed, it would be 0).
 
     >>> exposure_at_most(entropy_bound_example(0.125, 3), 0.125)
     0.375
@@ -303,5 +303,7 @@ def read_counts(counts: ArrayLike, support: int | None) -> Array:
     """Read how often each possible value was seen."""
     seen = validate.array("counts", counts, 1)
     if (seen < 0).any() or (seen % 1).any() or not seen.any():
-        raise InvalidInputError("counts must be whole numbers >= 0, not all 0")
+        raise InvalidInputError(
+            f"counts must be whole numbers >= 0, one of them > 0, not {counts!r:.80}"
+        )
     return np.pad(seen, (0, read_support(support, len(seen)) - len(seen)))

@@ -86,7 +86,7 @@ def laplace_rule() -> tuple[Array, Array]:
 
     The relative error is 1e-12 for s ≤ 1e4.
 
-    The trapezoidal rule after t = exp(τ − e^{−τ}), for which both tails decay double-exponentially.
+    It is the trapezoidal rule after t = exp(τ − e^{−τ}): both tails decay double-exponentially.
     """
     tau = np.arange(-4.2, 3.8, 0.06)
     t = np.exp(tau - np.exp(-tau))

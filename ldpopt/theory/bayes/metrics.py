@@ -69,7 +69,7 @@ def ldp_level(m: AnyMechanism) -> Estimate:
 def worst_case_privacy(m: AnyMechanism) -> Estimate:
     """Compute S^wc = e^{−LDP}.
 
-    The worst share of private information that stays hidden (Theorem 5.3).
+    It is the worst share of private information that stays hidden (Theorem 5.3).
     """
     return Estimate(math.exp(-m.epsilon()))
 
@@ -77,8 +77,8 @@ def worst_case_privacy(m: AnyMechanism) -> Estimate:
 def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate:
     """Compute S_μ = H(X | Y, P)/H(X | P): the share of private information that stays hidden (4.1).
 
-    One-dimensional integrals for every Dirichlet prior and every matrix; for set-valued mechanisms and
-    exchangeable priors one integral per set size, (10.10) without its large powers.
+    It takes one-dimensional integrals for every Dirichlet prior and every matrix; for set-valued
+    mechanisms and exchangeable priors one integral per set size, (10.10) without its large powers.
 
     Args:
         m: the mechanism.
@@ -106,7 +106,9 @@ def _set_leakage(m: SetMechanism, prior: Prior, seed: int) -> Estimate:
     if m.k <= LARGEST_DENSE:
         return _leakage(m.matrix, prior)
     if not isinstance(prior, Dirichlet):
-        raise InvalidInputError(f"with k = {m.k} > {LARGEST_DENSE} the prior must be a Dirichlet")
+        raise InvalidInputError(
+            f"with k = {m.k} > {LARGEST_DENSE} the prior must be a Dirichlet, not {prior!r:.80}"
+        )
     rng = np.random.default_rng(seed)
     alpha, draws = prior.alpha, 2000
     values = []
@@ -134,7 +136,7 @@ def distribution_utility(
 ) -> Estimate:
     """Compute I(Y; P)/I(X; P) of n users (4.2): the share of what the data tell about P.
 
-    Where the tallies are too many to list, an average over so many ``draws`` of P and reports.
+    Where the tallies are too many to list, it is an average over draws of P and reports.
 
     Args:
         m: the mechanism.
@@ -191,8 +193,9 @@ def asymptotic_utility(
 ) -> Estimate:
     """Compute U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
 
-    A closed form (one-dimensional integrals) where, after merging proportional outputs, there are as
-    many outputs as inputs; quadrature up to a = 6; beyond, Monte Carlo with a control variate.
+    It has a closed form (one-dimensional integrals) where, after merging proportional outputs, there are
+    as many outputs as inputs; else it takes quadrature up to a = 6, and beyond Monte Carlo with a
+    control variate.
 
     Args:
         m: the mechanism.
@@ -286,7 +289,7 @@ def mutual_information(m: AnyMechanism, p: ArrayLike) -> Estimate:
 def maximal_leakage(m: AnyMechanism) -> Estimate:
     """Compute log Σ_y max_x W[x, y].
 
-    The largest gain of any guesser about any function of X (Issa et al. 2020).
+    It is the largest gain of any guesser about any function of X (Issa et al. 2020).
 
     >>> maximal_leakage(Mechanism([[1, 0], [0, 1]])) == math.log(2)
     True

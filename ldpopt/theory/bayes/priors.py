@@ -180,7 +180,7 @@ class Dirichlet(Prior):
     def expected_log(self, columns: Array) -> Array:
         """Compute ∫_0^∞ ((1+t)^{−A} − Π (1 + t v_x)^{−α_x}) dt / t for every column v.
 
-        Frullani's integral of log applied to independent Gamma variables whose shares are P.
+        This is Frullani's integral of log, applied to independent Gamma variables whose shares are P.
         """
         integral, peak = _frullani(columns, self.alpha, None)
         return integral + np.log(peak)

@@ -91,8 +91,6 @@ def iterative_bayesian_update(
 ) -> Array:
     """Maximise the likelihood by expectation maximisation: p ← p ∘ W(t / pW).
 
-    The start is ``start``, or the uniform distribution.
-
     Every step raises the likelihood; the limit is :func:`maximum_likelihood`, reached slowly where it
     has zeros. Stopping early regularises.
 

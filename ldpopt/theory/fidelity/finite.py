@@ -61,9 +61,9 @@ def exit_exponent(W: Any, p: Any) -> float:
 def exit_bound(W: Any, p: Any, n: int) -> float:
     """Bound the probability that the inverted counts of n reports are not a distribution.
 
-    Σ_k e^{−n D_k} ≤ K e^{−nD}. Lemma 1 prints e^{−nD}, which is false: it applies a bound for convex
-    sets to a complement. The entries of p̌ sum to 1, so p̌ is a distribution unless some entry is
-    negative.
+    The bound is Σ_k e^{−n D_k} ≤ K e^{−nD}. Lemma 1 prints e^{−nD}, which is false: it applies a bound
+    for convex sets to a complement. The entries of p̌ sum to 1, so p̌ is a distribution unless some
+    entry is negative.
 
     Args:
         W: a square mechanism.
@@ -77,8 +77,8 @@ def exit_bound(W: Any, p: Any, n: int) -> float:
 def moment_gap_bound(W: Any, p: Any, n: int, order: int) -> Array:
     """Bound how far a moment E[n^ρ (p̂_k − p_k)^ρ] may be from that of p̌, for each k (Lemma 12).
 
-    C_k n^ρ times :func:`exit_bound`, for every estimate that is p̌ where that is a distribution, with
-    the C_k of (76): Σ_{r=1..ρ} (ρ choose r) (√K |w̃_k|)^{ρ−r} (1 + |w̃_k|)^r, w̃_k the column k of W⁻¹.
+    It is C_k n^ρ times :func:`exit_bound`, for every estimate that is p̌ where p̌ is a distribution,
+    with C_k = Σ_{r=1..ρ} (ρ choose r) (√K |w̃_k|)^{ρ−r} (1 + |w̃_k|)^r of (76), w̃_k the column k of W⁻¹.
 
     Args:
         W: a square mechanism.

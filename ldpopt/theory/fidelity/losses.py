@@ -123,8 +123,8 @@ def expected_loss(
 ) -> ExpectedLoss:
     """Return the expected loss of an estimate from n reports (Pastore and Gastpar 2021, (4a)–(4c)).
 
-    Exact, by enumeration of all count vectors, where they are at most 200 000; else a Monte Carlo mean
-    with its standard error.
+    It is exact, by enumeration of all count vectors, where they are at most 200 000; else it is a Monte
+    Carlo mean with its standard error.
 
     Args:
         W: the mechanism.

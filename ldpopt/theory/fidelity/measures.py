@@ -296,7 +296,7 @@ def weighted_phi_bound(k: int, epsilon: float, c: float) -> float:
 def balanced_phi(k: int, epsilon: float, m: int) -> float:
     """Compute φ of any balanced design with block size m.
 
-    Such are subset selection, 2-designs and difference sets.
+    Subset selection, 2-designs and difference sets define balanced designs.
 
     Args:
         k: the number K of inputs.

@@ -64,7 +64,7 @@ def never() -> bool:
 def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bool] = never) -> Design:
     """Minimise α(W, p) over all ε-LDP mechanisms, to a relative :data:`GAP` or until the time is over.
 
-    The design returned always proves its bound; where the time is over it is only wider.
+    What is returned proves its bound, which is farther from the value where the time is over.
 
     Args:
         p: the distribution to be learnt, all entries positive.

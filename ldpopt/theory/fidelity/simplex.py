@@ -30,8 +30,8 @@ def project(v: Array) -> Array:
 def minimise(derivatives: Derivatives, count: int, k: int) -> Array:
     """Find the minimisers over the simplex of ``count`` convex functions of k variables.
 
-    A primal-dual interior-point method on all of them at once, those that converged left out; then a
-    Newton step on the support that it found, which makes the zeros exact.
+    A primal-dual interior-point method runs on all of them at once, those that converged left out; then
+    a Newton step on the support that it found makes the zeros exact.
 
     Args:
         derivatives: gradients and Hessians of the functions at given points.

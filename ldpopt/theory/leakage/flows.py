@@ -62,7 +62,7 @@ def _network(form: SelectionProgram, secret_cost: float) -> nx.DiGraph:
 def least_edge_cost(network: nx.DiGraph) -> float:
     """Find the least cost of an integral maximum flow that keeps its conflicts.
 
-    A mixed-integer program with a flow and a 0/1 use of every edge; small networks only.
+    It is that of a mixed-integer program with a flow and a 0/1 use of every edge; small networks only.
     """
     edges = list(network.edges(data=True))
     count = len(edges)

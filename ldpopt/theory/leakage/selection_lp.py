@@ -181,8 +181,6 @@ def rounded(
 ) -> Selection:
     """Search locally from the heaviest rows, again and again: redraw groups by their weights, improve.
 
-    It stops when the coverage is ``enough``.
-
     Args:
         form: the selection program.
         weights: a relaxed selection, a weight per row.

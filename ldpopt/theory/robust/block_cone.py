@@ -62,7 +62,10 @@ class BlockCone:
                 "at least two secrets are needed: with one there is nothing to protect"
             )
         if (self.p_min.sum(axis=1) >= 1).any():
-            raise InvalidInputError("the lower bounds of a conditional distribution sum to 1 or more")
+            raise InvalidInputError(
+                "the lower bounds P^min of every conditional distribution must sum to less than 1, "
+                f"not {self.p_min.sum(axis=1).max():g}"
+            )
 
     @property
     def shape(self) -> tuple[int, int]:

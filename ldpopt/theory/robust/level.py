@@ -211,9 +211,9 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
 
 
 def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:
-    """Build the member of F with the worst conditionals; P_s ∝ P̂_s √r_s makes it fit.
+    """Build the member of F with the worst conditionals.
 
-    By the Cauchy–Schwarz inequality.
+    With P_s ∝ P̂_s √r_s it is a member, by the Cauchy–Schwarz inequality.
     """
     mine, theirs = _balls(F, s, other, share)
     given = np.array([ball.center for ball in F.conditionals])

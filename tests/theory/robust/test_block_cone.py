@@ -116,7 +116,7 @@ def test_more_facets_give_a_larger_cone():
 def test_bad_input():
     with pytest.raises(InvalidInputError, match="pairs must be one of distinct, all"):
         BlockCone(np.zeros((2, 2)), 1.0, "some")
-    with pytest.raises(InvalidInputError, match="sum to 1 or more"):
+    with pytest.raises(InvalidInputError, match="must sum to less than 1, not 1"):
         BlockCone(np.full((2, 2), 0.5), 1.0)
     with pytest.raises(InvalidInputError, match="two secrets"):
         BlockCone(np.zeros((1, 2)), 1.0)
