@@ -302,10 +302,7 @@ def _with_data(
     rng: np.random.Generator,
 ) -> _Examined:
     if not isinstance(made, AnyDesign):
-        raise InvalidInputError(
-            "data need a file of ldpopt design, which names the columns of a table, "
-            "not one of ldpopt solve"
-        )
+        raise InvalidInputError("data need a file of ldpopt design, which names the columns of a table")
     tests = []
     if released is None:
         counts = made.domain.count(open_table(data))

@@ -112,7 +112,11 @@ def test_json():
         ({"a": [1, 2]}, {"bins": {"a": [3, 2]}}, "must increase, not"),
         ({"a": [2, 2]}, {"bins": {"a": 4}}, "cannot be binned: its values are all alike"),
         ({"a": ["1", "x"]}, {"bins": {"a": 2}}, "row 2 of column 'a' holds 'x', which is not a number"),
-        ({"a": [1.0, float("inf")]}, {"bins": {"a": 2}}, "row 2 of column 'a' is inf"),
+        (
+            {"a": [1.0, float("inf")]},
+            {"bins": {"a": 2}},
+            "row 2 of column 'a' must be a finite number, not inf",
+        ),
         ({"a": ["x", " "]}, {}, "row 2 of column 'a' is empty"),
         ({"a": ["x", "#N/A"]}, {}, "row 2 of column 'a' is empty"),
         ({"a": ["1", "01", "2"]}, {}, "writes one number in two ways .'01' and '1'.; clean it"),

@@ -218,12 +218,15 @@ def test_proposition_13_needs_the_non_strict_exposure():
             lambda: statistical.statistical_exposure_ceiling([0.5, 0.5], 3, 1, 0, support=1),
             "support must be at least 2",
         ),
-        (lambda: statistical.threshold_for_users(5, 6, 0.1), "6 of 5 users"),
+        (
+            lambda: statistical.threshold_for_users(5, 6, 0.1),
+            "k must be at most 5, the number of users, not 6",
+        ),
         (lambda: statistical.threshold_for_users(5, 3, 1), "miss"),
         (lambda: ex.slack_example(1.5, 3), "c must lie"),
         (lambda: ex.deviation(10, 2, 0), "delta"),
         (lambda: ex.entropy_bound(1.0, 1), "t must lie"),
-        (lambda: ex.entropy_bound_example(0.5, 2), "leave no value"),
+        (lambda: ex.entropy_bound_example(0.5, 2), "more probable than t = 0.5, which 2 copies do not"),
     ],
 )
 def test_bad_input(call, complaint):
