@@ -89,7 +89,7 @@ class Reporting(Problem):
         if not isinstance(self.calibrate, bool):
             raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
         if self.calibrate and self.blocks != "grr":
-            raise InvalidInputError("calibrate needs blocks 'grr': the exact level is that of responses")
+            raise InvalidInputError(f"calibrate needs the blocks 'grr', not {self.blocks!r}")
         return {"epsilon": validate.epsilon(self.epsilon), **given}
 
     @cached_property
