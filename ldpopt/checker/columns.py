@@ -4,7 +4,8 @@ The claims, and which function decides which:
 
 * stochastic, private (:mod:`mechanism`): exact comparisons of fractions, e^ε enclosed;
 * the utility Σ_y g(W[:, y]) is at least the value: :func:`utility_of` encloses it;
-* no private mechanism has more than the bound: :func:`bounded`; the lemmas stand in ``corners.py``.
+* no private mechanism has more than the bound: :func:`bounded`; the lemmas stand in ``corners.py``,
+  ``boxes.py``, ``ratios.py`` and ``pieces.py``.
 
 Distributions are fractions that sum to exactly 1 (see ``schema.py``); every claim is about them.
 """
@@ -19,11 +20,12 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from . import corners
-from .arithmetic import ZERO, Interval, enclose, log, total
+from .arithmetic import ZERO, Interval, dyadic, enclose, log, total
 from .budget import tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, maximise
 from .mechanism import level_claims, private, read_matrix, stochastic
+from .ratios import Divergence
 from .reading import UnreadableError
 from .schema import EPSILON, Distribution, Joint, Label, List, Number, Record, Word
 
@@ -32,17 +34,26 @@ MOST_DUAL = 1e30
 
 
 class ColumnStatement(NamedTuple):
-    """Maximise Σ_y g(W[:, y]) over mechanisms with W[x,y] ≤ e^ε W[x',y] where secrets differ."""
+    """Maximise Σ_y g(W[:, y]) over mechanisms with W[x,y] ≤ e^ε W[x',y] where secrets differ.
+
+    ``weights`` are the probabilities of the hypotheses of bayes, ``order`` is the order of renyi.
+    """
 
     secrets: tuple[Any, ...]
     epsilon: float
     utility: str
     distributions: tuple[tuple[Fraction, ...], ...]
+    weights: tuple[Fraction, ...] = ()
+    order: float | None = None
 
 
-UTILITIES = {"mutual-information": 1, "kl": 2, "total-variation": 2, "chi-squared": 2}
-"""Each utility with the number of distributions that define it."""
-
+OF_A_PRIOR = ("mutual-information", "guessing")
+OF_TWO_HYPOTHESES = ("kl", "total-variation", "chi-squared", "hellinger", "renyi")
+OF_HYPOTHESES = (*OF_TWO_HYPOTHESES, "bayes")
+UTILITIES = (*OF_A_PRIOR, *OF_HYPOTHESES)
+ORDER = Number(0.01, 60)
+MOST_LOG_POWER = 30
+"""(order − 1) ε of renyi: the power of a ratio of two entries is at most e^60."""
 
 STATEMENT = Record(
     {
@@ -50,46 +61,56 @@ STATEMENT = Record(
         "secrets": List(Label(), 2),
         "epsilon": EPSILON,
         "utility": Word(*UTILITIES),
-        "distributions": List(Distribution(2), 1, 2),
-    }
+        "distributions": List(Distribution(2), 1),
+    },
+    {"weights": Distribution(2), "order": ORDER},
 )
 
 
 def _staircase(params: dict[str, Any]) -> dict[str, Any]:
-    pair = "hypotheses" in params
-    if pair == ("prior" in params):
-        raise UnreadableError("staircase needs either 'prior' or 'hypotheses', not both")
-    if pair and params.get("utility") in (None, "mutual-information"):
-        raise UnreadableError("hypotheses need the utility kl, total-variation or chi-squared")
-    rows = params["hypotheses"] if pair else [params["prior"]]
-    utility = params.get("utility", "mutual-information")
-    return _column_program(list(range(len(rows[0]))), params["epsilon"], utility, rows)
+    rows = _rows("staircase", params)
+    return _column_program(list(range(len(rows[0]))), params, rows)
 
 
 def _secret_staircase(params: dict[str, Any]) -> dict[str, Any]:
-    prior = params["prior"]
-    secrets = [s for s, row in enumerate(prior) for _ in row]
-    flat = [p for row in prior for p in row]
-    return _column_program(secrets, params["epsilon"], "mutual-information", [flat])
+    tables = _rows("secret-staircase", params)
+    if len({(len(table), len(table[0])) for table in tables}) != 1:
+        raise UnreadableError("hypotheses must be matrices of one shape")
+    secrets = [s for s, row in enumerate(tables[0]) for _ in row]
+    return _column_program(secrets, params, [[p for row in table for p in row] for table in tables])
 
 
-def _column_program(secrets: Any, epsilon: Any, utility: Any, rows: Any) -> dict[str, Any]:
-    return {
+def _rows(kind: str, params: dict[str, Any]) -> list[Any]:
+    """List the prior, or the hypotheses: a utility goes with the one or with the others."""
+    given = "hypotheses" in params
+    if given == ("prior" in params):
+        raise UnreadableError(f"{kind} needs either 'prior' or 'hypotheses', not both")
+    utility, allowed = params.get("utility"), OF_HYPOTHESES if given else OF_A_PRIOR
+    if utility not in allowed and (given or utility is not None):
+        what = "hypotheses need" if given else "a prior needs"
+        raise UnreadableError(f"{what} the utility {', '.join(allowed[:-1])} or {allowed[-1]}")
+    return params["hypotheses"] if given else [params["prior"]]
+
+
+def _column_program(secrets: Any, params: dict[str, Any], rows: list[Any]) -> dict[str, Any]:
+    found = {
         "form": "column-program",
         "secrets": secrets,
-        "epsilon": epsilon,
-        "utility": utility,
+        "epsilon": params["epsilon"],
+        "utility": params.get("utility", "mutual-information"),
         "distributions": rows,
     }
+    if found["utility"] == "bayes" and "weights" not in params:
+        found["weights"] = [1 / len(rows)] * len(rows)
+    return found | {key: params[key] for key in ("weights", "order") if key in params}
 
 
 def column_question(plain: dict[str, Any]) -> ColumnStatement:
     """Build the question of a statement that its schema has read."""
     secrets, rows, utility = tuple(plain["secrets"]), plain["distributions"], plain["utility"]
-    if UTILITIES[utility] != len(rows):
-        raise UnreadableError(
-            f"the utility {utility} needs {UTILITIES[utility]} distributions, not {len(rows)}"
-        )
+    weights, order = plain.get("weights", ()), plain.get("order")
+    _check_count(utility, len(rows), weights)
+    _check_order(utility, order, plain["epsilon"])
     if any(len(row) != len(secrets) for row in rows):
         raise UnreadableError(
             f"every distribution must have {len(secrets)} entries, one per input, "
@@ -99,7 +120,35 @@ def column_question(plain: dict[str, Any]) -> ColumnStatement:
         raise UnreadableError(
             "secrets must be at least two different labels: with one nothing is hidden"
         )
-    return ColumnStatement(secrets, plain["epsilon"], utility, tuple(map(tuple, rows)))
+    distributions = tuple(map(tuple, rows))
+    return ColumnStatement(secrets, plain["epsilon"], utility, distributions, tuple(weights), order)
+
+
+def _check_count(utility: str, rows: int, weights: Sequence[Fraction]) -> None:
+    if utility == "bayes":
+        if len(weights) != rows:
+            raise UnreadableError(
+                f"the utility bayes needs one weight for each of {rows} hypotheses, not {len(weights)}"
+            )
+        return
+    if weights:
+        raise UnreadableError(f"weights belong to the utility bayes, not to {utility}")
+    needed = 1 if utility in OF_A_PRIOR else 2
+    if rows != needed:
+        raise UnreadableError(f"the utility {utility} needs {needed} distributions, not {rows}")
+
+
+def _check_order(utility: str, order: float | None, epsilon: float) -> None:
+    if utility != "renyi":
+        if order is not None:
+            raise UnreadableError(f"an order belongs to the utility renyi, not to {utility}")
+        return
+    if order is None or order == 1:
+        raise UnreadableError("the utility renyi needs an order other than 1; at 1 it is kl")
+    if (Fraction(order) - 1) * Fraction(epsilon) > MOST_LOG_POWER:
+        raise UnreadableError(
+            f"(order - 1) * epsilon must be at most {MOST_LOG_POWER}, not ({order!r} - 1) * {epsilon!r}"
+        )
 
 
 # ---------------------------------------------------------------- the value
@@ -108,12 +157,12 @@ def column_question(plain: dict[str, Any]) -> ColumnStatement:
 def utility_of(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Interval:
     """Enclose the utility Σ_y g(W[:, y]) of the mechanism.
 
-    Lemma. q = P·T, q0 = p0·T and q1 = p1·T are rational, so total variation and χ² are exact, and every
-    logarithm is of a rational number and enclosed. A column adds at least 0 to the information: by
-    Jensen's inequality Σ P T log T ≥ q log q, as P sums to exactly 1.
+    Lemma. q = P·T, q0 = p0·T and q1 = p1·T are rational, so total variation, χ², bayes and guessing are
+    exact, and every logarithm, root or power is of a rational number and enclosed. A column adds at
+    least 0 to the information: by Jensen's inequality Σ P T log T ≥ q log q, as P sums to exactly 1.
     """
     rows = [_weights(row) for row in question.distributions]
-    return total(_column_utility(question.utility, rows, column) for column in zip(*matrix, strict=True))
+    return total(_column_utility(question, rows, column) for column in zip(*matrix, strict=True))
 
 
 def utility_below(matrix: Sequence[Sequence[float]], question: ColumnStatement) -> Fraction:
@@ -133,11 +182,24 @@ def _weights(row: Sequence[Fraction]) -> Weights:
     return Weights([p.numerator * (denominator // p.denominator) for p in row], denominator)
 
 
-def _column_utility(utility: str, rows: list[Weights], column: Sequence[float]) -> Interval:
+def _column_utility(question: ColumnStatement, rows: list[Weights], column: Sequence[float]) -> Interval:
     tick()
-    if utility == "mutual-information":
+    if question.utility == "mutual-information":
         return _information(rows[0], column)
-    return _divergence(utility, rows, [Fraction(t) for t in column])
+    entries, bits = dyadic(column)
+    if question.utility == "guessing":
+        best = max(n * t for n, t in zip(rows[0].numerators, entries, strict=True))
+        return enclose(Fraction(best, rows[0].denominator << bits))
+    masses = [_mass(row, entries, bits) for row in rows]
+    if question.utility == "bayes":
+        return enclose(max(w * q for w, q in zip(question.weights, masses, strict=True)))
+    return Divergence(question.utility, question.order).of_masses(*masses)
+
+
+def _mass(row: Weights, entries: list[int], bits: int) -> Fraction:
+    """Compute p·T for a column T of whole multiples of 2^−bits."""
+    found = sum(n * t for n, t in zip(row.numerators, entries, strict=True))
+    return Fraction(found, row.denominator << bits)
 
 
 def _information(prior: Weights, column: Sequence[float]) -> Interval:
@@ -152,19 +214,6 @@ def _information(prior: Weights, column: Sequence[float]) -> Interval:
     own = total(enclose(p * t) * log(t) for t, p in used.items() if t)
     found = own - enclose(q) * log(q)
     return Interval(max(found.low, ZERO.low), found.high)
-
-
-def _divergence(utility: str, rows: list[Weights], column: list[Fraction]) -> Interval:
-    """Enclose q1 f(q0/q1); a column with q1 = 0 < q0, which is infinite, counts as 0."""
-    q0, q1 = (
-        sum((n * t for n, t in zip(w.numerators, column, strict=True) if n), Fraction(0)) / w.denominator
-        for w in rows
-    )
-    if q1 == 0 or (q0 == 0 and utility == "kl"):
-        return ZERO
-    if utility == "kl":
-        return enclose(q0) * log(q0 / q1)
-    return enclose((q0 - q1) ** 2 / q1 if utility == "chi-squared" else abs(q0 - q1) / 2)
 
 
 # ---------------------------------------------------------------- the bound
@@ -223,6 +272,8 @@ def _audit(case: Case) -> Iterator[Claim]:
     yield from level_claims(case.answer, case.question.secrets, case.audit)
 
 
+UTILITY_PARAMETERS = {"utility": Word(*UTILITIES), "weights": Distribution(2), "order": ORDER}
+
 SECTION = Section(
     kinds={
         "staircase": Kind(
@@ -230,13 +281,19 @@ SECTION = Section(
                 {"epsilon": EPSILON},
                 {
                     "prior": Distribution(2),
-                    "hypotheses": List(Distribution(2), 2, 2),
-                    "utility": Word(*UTILITIES),
+                    "hypotheses": List(Distribution(2), 2),
+                    **UTILITY_PARAMETERS,
                 },
             ),
             _staircase,
         ),
-        "secret-staircase": Kind(Record({"epsilon": EPSILON, "prior": Joint()}), _secret_staircase),
+        "secret-staircase": Kind(
+            Record(
+                {"epsilon": EPSILON},
+                {"prior": Joint(), "hypotheses": List(Joint(), 2), **UTILITY_PARAMETERS},
+            ),
+            _secret_staircase,
+        ),
     },
     forms={
         "column-program": Form(

@@ -1,4 +1,4 @@
-"""The best ε-LDP mechanism for a known prior or for telling two hypotheses apart."""
+"""The best ε-LDP mechanism for a known prior or for telling hypotheses apart."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Sublinear
 from ldpopt.theory.columns.cones import SecretCone, staircase_cone
+from ldpopt.theory.columns.named import cleaned_utility, named_utility
 from ldpopt.theory.columns.problem import ColumnProblem
-from ldpopt.theory.columns.utilities import DIVERGENCES, Divergence, MutualInformation
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,11 +28,15 @@ class Staircase(ColumnProblem):
     Args:
         epsilon: the level, in nats.
         prior: the distribution of the input, for mutual information.
-        hypotheses: two distributions [p0, p1], for a divergence of the released p0 from p1.
-        utility: "mutual-information" (with ``prior``), "kl", "total-variation" or "chi-squared" (with
-            ``hypotheses``), or any sublinear function of Python that maps a k × m matrix to the m
-            values of its columns (with neither, and then ``size`` says k).
+        hypotheses: two distributions [p0, p1], for a divergence of the released p0 from p1; two or more
+            for "bayes".
+        utility: "mutual-information" or "guessing" (with ``prior``); "kl", "total-variation",
+            "chi-squared", "hellinger", "renyi" or "bayes" (with ``hypotheses``); or any sublinear
+            function of Python that maps a k × m matrix to the m values of its columns (with neither,
+            and then ``size`` says k).
         size: the number of inputs k, for a utility of one's own.
+        weights: the probabilities of the hypotheses, for "bayes"; equal ones if not given.
+        order: the order of "renyi".
 
     >>> Staircase(epsilon=1, prior=[0.7, 0.3]).size
     2
@@ -46,37 +50,25 @@ class Staircase(ColumnProblem):
     hypotheses: Any = None
     utility: str | Callable[[Array], Array] | None = None
     size: int | None = None
+    weights: Any = None
+    order: float | None = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        given = self._own() if callable(self.utility) else self._named()
-        return {"epsilon": validate.epsilon(self.epsilon), **given}
+        level = validate.epsilon(self.epsilon)
+        given = self._own() if callable(self.utility) else self._named(level)
+        return {"epsilon": level, **given}
 
     def _own(self) -> dict[str, Any]:
-        if self.prior is not None or self.hypotheses is not None:
+        named = (self.prior, self.hypotheses, self.weights, self.order)
+        if any(parameter is not None for parameter in named):
             raise InvalidInputError("a utility of one's own needs neither prior nor hypotheses")
         if not isinstance(self.size, int) or self.size < 2:
             raise InvalidInputError(f"size must be a whole number >= 2, not {self.size!r}")
         return {}
 
-    def _named(self) -> dict[str, Any]:
-        if (self.prior is None) == (self.hypotheses is None):
-            raise InvalidInputError("staircase needs either 'prior' or 'hypotheses', not both")
-        if self.prior is not None:
-            utility = validate.choice(
-                "utility", self.utility or "mutual-information", ("mutual-information",)
-            )
-            rows = validate.distribution("prior", self.prior)
-            given = {"prior": rows, "utility": utility}
-        else:
-            utility = validate.choice("utility", self.utility, tuple(DIVERGENCES))
-            rows = validate.array("hypotheses", self.hypotheses, 2)
-            if len(rows) != 2:
-                raise InvalidInputError(f"hypotheses must be two distributions, not {len(rows)}")
-            for i, row in enumerate(rows):
-                validate.distribution(f"hypotheses[{i}]", row)
-            given = {"hypotheses": rows, "utility": utility}
-        k = rows.shape[-1]
+    def _named(self, level: float) -> dict[str, Any]:
+        given, (k,) = cleaned_utility(self.kind, 1, vars(self), level)
         if k < 2:
             raise InvalidInputError("at least two inputs are needed: with one there is no secret")
         if self.size not in (None, k):
@@ -94,10 +86,8 @@ class Staircase(ColumnProblem):
         """The utility of a column."""
         if callable(self.utility):
             return self.utility
-        if self.prior is not None:
-            return MutualInformation(self.prior)
         assert self.utility is not None
-        return Divergence(self.hypotheses[0], self.hypotheses[1], self.utility)
+        return named_utility(self.utility, self.prior, self.hypotheses, self.weights, self.order)
 
     def check_params(self) -> None:
         """Check the parameters as the checker does, unless the utility is Python code of one's own."""
@@ -123,7 +113,7 @@ class Staircase(ColumnProblem):
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
-        """Give known optima; the first three from the LP, the last from a closed form."""
+        """Give known optima, most from the LP; ½(1 + 0.1848…) for bayes from total variation."""
         prior, pair = [0.4, 0.3, 0.2, 0.1], [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]
         yield Example(cls(0.5, prior=prior), 0.030571552775)
         yield Example(cls(1.0, prior=prior), 0.121973473181)
@@ -131,5 +121,9 @@ class Staircase(ColumnProblem):
         yield Example(cls(1.0, hypotheses=pair, utility="kl"), 0.073481135587)
         yield Example(cls(1.0, hypotheses=pair, utility="total-variation"), 0.184846862904)
         yield Example(cls(1.0, hypotheses=pair, utility="chi-squared"), 0.158310260520)
+        yield Example(cls(1.0, hypotheses=pair, utility="hellinger"), 0.035742545609)
+        yield Example(cls(1.0, hypotheses=pair, utility="renyi", order=3.5), 0.325180155036)
+        yield Example(cls(1.0, hypotheses=pair, utility="bayes"), 0.592423431452)
+        yield Example(cls(1.0, prior=prior, utility="guessing"), 0.518505196289)
         yield Example(cls(1.0, prior=[1.0, 0.0, 0.0]), 0.0)
         yield Example(cls(1.0, prior=[0.5, 0.5, 0.0]), 0.110944071672)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 BY_FORM: dict[str, dict[str, str]] = {
     "column-program": {
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
+        "tangents": "ldpopt.solvers.tangents:Tangents",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
         "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",

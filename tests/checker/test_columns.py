@@ -16,7 +16,9 @@ PAIR = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 0.01, 20.0, 30.0])
-@pytest.mark.parametrize("utility", ["mutual-information", "kl", "total-variation", "chi-squared", None])
+@pytest.mark.parametrize(
+    "utility", ["mutual-information", "kl", "total-variation", "chi-squared", "hellinger", None]
+)
 def test_extreme_levels_verify(epsilon, utility):
     if utility is None:
         question = SecretStaircase([[0.2, 0.1, 0.1], [0.3, 0.2, 0.1]], epsilon)
@@ -87,7 +89,9 @@ def _statement(problem):
     return question.utility, question.distributions
 
 
-@pytest.mark.parametrize("utility", ["mutual-information", "kl", "total-variation", "chi-squared"])
+@pytest.mark.parametrize(
+    "utility", ["mutual-information", "kl", "total-variation", "chi-squared", "hellinger"]
+)
 @pytest.mark.parametrize("size", [1e-300, 1e-20, 1.0, 1e20, 1e30])
 def test_duals_of_any_size(utility, size):
     """+L and −L, or one huge entry: never accepted below the optimum, never a crash."""

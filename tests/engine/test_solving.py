@@ -277,8 +277,10 @@ def test_problem_by_name():
         problem("stairs")
     with pytest.raises(InvalidInputError, match="has no parameter 'eps'; it takes prior, epsilon"):
         problem("secret-staircase", eps=1)
-    with pytest.raises(InvalidInputError, match="needs the parameter 'prior'"):
+    with pytest.raises(InvalidInputError, match="needs either 'prior' or 'hypotheses'"):
         problem("secret-staircase", epsilon=1)
+    with pytest.raises(InvalidInputError, match="needs the parameter 'epsilon'"):
+        problem("staircase", prior=[0.5, 0.5])
 
 
 def test_modules_show_their_classes():

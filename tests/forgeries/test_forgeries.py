@@ -15,6 +15,20 @@ PAIR = [[0.5, 0.3, 0.2], [0.2, 0.2, 0.6]]
 QUESTIONS = {
     "staircase": {"epsilon": 1.0, "prior": PRIOR},
     "kl": {"epsilon": 1.0, "hypotheses": PAIR, "utility": "kl"},
+    "hellinger": {"epsilon": 1.0, "hypotheses": PAIR, "utility": "hellinger"},
+    "renyi": {"epsilon": 1.0, "hypotheses": PAIR, "utility": "renyi", "order": 2.5},
+    "bayes": {
+        "epsilon": 1.0,
+        "hypotheses": [*PAIR, [0.3, 0.6, 0.1]],
+        "utility": "bayes",
+        "weights": [0.4, 0.3, 0.3],
+    },
+    "guessing": {"epsilon": 1.0, "prior": PRIOR, "utility": "guessing"},
+    "secret-bayes": {
+        "epsilon": 1.0,
+        "hypotheses": [[[0.2, 0.1], [0.3, 0.4]], [[0.3, 0.3], [0.1, 0.3]]],
+        "utility": "bayes",
+    },
     "thirteen": {"epsilon": 1.0, "prior": [1 / 16] * 10 + [1 / 8] * 3},
     "never": {"epsilon": 1.0, "prior": [0.5, 0.5, 0.0]},
     "secret-staircase": {"epsilon": 1.0, "prior": [[0.2, 0.1], [0.3, 0.4]]},
@@ -28,6 +42,11 @@ QUESTIONS = {
 }
 KINDS = {
     "kl": "staircase",
+    "hellinger": "staircase",
+    "renyi": "staircase",
+    "bayes": "staircase",
+    "guessing": "staircase",
+    "secret-bayes": "secret-staircase",
     "thirteen": "staircase",
     "never": "staircase",
     "tv": "fidelity",
@@ -71,7 +90,8 @@ def test_the_genuine_files_are_verified(name):
     assert judged(genuine(name)) == "verified"
 
 
-MAXIMA = ("staircase", "kl", "thirteen", "never", "secret-staircase")
+FEW = ("hellinger", "renyi", "bayes", "guessing", "secret-bayes")
+MAXIMA = ("staircase", "kl", "thirteen", "never", "secret-staircase", *FEW)
 MINIMA = tuple(name for name in QUESTIONS if name not in MAXIMA)
 MATRICES = tuple(name for name in QUESTIONS if name != "broad-fidelity")
 
@@ -120,6 +140,28 @@ def _absorbing_dual(document):
 def _dual_of_an_input_that_never_occurs(document):
     document["certificate"]["proof"]["dual"][2] -= 1e-3
     restate(document, value=document["value"] - 1e-3, bound=document["bound"] - 1e-3)
+
+
+@forgery("the power of order 3 is more than that of order 2.5", "renyi")
+def _bound_of_a_smaller_order(document):
+    document["params"]["order"] = 3.0
+
+
+@forgery("the hypothesis that is decided for most often is the likelier one now", "bayes")
+def _other_weights(document):
+    document["params"]["weights"] = [0.9, 0.05, 0.05]
+
+
+@forgery("one of two is guessed right more often than one of three", "bayes")
+def _a_hypothesis_forgotten(document):
+    del document["params"]["hypotheses"][2], document["params"]["weights"]
+
+
+@forgery("the input that the dual forgets can be guessed", "guessing")
+def _one_input_unguessed(document):
+    dual = document["certificate"]["proof"]["dual"]
+    dual[0] -= 1e-6
+    restate(document, value=document["value"] - 1e-6, bound=document["bound"] - 1e-6)
 
 
 @forgery("β is right for one input fewer than there are", "thirteen")

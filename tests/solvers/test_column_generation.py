@@ -15,7 +15,7 @@ from ldpopt.theory.columns.utilities import Divergence, MutualInformation
 @settings(max_examples=60)
 @given(
     st.integers(2, 8),
-    st.sampled_from(["mutual-information", "kl", "total-variation", "chi-squared"]),
+    st.sampled_from(["mutual-information", "kl", "total-variation", "chi-squared", "hellinger"]),
     st.floats(0.05, 4),
     st.integers(0, 10**6),
     st.sampled_from([1.0, 0.1]),

@@ -5,7 +5,6 @@ Column generation asks this at every step. Each pricer's answer comes with a *pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -15,7 +14,7 @@ from scipy.special import xlogy
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Sublinear
 from ldpopt.theory.columns.cones import Box, Indices
-from ldpopt.theory.columns.utilities import Divergence, MutualInformation
+from ldpopt.theory.columns.utilities import Largest, MutualInformation, TwoHypotheses
 
 Mask = NDArray[np.bool_]
 
@@ -58,7 +57,9 @@ def pricer(utility: Sublinear) -> Pricer | None:
     """Return the pricing of a utility, where one is known."""
     if isinstance(utility, MutualInformation):
         return InformationPricer(utility)
-    return DivergencePricer(utility) if isinstance(utility, Divergence) else None
+    if isinstance(utility, TwoHypotheses):
+        return DivergencePricer(utility)
+    return LargestPricer(utility) if isinstance(utility, Largest) else None
 
 
 # ------------------------------------------------------------ mutual information
@@ -218,21 +219,6 @@ def _traced(chosen: Mask, near: Indices, kept: list[Indices], picks: list[int]) 
 
 # ------------------------------------------------------------ divergences
 
-Gradient = Callable[[Array], tuple[Array, Array]]
-
-
-def _total_variation(r: Array) -> tuple[Array, Array]:
-    sign = np.where(r > 1, 0.5, -0.5)
-    return sign, -sign
-
-
-GRADIENTS: dict[str, Gradient] = {
-    "kl": lambda r: (1 + np.log(r), -r),
-    "total-variation": _total_variation,
-    "chi-squared": lambda r: (2 * (r - 1), 1 - r * r),
-}
-"""(∂d/∂q0, ∂d/∂q1) of each divergence at the ratio r = q0/q1."""
-
 
 class DivergencePricer:
     """g(v) = d(p0·v, p1·v) with d(q0, q1) = max_r a(r) q0 + b(r) q1: exact in polynomial time.
@@ -243,9 +229,8 @@ class DivergencePricer:
 
     many_optima = False
 
-    def __init__(self, utility: Divergence) -> None:
+    def __init__(self, utility: TwoHypotheses) -> None:
         self._utility = utility
-        self._gradient = GRADIENTS[utility.name]
         apart = np.abs(utility.p0 - utility.p1)
         self.reference = apart / apart.sum() if apart.any() else utility.p0 / utility.p0.sum()
         self.order = utility.p0 / np.maximum(utility.p0 + utility.p1, 1e-300)
@@ -260,20 +245,24 @@ class DivergencePricer:
             slack: not used, as every corner that matters is found.
             width: the most corners that are returned.
         """
-        low, high = box
-        roots = self._roots(dual, float(np.log(high.max() / low.min())))
+        return _priced(self._utility, np.unique(self._preferred(box, dual), axis=1), dual, width)
+
+    def peaks(self, box: Box, dual: Array) -> Array:
+        """Find the corners where the excess g(v) − α·v > 0 is largest among those of nearby ratios."""
+        rays = self._preferred(box, dual)
+        value = self._utility(rays) - dual @ rays
+        around = np.pad(value, 1, constant_values=-np.inf)
+        return rays[:, (value > 0) & (value >= around[:-2]) & (value > around[2:])]
+
+    def _preferred(self, box: Box, dual: Array) -> Array:
+        """Build the corner that each range of ratios prefers, in the order of the ratios."""
+        roots = self._roots(dual, float(np.log(box.high.max() / box.low.min())))
         middles = np.exp((roots[1:] + roots[:-1]) / 2)
-        preferred = self._excess(middles[None, :], dual[:, None]) > 0
-        rays = np.unique(np.where(preferred, high[:, None], low[:, None]), axis=1)
-        gain = self._utility(rays)
-        value = gain - dual @ rays
-        order = np.argsort(-value, kind="stable")
-        terms = np.abs(gain) + (np.abs(dual) + 1) @ rays
-        upper = float(value[order[0]]) + ROUNDING * float(terms.max())
-        return Priced(rays[:, order[:width]], upper, rays.shape[1])
+        chosen = self._excess(middles[None, :], dual[:, None]) > 0
+        return np.where(chosen, box.high[:, None], box.low[:, None])
 
     def _excess(self, r: Array, dual: Array) -> Array:
-        a, b = self._gradient(r)
+        a, b = self._utility.slopes(r)
         shape = (-1,) + (1,) * (dual.ndim - 1)
         return a * self._utility.p0.reshape(shape) + b * self._utility.p1.reshape(shape) - dual
 
@@ -291,3 +280,42 @@ class DivergencePricer:
                 inner, outer = np.where(positive, half, inner), np.where(positive, outer, half)
             found.append(inner)
         return np.sort(np.concatenate(found))
+
+
+# ------------------------------------------------------------ piecewise linear utilities
+
+
+class LargestPricer:
+    """g(v) = max_i a_i·v: the best corner for each i is high where a_i exceeds the prices."""
+
+    many_optima = False
+
+    def __init__(self, utility: Largest) -> None:
+        self._utility = utility
+        most = np.maximum(utility.functions.max(axis=0), 0.0)
+        self.reference = most / most.sum() if most.any() else np.full(len(most), 1 / len(most))
+        self.order = utility.functions[0]
+        self.traits = utility.functions.T
+
+    def price(self, box: Box, dual: Array, slack: float, width: int) -> Priced:
+        """Find the best corner for every function; the bound is exact but for rounding.
+
+        Args:
+            box: the corners v among which to choose.
+            dual: the prices α, one per input.
+            slack: not used, as every corner that matters is found.
+            width: the most corners that are returned.
+        """
+        chosen = self._utility.functions.T > dual[:, None]
+        rays = np.where(chosen, box.high[:, None], box.low[:, None])
+        return _priced(self._utility, rays, dual, width)
+
+
+def _priced(utility: Sublinear, rays: Array, dual: Array, width: int) -> Priced:
+    """Sort rays, among which the best corner is, by g(v) − α·v; allow for the rounding of each."""
+    gain = utility(rays)
+    value = gain - dual @ rays
+    order = np.argsort(-value, kind="stable")
+    terms = np.abs(gain) + (np.abs(dual) + 1) @ rays
+    upper = float((value + ROUNDING * terms).max())
+    return Priced(rays[:, order[:width]], upper, rays.shape[1])
