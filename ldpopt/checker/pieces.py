@@ -28,6 +28,11 @@ def linear_pieces(
     * total-variation: |q0 − q1|/2, so ±(p0 − p1)/2;
     * bayes: max_i weight_i p_i·v, the joint probability of the output and the hypothesis decided for;
     * guessing: max_x P_x v_x.
+
+    Args:
+        utility: its name.
+        rows: the prior, or the hypotheses.
+        weights: the probabilities of the hypotheses of bayes.
     """
     if utility == "total-variation":
         half = [(p - q) / 2 for p, q in zip(*rows, strict=True)]
@@ -46,7 +51,14 @@ def _piece(entries: Sequence[Fraction]) -> Piece:
 def pieces_within(
     pieces: Sequence[Piece], dual: Sequence[float], box: Box, powers: list[Interval]
 ) -> bool | None:
-    """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None where E is too coarse."""
+    """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None where E is too coarse.
+
+    Args:
+        pieces: the a_i.
+        dual: β.
+        box: the corners v, as powers of E.
+        powers: enclosures of 1, E and E².
+    """
     beta = [Fraction(b) for b in dual]
     without = [Fraction(0)] * 3  # the coefficients C_j of the piece 0
     for x, b in enumerate(beta):

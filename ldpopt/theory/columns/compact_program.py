@@ -17,7 +17,6 @@ some hundred times as long.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -48,6 +47,15 @@ def solve_compact(
     """Solve the compact program for tangents ``slopes`` (k × m) to a relative gap of ``accuracy``.
 
     Summing the columns of one tangent over the boxes loses nothing: its value is linear in them.
+
+    Args:
+        boxes: whose corners generate the cone.
+        slopes: a column a_j of k entries for each tangent.
+        accuracy: the relative gap to stop at.
+        limits: of the run.
+
+    Raises:
+        OutOfTime: the time is over before the gap is reached.
     """
     k, m = slopes.shape
     scale = float(np.abs(slopes).max()) or 1.0
@@ -61,8 +69,7 @@ def solve_compact(
     return CompactOptimum(columns, point.beta * scale, steps)
 
 
-@dataclass
-class _Point:
+class _Point(NamedTuple):
     """A point of the central path: θ, z, the slack u = θ − z; β, y, and the dual slacks of z and θ."""
 
     theta: Array
@@ -73,9 +80,10 @@ class _Point:
     z_slack: Array
     theta_slack: Array
 
-    def moved(self, step: _Point, primal: float, dual: float) -> _Point:
-        lengths = [primal] * 3 + [dual] * 4
-        parts = zip(astuple(self), astuple(step), lengths, strict=True)
+    def moved(self, step: _Point, lengths: tuple[float, float]) -> _Point:
+        """Go a length along the step with θ, z, u, and another with the dual variables."""
+        primal, dual = lengths
+        parts = zip(self, step, [primal] * 3 + [dual] * 4, strict=True)
         return _Point(*(x + t * dx for x, dx, t in parts))
 
 
@@ -148,11 +156,10 @@ class _Program:
         """Do one step of Mehrotra's predictor and corrector."""
         direction = self._newton(point, residuals)
         predicted = direction(0.0, None)
-        primal, dual = _lengths(point, predicted, 1.0)
-        moved = point.moved(predicted, primal, dual)
+        moved = point.moved(predicted, _lengths(point, predicted, 1.0))
         share = (self._gap(moved, moved) / self.count / centre) ** 3
         step = direction(share * centre, predicted)
-        return point.moved(step, *_lengths(point, step, BACK_OFF))
+        return point.moved(step, _lengths(point, step, BACK_OFF))
 
     def _newton(self, p: _Point, missing: _Residuals) -> Callable[[float, _Point | None], _Point]:
         """Factorise Newton's matrix; return how a target of the products gives a direction."""

@@ -94,7 +94,15 @@ def _order(name: str, order: Any, epsilon: float) -> float | None:
 def named_utility(
     name: str, prior: Array | None, hypotheses: Array | None, weights: Array | None, order: float | None
 ) -> Sublinear:
-    """Build the utility of a column from cleaned parameters; the distributions may be matrices."""
+    """Build the utility of a column from cleaned parameters.
+
+    Args:
+        name: of the utility.
+        prior: for mutual-information and guessing; it and the hypotheses may be matrices [s][u].
+        hypotheses: for the other utilities.
+        weights: the probabilities of the hypotheses of bayes.
+        order: the order of renyi.
+    """
     if prior is not None:
         flat = prior.ravel()
         return guessing(flat) if name == "guessing" else MutualInformation(flat)
