@@ -1,4 +1,4 @@
-"""``ldpopt show``: a kind of problem, its parameters, an example that solves, and who solves it."""
+"""``ldpopt show``: a kind of problem, its parameters, an example that solves, and its solvers."""
 
 from __future__ import annotations
 
