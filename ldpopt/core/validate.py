@@ -140,6 +140,24 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
     return scaled
 
 
+def row_sums(name: str, rows: Any) -> Array:
+    """Compute the sums of the rows of a dense or sparse matrix, each 1 (within 1e-9).
+
+    >>> row_sums("matrix", np.array([[0.5, 0.5], [0.5, 0.4]]))
+    Traceback (most recent call last):
+    ...
+    ldpopt.core.errors.InvalidInputError: row 1 of the matrix must sum to 1, but sums to 0.9, off by -0.1
+    """
+    sums: Array = rows.sum(axis=1)
+    worst = int(np.abs(sums - 1).argmax())
+    if abs(sums[worst] - 1) > SUM_TOLERANCE:
+        raise InvalidInputError(
+            f"row {worst} of the {name} must sum to 1, but sums to {sums[worst]:.12g}, "
+            f"off by {sums[worst] - 1:.3g}"
+        )
+    return sums
+
+
 def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     """Check that the value is one of a few words.
 

@@ -86,13 +86,7 @@ def _normalised(matrix: Any) -> Any:
     bad = np.flatnonzero(~np.isfinite(rows.data) | (rows.data < 0))
     if len(bad):
         raise InvalidInputError(f"matrix has the entry {rows.data[bad[0]]}, not a probability")
-    sums = rows.sum(axis=1)
-    worst = int(np.abs(sums - 1).argmax())
-    if abs(sums[worst] - 1) > validate.SUM_TOLERANCE:
-        raise InvalidInputError(
-            f"row {worst} of the matrix must sum to 1, but sums to {sums[worst]:.12g}, "
-            f"off by {sums[worst] - 1:.3g}"
-        )
+    sums = validate.row_sums("matrix", rows)
     divisors = np.where(np.abs(sums - 1) > validate.ROUNDING, sums, 1.0)
     if (divisors == 1).all():
         return matrix
