@@ -9,10 +9,10 @@ The claims, and which function decides which:
   no mechanism with columns in Γ has more than the bound (``blocks.py``). Elsewhere the bound is the
   ceiling, and no cone is spoken of.
 
-Merging. With ``width`` the rarest values of u become one (:func:`groups`). A mechanism of the merged
-table sees the merged value only: its rows are equal within a group, and its information under p̂ is that
-of the merged table. The χ² divergence shrinks under merging, so the set of the merged table with the
-same B contains what becomes of every member.
+Merging. With ``width`` some values of u become one, as ``groups`` says (:func:`grouping`). A mechanism
+of the merged table sees the merged value only: its rows are equal within a group, and its information
+under p̂ is that of the merged table. The χ² divergence shrinks under merging, whatever the groups, so the
+set of the merged table with the same B contains what becomes of every member.
 """
 
 from __future__ import annotations
@@ -47,6 +47,7 @@ OPTIONS = {
     "calibrate": Flag(),
     "facets": Whole(0, 1_000_000),
     "width": Nullable(Whole(2, MOST_WIDTH)),
+    "groups": Nullable(List(Whole(0, MOST_WIDTH), 2)),
 }
 DEFAULTS = {
     "pairs": "distinct",
@@ -54,17 +55,18 @@ DEFAULTS = {
     "calibrate": False,
     "facets": 0,
     "width": None,
+    "groups": None,
 }
 
 
 class Polyopt(NamedTuple):
-    """The robust statement, and which cone is searched for which objective."""
+    """The robust statement, which cone is searched for which objective, and the group of each u."""
 
     robust: RobustStatement
     pairs: str
     objective: str
     cone: bool
-    width: int | None
+    groups: list[int]
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
@@ -74,25 +76,45 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
 
 def _question(plain: dict[str, Any]) -> Polyopt:
     cone = not (plain["calibrate"] or plain["facets"] or plain["objective"] != "empirical")
-    return Polyopt(robust_question(plain), plain["pairs"], plain["objective"], cone, plain["width"])
+    robust = robust_question(plain)
+    group = grouping(robust.p_hat, plain["width"], plain["groups"])
+    return Polyopt(robust, plain["pairs"], plain["objective"], cone, group)
 
 
-def groups(p_hat: Sequence[Sequence[Fraction]], width: int | None) -> list[int]:
+def grouping(
+    p_hat: Sequence[Sequence[Fraction]], width: int | None, given: list[int] | None
+) -> list[int]:
+    """Read the group of each value of u: numbers from 0 to ``width`` − 1, in order of first appearance.
+
+    A file that gives none means :func:`rarest_together`.
+    """
+    values = len(p_hat[0])
+    if width is None or width >= values:
+        if given is not None:
+            raise UnreadableError(f"groups must be null where no value is merged, not {given!r}")
+        return list(range(values))
+    if given is None:
+        return rarest_together(p_hat, width)
+    if len(given) != values:
+        raise UnreadableError(f"groups must be {values} numbers, one per public value, not {len(given)}")
+    if list(dict.fromkeys(given)) != list(range(width)):
+        raise UnreadableError(f"groups must number {width} groups from 0 in order of appearance")
+    return given
+
+
+def rarest_together(p_hat: Sequence[Sequence[Fraction]], width: int) -> list[int]:
     """Group the values of u: the ``width`` − 1 most frequent alone, in order, then all others.
 
     Of equally frequent values the first come first; frequencies are compared exactly.
     """
     weights = [sum(column, Fraction(0)) for column in zip(*p_hat, strict=True)]
-    if width is None or width >= len(weights):
-        return list(range(len(weights)))
     heaviest = sorted(range(len(weights)), key=lambda u: (-weights[u], u))[: width - 1]
     alone = {u: i for i, u in enumerate(sorted(heaviest))}
     return [alone.get(u, width - 1) for u in range(len(weights))]
 
 
-def merged(question: RobustStatement, width: int | None) -> RobustStatement:
+def merged(question: RobustStatement, group: Sequence[int]) -> RobustStatement:
     """Restate the question for the table with merged values of u."""
-    group = groups(question.p_hat, width)
     p_hat = [[Fraction(0) for _ in range(max(group) + 1)] for _ in question.p_hat]
     for row, new in zip(question.p_hat, p_hat, strict=True):
         for entry, g in zip(row, group, strict=True):
@@ -100,7 +122,7 @@ def merged(question: RobustStatement, width: int | None) -> RobustStatement:
     return question._replace(p_hat=p_hat)
 
 
-def in_cone(matrix: Rows, question: RobustStatement, pairs: str, width: int | None = None) -> bool:
+def in_cone(matrix: Rows, question: RobustStatement, pairs: str, group: Sequence[int]) -> bool:
     """Return whether every column certainly lies in Γ, and rows of merged values are equal.
 
     Lemma. With p ≤ P^min the simplices {R ≥ p} are larger, so what Lemma 1 of ``robust.py`` proves with
@@ -112,13 +134,13 @@ def in_cone(matrix: Rows, question: RobustStatement, pairs: str, width: int | No
         pairs: "distinct" constrains s ≠ z only; "all" also s = z.
         width: how many public values the mechanism tells apart; None for all.
     """
-    group, a2 = groups(question.p_hat, width), len(question.p_hat[0])
+    a2 = len(group)
     kept = [group.index(g) for g in range(max(group) + 1)]
     for start in range(0, len(matrix), a2):
         if any(matrix[start + u] != matrix[start + kept[g]] for u, g in enumerate(group)):
             return False
     rows = [matrix[start + u] for start in range(0, len(matrix), a2) for u in kept]
-    simplices = Simplices(uncertain(merged(question, width)), exp_below(question.epsilon))
+    simplices = Simplices(uncertain(merged(question, group)), exp_below(question.epsilon))
     columns = (split(column, len(kept)) for column in zip(*rows, strict=True))
     return not any(simplices.open_pairs(column, own=pairs == "all") for column in columns)
 
@@ -135,12 +157,13 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
         return
     if "dual" not in proof:
         raise UnreadableError("certificate.proof needs the key 'dual'")
-    dual, seen = proof["dual"], merged(plan.robust, plan.width)
+    dual, seen = proof["dual"], merged(plan.robust, plan.groups)
     if len(dual) != len(seen.p_hat) * len(seen.p_hat[0]):
         raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
-    table = "" if len(seen.p_hat[0]) == len(plan.robust.p_hat[0]) else f" of {plan.width} merged values"
+    a2, width = len(plan.groups), len(seen.p_hat[0])
+    table = "" if width == a2 else f" of {width} merged values"
     words = f"it lies in the PolyOpt cone{table}"
-    yield decided("member", words, lambda: in_cone(case.answer, plan.robust, plan.pairs, plan.width))
+    yield decided("member", words, lambda: in_cone(case.answer, plan.robust, plan.pairs, plan.groups))
 
     def test() -> bool:
         return sum(map(Fraction, dual)) <= Fraction(bound) and blocks.dominates(dual, seen, plan.pairs)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.checker import frame
-from ldpopt.checker.polyopt import conditional_entropy_above, merged
+from ldpopt.checker.polyopt import conditional_entropy_above, grouping, merged
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.robust import empirical_information, robust_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
@@ -33,6 +34,7 @@ from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
 from ldpopt.theory.robust.calibration import least_mixture, levels
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
+from ldpopt.theory.robust.merging import entropy_keeping_groups
 from ldpopt.theory.robust.problem import (
     ConePrivacy,
     RobustPrivacy,
@@ -67,7 +69,9 @@ class PolyOpt(ColumnProblem):
         calibrate: search the level of the cone whose best mechanism, made private against F by the exact
             audit, is worth most.
         facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
-        width: merge the rarest public values so that this many are left, for very wide tables.
+        width: merge public values so that this many groups are left, for very wide tables.
+        groups: the group of each public value, numbered in order of first appearance; by default those
+            of :mod:`ldpopt.theory.robust.merging`, which keep H(U | S) large.
 
     >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
     >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.dimension
@@ -86,6 +90,7 @@ class PolyOpt(ColumnProblem):
     calibrate: bool = False
     facets: int = 0
     width: int | None = None
+    groups: Any = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
@@ -99,7 +104,18 @@ class PolyOpt(ColumnProblem):
             raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
         if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
             raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
-        return {"epsilon": validate.epsilon(self.epsilon), **given}
+        return {"epsilon": validate.epsilon(self.epsilon), "groups": self._grouped(F), **given}
+
+    def _grouped(self, F: Chi2Set) -> list[int] | None:
+        """Check the groups of the public values, or choose them."""
+        given, values = self.groups, F.shape[1]
+        if given is None and self.width is not None and self.width < values:
+            given = entropy_keeping_groups(F.p_hat, self.width).tolist()
+        try:
+            grouping(F.p_hat.tolist(), self.width, given)
+        except UnreadableError as error:
+            raise InvalidInputError(str(error)) from None
+        return given
 
     @cached_property
     def uncertainty(self) -> Chi2Set:
@@ -109,7 +125,8 @@ class PolyOpt(ColumnProblem):
     @cached_property
     def merged(self) -> tuple[Chi2Set, NDArray[np.int64]]:
         """The confidence set of the merged table, and the new value of each u."""
-        return self.uncertainty.merged(self.width or self.uncertainty.shape[1])
+        groups = np.array(self.groups or range(self.uncertainty.shape[1]), np.int64)
+        return self.uncertainty.merged(groups), groups
 
     @property
     def cone(self) -> Cone:
@@ -234,7 +251,7 @@ class PolyOpt(ColumnProblem):
         plain = self.statement()
         assert plain is not None
         asked = frame.question(plain)
-        seen = merged(asked.robust, asked.width)
+        seen = merged(asked.robust, asked.groups)
         return ConePrivacy(seen, asked.pairs) if asked.cone else RobustPrivacy(seen)
 
     def subject(self, mechanism: Mechanism) -> Subject:

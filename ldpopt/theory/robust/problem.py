@@ -118,4 +118,5 @@ class ConePrivacy(RobustPrivacy):
 
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone, in exact arithmetic."""
-        return in_cone(matrix.tolist(), self.question, self.pairs)
+        every = range(len(self.question.p_hat[0]))
+        return in_cone(matrix.tolist(), self.question, self.pairs, every)

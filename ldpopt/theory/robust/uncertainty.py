@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -19,7 +18,6 @@ from scipy.optimize import brentq
 from scipy.stats import chi2
 
 from ldpopt.checker.confidence import ALPHA, SAMPLES
-from ldpopt.checker.polyopt import groups
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
@@ -268,22 +266,20 @@ class Chi2Set(Cleaned):
         """B of (3): the quantile of χ² with (number of cells − 1) degrees of freedom, over n."""
         return float(chi2.isf(self.alpha, (self.cells or self.p_hat.size) - 1)) / self.n
 
-    def merged(self, width: int) -> tuple[Chi2Set, NDArray[np.int64]]:
-        """Merge the rarest public values so that ``width`` are left; also the new value of each old one.
+    def merged(self, groups: NDArray[np.int64]) -> Chi2Set:
+        """Merge public values: ``groups`` is the new value of each old one.
 
         Merging contracts the χ² divergence, so that with the same B the new set contains what becomes
         of every member of the old: a mechanism that is private for it, and sees the merged values
         only, is private for the old one.
 
-        >>> F, groups = Chi2Set([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]], 100, 0.05).merged(2)
-        >>> F.p_hat.round(3).tolist(), groups.tolist()
-        ([[0.2, 0.2], [0.4, 0.2]], [1, 0, 1])
+        >>> F = Chi2Set([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]], 100, 0.05).merged(np.array([0, 1, 0]))
+        >>> F.p_hat.round(3).tolist()
+        [[0.2, 0.2], [0.2, 0.4]]
         """
-        group = groups([[Fraction(entry) for entry in row] for row in self.p_hat.tolist()], width)
-        joined = np.zeros((self.shape[0], max(group) + 1))
-        np.add.at(joined.T, group, self.p_hat.T)
-        cells = self.cells or self.p_hat.size
-        return Chi2Set(joined, self.n, self.alpha, cells), np.array(group)
+        joined = np.zeros((self.shape[0], int(groups.max()) + 1))
+        np.add.at(joined.T, groups, self.p_hat.T)
+        return Chi2Set(joined, self.n, self.alpha, self.cells or self.p_hat.size)
 
     @cached_property
     def ball(self) -> Chi2Ball:
