@@ -40,6 +40,8 @@ from .robust import (
 )
 from .schema import Flag, List, Nullable, Number, Record, Whole, Word
 
+CEILING = "mechanisms private against the set"
+"""What the ceiling is about."""
 MOST_WIDTH = 1_000_000
 OPTIONS = {
     "pairs": Word("distinct", "all"),
@@ -192,7 +194,7 @@ def ceiling_claim(proof: dict[str, Any], question: RobustStatement) -> Claim:
         return spent <= Fraction(ceiling) and dominates(dual, channel)
 
     words = f"no mechanism private against the set, within the PolyOpt cone or not, exceeds {ceiling!r}"
-    return decided("bound", words, test, about="mechanisms private against the set", value=ceiling)
+    return decided("bound", words, test, about=CEILING, value=ceiling)
 
 
 def conditional_entropy_above(question: RobustStatement) -> Fraction:

@@ -61,7 +61,8 @@ def design(
         str, typer.Option(help="Columns whose cells are words, even '12' and 'NA'; comma-separated.")
     ] = "",
     width: Annotated[
-        int | None, typer.Option(help="How many public values polyopt tells apart.")
+        int | None,
+        typer.Option(help="How many groups of public values polyopt tells apart; default: the best."),
     ] = None,
     reports: Annotated[
         int, typer.Option(min=1, help="How many reports about one person have together the level.")
@@ -131,7 +132,7 @@ def _print_design(made: Design, table: str, out: Path, verification: Verificatio
     from ldpopt.release.methods import METHODS
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
-    from ldpopt.release.words import against, caveat, promise
+    from ldpopt.release.words import against, caveat, merging, promise
 
     result, question, domain = made.result, made.question, made.domain
     among = (
@@ -144,6 +145,7 @@ def _print_design(made: Design, table: str, out: Path, verification: Verificatio
         "public": "–"
         if domain.public is None
         else f"{domain.public.name} ({len(domain.public)} values)",
+        **({"merged": verification.marked(merging(made))} if merging(made) else {}),
         "promise": verification.marked(promise(made)),
         "it holds": against(made),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",

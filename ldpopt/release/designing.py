@@ -29,6 +29,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
 from ldpopt.release.several import several
@@ -318,7 +319,8 @@ def design(
         method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies.
         bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
-        width: how many public values polyopt tells apart.
+        width: how many groups of public values polyopt tells apart; of wide tables, by default the best
+            of a few (:mod:`ldpopt.release.merging`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
         gap: the relative gap to prove.
         time_limit: seconds per solve.
@@ -330,6 +332,7 @@ def design(
     domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
     question = Question(counts, epsilon, robust, alpha, width, reports)
     name = chosen(question, method)
+    question = with_width(question, name, time_limit)
     return solved(domain, question, name, gap, time_limit, progress)
 
 

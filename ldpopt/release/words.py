@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
+from ldpopt.checker.polyopt import CEILING
+from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.designing import AnyDesign, Design
+
+MOST_NAMED = 3
+"""Values of a group that are named."""
 
 
 def promise(made: AnyDesign) -> str:
@@ -43,3 +49,24 @@ def caveat(made: Design) -> str:
         f"whoever knows the {public} of a person can tell two values of {secret} apart {factor}; "
         "--robust all hides it from them, too"
     )
+
+
+def merging(made: Design) -> str:
+    """Say which public values are one for the mechanism, and what that costs at most; "" for none."""
+    problem, public = made.result.problem, made.domain.public
+    if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
+        return ""
+    groups = [_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1)]
+    ceiling = next((c.value for c in made.verification.claims if c.about == CEILING and c.holds), None)
+    cost = f"; that costs at most {ceiling - made.information:.4g} nats" if ceiling is not None else ""
+    return (
+        f"the {len(public)} values of {public.name} are told apart as {len(groups)} groups: "
+        f"{'; '.join(groups)}{cost}"
+    )
+
+
+def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:
+    members = [label for label, own in zip(labels, groups, strict=True) if own == group]
+    more = len(members) - MOST_NAMED
+    shown = ", ".join(members[:MOST_NAMED])
+    return f"{shown} and {more} more" if more > 0 else shown

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,9 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.release import comparing, designing
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design
+from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.release.words import merging
 from ldpopt.theory.fidelity.estimators import covariance
 from ldpopt.theory.robust.uncertainty import AllDistributions
 
@@ -112,6 +115,25 @@ def test_wide_tables_are_merged():
     made = design(table, "s", "u", epsilon=1.0, width=3)
     assert made.result.problem.width == 3
     assert len(np.unique(made.mechanism.matrix, axis=0)) <= 9
+    assert "the 20 values of u are told apart as 3 groups: " in merging(made)
+    assert "; that costs at most " in merging(made)
+
+
+def test_the_width_is_chosen_by_utility(monkeypatch):
+    """Of the widths that are tried, the best is kept; the search ends where the mechanism gets worse."""
+    worth = {2: 0.1, 3: 0.3, 5: 0.2}
+    tried = []
+
+    def solved(problem, **_):
+        tried.append(problem.width)
+        return SimpleNamespace(value=worth[problem.width])
+
+    monkeypatch.setattr("ldpopt.release.merging.solve", solved)
+    question = Question(np.ones((3, 20), int), 1.0)
+    assert with_width(question, "polyopt", 30).width == 3
+    assert tried == [2, 3, 5]
+    assert with_width(question, "srr", 30).width is None
+    assert with_width(Question(np.ones((3, 20), int), 1.0, width=4), "polyopt", 30).width == 4
 
 
 def test_file(made, tmp_path):

@@ -1,0 +1,41 @@
+"""How many groups of public values a wide table is told apart by, chosen by what the mechanism is worth.
+
+More groups say more of u, but rare groups widen the polytopes around the confidence set, and with them
+the mechanism gets worse: which width is best depends on the table and on ε, so it is tried.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from ldpopt.engine.solving import solve
+from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.release.methods import METHODS, Question
+
+WIDTHS = (2, 3, 5, 7, 10)
+"""The widths that are tried, from the narrowest, until the mechanism gets worse."""
+ROUGH_GAP, SHARE = 1e-2, 0.1
+"""The gap to which a width is tried, and the share of the time that each may take."""
+
+
+def with_width(question: Question, method: str, time_limit: float) -> Question:
+    """Return the question with the number of groups chosen, if its method merges public values.
+
+    Args:
+        question: what is asked; a width that it states is kept.
+        method: the name of the method.
+        time_limit: seconds of the solve that follows.
+    """
+    most = question.merged_width()
+    problem = METHODS[method].problem(question)
+    if question.width is not None or most is None or not isinstance(problem, PolyOpt):
+        return question
+    best, width = -math.inf, WIDTHS[0]
+    for tried in (w for w in WIDTHS if w <= most):
+        trial = replace(problem, width=tried, groups=None, calibrate=False)
+        found = solve(trial, gap=ROUGH_GAP, time_limit=SHARE * time_limit)
+        if found.value is None or found.value <= best:
+            break
+        best, width = found.value, tried
+    return replace(question, width=width)
