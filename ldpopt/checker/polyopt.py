@@ -89,6 +89,11 @@ def grouping(
     """Read the group of each value of u: numbers from 0 to ``width`` − 1, in order of first appearance.
 
     A file that gives none means :func:`rarest_together`.
+
+    Args:
+        p_hat: the observed distribution [s][u].
+        width: how many groups the mechanism tells apart; None for all values.
+        given: the groups that the file states, or None.
     """
     values = len(p_hat[0])
     if width is None or width >= values:
@@ -134,7 +139,7 @@ def in_cone(matrix: Rows, question: RobustStatement, pairs: str, group: Sequence
         matrix: the mechanism, one row per input (s, u).
         question: p̂ and its uncertainty set, and the level.
         pairs: "distinct" constrains s ≠ z only; "all" also s = z.
-        width: how many public values the mechanism tells apart; None for all.
+        group: the group of each public value.
     """
     a2 = len(group)
     kept = [group.index(g) for g in range(max(group) + 1)]
