@@ -187,7 +187,7 @@ def test_wrong_numbers_in_other_proofs_are_unreadable():
     document = json.loads(json.dumps(solve(design).to_json()))
     assert holds(document)
     document["certificate"]["proof"]["cuts"][0]["outputs"][0] = 99
-    with pytest.raises(reading.UnreadableError, match="names the secret 99"):
+    with pytest.raises(reading.UnreadableError, match="must name secrets below 3, not the secret 99"):
         frame.check(document)
     known = testing.PROBLEMS["fidelity"]([0.5, 0.3, 0.2], 1.0, "mse")
     document = json.loads(json.dumps(solve(known).to_json()))
