@@ -29,7 +29,7 @@ PARAMS = {"epsilon": 1.0, "prior": [0.5, 0.5]}
         (PARAMS | {"prior": [1.5, -0.5]}, r"prior\[0\] must be a finite number from 0"),
         (PARAMS | {"prior": [1.0]}, "prior must be a list of 2 or more"),
         (PARAMS | {"prior": {"0": 1}}, "not an object of 1"),
-        (PARAMS | {"utility": "kl"}, "needs 2 distributions, not 1"),
+        (PARAMS | {"utility": "kl"}, "a prior needs the utility mutual-information or guessing"),
         (PARAMS | {"utility": "x\ny"}, r"not 'x\\ny'"),
     ],
 )
