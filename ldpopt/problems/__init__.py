@@ -25,6 +25,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "asymptotic-utility": "ldpopt.problems.asymptotic_utility:AsymptoticUtility",
         "privacy-utility-frontier": "ldpopt.problems.privacy_utility_frontier:PrivacyUtilityFrontier",
         "polyopt": "ldpopt.problems.polyopt:PolyOpt",
+        "robust-optimum": "ldpopt.problems.robust_optimum:RobustOptimum",
         "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
         "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
         "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",

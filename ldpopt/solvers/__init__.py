@@ -23,6 +23,7 @@ BY_FORM: dict[str, dict[str, str]] = {
         "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
         "randomized-response": "ldpopt.solvers.randomized_response:RandomizedResponse",
     },
+    "cut-program": {"cutting-planes": "ldpopt.solvers.cutting_planes:CuttingPlanes"},
     "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",
         "descent": "ldpopt.solvers.descent:Descent",

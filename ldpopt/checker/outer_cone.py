@@ -1,0 +1,162 @@
+"""A bound over every column that is private against a χ² set: members of the set, and a tree of boxes.
+
+Statement. μ(w) = Σ_x p_x w_x log(w_x/q), q = p·w, for a distribution p on the inputs x = (s, u). A dual
+vector β is given; to prove is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. Then every
+mechanism W private against F has I_p(X; Y) = Σ_y μ(W_y) ≤ Σ_y β·W_y = Σ_x β_x, as its rows sum to 1.
+
+Lemma 1 (:func:`cut_row`). If P ∈ F and s ≠ z, a private column has a·w ≥ 0, where a is E P_{U|z} on the
+block of z, −P_{U|s} on that of s, and 0 elsewhere, for every E ≥ e^ε. Proof. Definition 1, and w ≥ 0. ∎
+Entries rounded up keep it true.
+
+Lemma 2 (:meth:`Outer.proven`). Let l_x ≤ w_x/q ≤ h_x for all x with p_x > 0 (a *box*), λ_i ≥ 0, ν real,
+and put g = Σ_i λ_i a_i − β − ν p. If g_x ≤ 0 wherever p_x = 0, and
+
+    ν + Σ_{x: p_x > 0} max_{t ∈ {l_x, h_x}} (p_x t log t + g_x t) ≤ 0,
+
+then μ(w) ≤ β·w for every private w in the box, and for every private w with q = 0. Proof. Let q > 0.
+Both sides are homogeneous, so let q = 1, w = t. By Lemma 1 and p·t = 1,
+
+    μ(t) − β·t ≤ μ(t) − β·t + Σ λ_i a_i·t + ν (1 − p·t) = ν + Σ_x (p_x t_x log t_x + g_x t_x).
+
+Terms with p_x = 0 are at most 0; each other one is convex in t_x, so it is largest at an end of
+[l_x, h_x]. If q = 0, w vanishes where p_x > 0, so μ(w) = 0 and β·w ≥ β·w − Σ λ_i a_i·w = −g·w ≥ 0. ∎
+
+Lemma 3 (:meth:`Outer.covers`). 0 ≤ w_x/q ≤ 1/p_x for every w with q > 0, as p_x w_x ≤ q. A box that is
+cut at a ratio t_x = c is the union of its two parts. So if every leaf of a tree of such cuts is proven,
+all private columns are. ∎
+
+Arithmetic. λ, ν and c are the file's numbers rounded down to multiples of 2^−64, which are as good; the
+rest is rounded to the unsafe side, in whole multiples of 2^−128 (a, p), 2^−192 (β, g) and 2^−256 (sums).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from .arithmetic import exp_above
+from .budget import UndecidedError, reserve, tick
+from .confidence import RobustStatement
+from .fixed import BITS, xlogx_above
+from .reading import UnreadableError
+
+RATIO = 64
+"""Bits of ratios, weights and prices."""
+SHARE = 128
+"""Bits of probabilities and of the entries of cuts."""
+LEAST_SHARE = Fraction(1, 2**200)
+"""A smaller positive probability would make ratios beyond the arithmetic."""
+
+SPLIT, LEAF = {"input", "at"}, {"price", "cuts", "weights"}
+
+
+def cut_row(member: Sequence[Sequence[Fraction]], s: int, z: int, E: Fraction) -> list[int]:
+    """Build a of Lemma 1, rounded up to multiples of 2^−128; no row of the member is all zero."""
+    row: list[int] = []
+    for secret, block in enumerate(member):
+        factor = (E if secret == z else Fraction(-1)) / sum(block, Fraction(0))
+        row += [_up(factor * p, SHARE) if secret in (s, z) else 0 for p in block]
+    return row
+
+
+def _down(number: Fraction, bits: int) -> int:
+    return (number.numerator << bits) // number.denominator
+
+
+def _up(number: Fraction, bits: int) -> int:
+    return -((-number.numerator << bits) // number.denominator)
+
+
+class Outer:
+    """The outer cone that members of F describe, a distribution p, and a dual vector.
+
+    Args:
+        question: the set and the level.
+        prior: p, as a table [s][u].
+        cuts: members of F, each with a pair (s, z) of secrets.
+        dual: β.
+    """
+
+    def __init__(
+        self,
+        question: RobustStatement,
+        prior: Sequence[Sequence[Fraction]],
+        cuts: Sequence[tuple[Sequence[Sequence[Fraction]], int, int]],
+        dual: Sequence[float],
+    ) -> None:
+        flat = [p for row in prior for p in row]
+        if any(0 < p < LEAST_SHARE for p in flat):
+            raise UndecidedError("a positive probability below 2^-200 is beyond the checker's means")
+        reserve(len(cuts) * len(flat), "the cuts of the outer cone")
+        E = exp_above(question.epsilon)
+        self.rows = [cut_row(member, s, z, E) for member, s, z in cuts]
+        self.below = [_down(p, SHARE) for p in flat]
+        self.above = [_up(p, SHARE) for p in flat]
+        self.top = [_up(1 / p, RATIO) if p else 0 for p in flat]
+        self.dual = [_down(Fraction(b), BITS) for b in dual]
+        self._own = cache(self._own_term)
+
+    def proven(
+        self, low: Sequence[int], high: Sequence[int], leaf: Sequence[tuple[int, int]], price: int
+    ) -> bool:
+        """Return whether Lemma 2 proves a box by the weights (cut, λ) and the price ν."""
+        pull = [-b for b in self.dual]
+        for i, weight in leaf:
+            for x, entry in enumerate(self.rows[i]):
+                if entry:
+                    pull[x] += weight * entry
+        total = price << BITS
+        for x, g in enumerate(pull):
+            if not self.above[x]:
+                if g > 0:
+                    return False
+                continue
+            slope = g - price * (self.below[x] if price >= 0 else self.above[x])
+            total += max(self._own(x, t) + slope * t for t in (low[x], high[x]))
+        return total <= 0
+
+    def _own_term(self, x: int, t: int) -> int:
+        """Bound p_x t log t from above in units of 2^−256."""
+        own = xlogx_above(t << BITS - RATIO)
+        return -((-own * (self.above[x] if own >= 0 else self.below[x])) >> SHARE - RATIO)
+
+    def covers(self, tree: Sequence[dict[str, Any]]) -> bool:
+        """Return whether every leaf of the tree is proven; the lower part of a box comes first.
+
+        Raises:
+            UnreadableError: the list is not a tree of boxes, or a leaf names no cut of the file.
+        """
+        boxes = [([0] * len(self.top), list(self.top))]
+        for node in tree:
+            tick()
+            if not boxes:
+                raise UnreadableError("certificate.proof.tree goes on after its last leaf")
+            low, high = boxes.pop()
+            if set(node) == SPLIT:
+                boxes += self._parts(low, high, node["input"], _down(Fraction(node["at"]), RATIO))
+            elif set(node) != LEAF:
+                raise UnreadableError(
+                    "a node of certificate.proof.tree needs input and at, or price, cuts and weights"
+                )
+            elif not self.proven(low, high, self._weights(node), _down(Fraction(node["price"]), RATIO)):
+                return False
+        if boxes:
+            raise UnreadableError("certificate.proof.tree ends before its last leaf")
+        return True
+
+    def _parts(
+        self, low: list[int], high: list[int], x: int, at: int
+    ) -> list[tuple[list[int], list[int]]]:
+        if x >= len(low) or not low[x] < at < high[x]:
+            raise UnreadableError("certificate.proof.tree must cut boxes at ratios inside them")
+        left, right = list(high), list(low)
+        left[x] = right[x] = at
+        return [(right, high), (low, left)]
+
+    def _weights(self, leaf: dict[str, Any]) -> list[tuple[int, int]]:
+        if len(leaf["cuts"]) != len(leaf["weights"]) or any(i >= len(self.rows) for i in leaf["cuts"]):
+            raise UnreadableError("certificate.proof.tree must give a weight for each cut of a leaf")
+        weights = (_down(Fraction(weight), RATIO) for weight in leaf["weights"])
+        return list(zip(leaf["cuts"], weights, strict=True))

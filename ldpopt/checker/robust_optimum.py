@@ -1,0 +1,164 @@
+"""The best mechanism private against a χ² set itself: the kind ``robust-optimum``.
+
+The claims, and which function decides which:
+
+* stochastic, private against F, value, audit: ``robust.py``;
+* the listed distributions are members of F: ``confidence.py``;
+* every mechanism private against F has at most the bound (:func:`_bound`): a dual vector is proven over
+  the outer cone that the members describe (``outer_cone.py``), or the bound is not below the *ceiling*
+  max I(S; Y) + H(U | S) (``polyopt.py``).
+
+With the objective "robust" the value is a guarantee, min over P ∈ F of I_P(X; Y). It is at most
+I_P(X; Y) for any one member P, so that the bound may be proven for a member ``prior`` in place of p̂.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from typing import Any, NamedTuple
+
+from .claims import Claim, decided
+from .columns import MOST_DUAL
+from .confidence import CONFIDENCE, PARAMS, RobustStatement, confidence, is_member, robust_question
+from .form import Case, Form, Kind, Section, maximise
+from .outer_cone import Outer
+from .polyopt import ceiling_claim
+from .reading import UnreadableError
+from .robust import empirical_value, robust_answer, robust_audit, robust_members, robust_value
+from .schema import Joint, List, Number, Record, Whole, Word
+
+OPTIONS = {"objective": Word("empirical", "robust")}
+
+
+class RobustOptimum(NamedTuple):
+    """The robust statement, and what is maximised."""
+
+    robust: RobustStatement
+    objective: str
+
+
+def _statement(params: dict[str, Any]) -> dict[str, Any]:
+    objective = params.get("objective", "empirical")
+    return {"form": "robust-optimum", **confidence(params), "objective": objective}
+
+
+def _question(plain: dict[str, Any]) -> RobustOptimum:
+    return RobustOptimum(robust_question(plain), plain["objective"])
+
+
+def _bound(case: Case) -> Iterator[Claim]:
+    """Check the claims about the ceiling, the members of the set, and the bound over the outer cone."""
+    question: RobustOptimum = case.question
+    proof, bound = case.proof, case.bound
+    assert bound is not None
+    if ("ceiling" in proof) != ("secret_dual" in proof) or ("dual" in proof) != ("tree" in proof):
+        raise UnreadableError(
+            "certificate.proof needs 'ceiling' and 'secret_dual', or 'dual', 'cuts' and 'tree'"
+        )
+    if "ceiling" in proof:
+        yield ceiling_claim(proof, question.robust)
+    if "tree" in proof:
+        yield from _outer_claims(proof, bound, question)
+    elif "ceiling" in proof:
+        words = "the stated bound is not below that ceiling"
+        yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
+    else:
+        raise UnreadableError("certificate.proof is empty, but a bound is stated")
+
+
+def _outer_claims(proof: dict[str, Any], bound: float, question: RobustOptimum) -> Iterator[Claim]:
+    robust, dual = question.robust, proof["dual"]
+    if "cuts" not in proof:
+        raise UnreadableError("certificate.proof needs the key 'cuts'")
+    if "prior" in proof and question.objective == "empirical":
+        raise UnreadableError("certificate.proof.prior is for the objective 'robust' only")
+    a1, a2 = len(robust.p_hat), len(robust.p_hat[0])
+    prior = proof.get("prior", robust.p_hat)
+    cuts = [(cut["member"], *cut["secrets"]) for cut in proof["cuts"]]
+    if len(dual) != a1 * a2:
+        raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
+    for P in (prior, *(member for member, _, _ in cuts)):
+        if (len(P), len(P[0])) != (a1, a2):
+            raise UnreadableError(f"members of the set must be tables of {a1} × {a2} cells")
+    if any(s == z or max(s, z) >= a1 for _, s, z in cuts):
+        raise UnreadableError(f"a cut must name two of {a1} secrets")
+
+    @cache
+    def members() -> bool | None:
+        found = [is_member(member, robust) for member, _, _ in cuts]
+        if "prior" in proof:
+            found.append(is_member(prior, robust))
+        return None if None in found and False not in found else all(found)
+
+    words = f"the {len(cuts)} distributions that describe the outer cone lie in the set"
+    yield decided("member", words, members)
+
+    def test() -> bool | None:
+        if sum(map(Fraction, dual)) > Fraction(bound):
+            return False
+        if members() is not True:
+            return members()
+        return Outer(robust, prior, cuts, dual).covers(proof["tree"])
+
+    words = f"no mechanism private against the set has a utility above {bound!r}"
+    yield decided("bound", words, test, about="mechanisms private against the set", value=bound)
+
+
+def _answer(document: dict[str, Any], question: RobustOptimum) -> list[list[float]]:
+    return robust_answer(document, question.robust)
+
+
+def _members(case: Case) -> Iterator[Claim]:
+    return robust_members(case._replace(question=case.question.robust))
+
+
+def _value(case: Case) -> Iterator[Claim]:
+    claims = empirical_value if case.question.objective == "empirical" else robust_value
+    return claims(case._replace(question=case.question.robust))
+
+
+def _audit(case: Case) -> Iterator[Claim]:
+    return robust_audit(case._replace(question=case.question.robust))
+
+
+DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)
+SECRET = Whole(0, 10**9)
+CUT = Record({"member": Joint(2, 2), "secrets": List(SECRET, 2, 2)})
+NODE = Record(
+    {},
+    {
+        "input": Whole(0, 10**9),
+        "at": Number(0, MOST_DUAL),
+        "price": Number(-MOST_DUAL, MOST_DUAL),
+        "cuts": List(Whole(0, 10**9)),
+        "weights": List(Number(0, MOST_DUAL)),
+    },
+)
+SECTION = Section(
+    kinds={"robust-optimum": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)},
+    forms={
+        "robust-optimum": Form(
+            statement=Record({"form": Word("robust-optimum"), **CONFIDENCE, **OPTIONS}),
+            question=_question,
+            answer=_answer,
+            members=_members,
+            value=_value,
+            bound=_bound,
+            sense=maximise,
+            proof=Record(
+                {},
+                {
+                    "ceiling": Number(),
+                    "secret_dual": DUAL,
+                    "prior": Joint(2, 2),
+                    "dual": DUAL,
+                    "cuts": List(CUT),
+                    "tree": List(NODE, 1),
+                },
+            ),
+            audit=_audit,
+        )
+    },
+)

@@ -1,0 +1,57 @@
+"""Cut programs: the best mechanism whose columns lie in a cone that an oracle cuts out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol
+
+from ldpopt.core.form import Form
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import Sublinear
+
+
+class Cut(NamedTuple):
+    """An inequality row·w ≥ 0 that holds in the whole cone, and what proves it.
+
+    Attributes:
+        member: the distribution [s][u] whose privacy it states.
+        secrets: the two secrets that it compares.
+        row: its coefficients.
+    """
+
+    member: Array
+    secrets: tuple[int, int]
+    row: Array
+
+
+class CutCone(Protocol):
+    """A closed convex cone of columns w ≥ 0, known by its separation oracle."""
+
+    @property
+    def dimension(self) -> int:
+        """The number of inputs."""
+
+    def first_cuts(self) -> list[Cut]:
+        """List cuts that keep a column with p̂·w = 1 bounded."""
+
+    def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
+        """Return the excess of every column, and the cuts that it violates by more than ``least``."""
+
+    def inside(self, columns: Array, excess: Array) -> Array:
+        """Move columns of a known excess into the cone, as little as that takes."""
+
+
+@dataclass(frozen=True, eq=False)
+class CutProgram(Form):
+    """Maximise Σ_y g(w_y) with Σ_y w_y = 1 over columns w_y of a cone; g homogeneous.
+
+    Attributes:
+        cone: where the columns lie.
+        utility: g; for every column it is at most the mutual information under ``prior``.
+        prior: the distribution of the inputs, for the proof of a bound.
+    """
+
+    name: ClassVar[str] = "cut-program"
+    cone: CutCone
+    utility: Sublinear
+    prior: Array

@@ -1,0 +1,173 @@
+"""The best mechanism that hides s against every distribution of a confidence set itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import frame
+from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.polyopt import conditional_entropy_above
+from ldpopt.checker.robust import empirical_information, robust_information
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import UNLIMITED
+from ldpopt.core.measure import Measure
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem, Stages
+from ldpopt.core.stage import Stage
+from ldpopt.core.subject import Subject
+from ldpopt.forms.cut_program import CutProgram
+from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.theory.columns.linear_program import solve_listed
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.exact_cone import ExactCone
+from ldpopt.theory.robust.exact_proof import exact_proof
+from ldpopt.theory.robust.information import RobustInformation
+from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set, robust_subject
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+MOST_SECRETS, MOST_INPUTS = 12, 64
+"""More secrets make too many staircase columns for the ceiling, more inputs too many cuts."""
+
+
+@dataclass(frozen=True, eq=False)
+class RobustOptimum(Problem):
+    """Maximise I(X; Y) over all mechanisms that are (ε, F)-RLDP for the χ² confidence set F.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Definition 1. PolyOpt maximises over a polyhedral cone inside
+    the cone of private columns, and calibration widens it; here the cone is cut out by members of F, and
+    the bound holds for every private mechanism.
+
+    Args:
+        epsilon: the level, in nats.
+        p_hat: the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of the confidence set.
+        counts: the contingency table [s][u].
+        objective: "empirical" maximises I under p̂; "robust" a guarantee for every P ∈ F.
+
+    >>> RobustOptimum(epsilon=1, p_hat=[[0.3, 0.2], [0.15, 0.35]], n=1000).uncertainty.shape
+    (2, 2)
+    """
+
+    kind: ClassVar[str] = "robust-optimum"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    epsilon: float
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float = 0.05
+    counts: Any = None
+    objective: str = "empirical"
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        validate.choice("objective", self.objective, ("empirical", "robust"))
+        a1, a2 = F.shape
+        if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
+            raise InvalidInputError(
+                f"a table of {self.kind} may have {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not "
+                f"{a1} and {a1 * a2}; polyopt takes larger ones"
+            )
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set:
+        """The confidence set F."""
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+
+    @cached_property
+    def _utility(self) -> MutualInformation | RobustInformation:
+        F = self.uncertainty
+        robust = self.objective == "robust"
+        return RobustInformation(F.ball) if robust else MutualInformation(F.p_hat.ravel())
+
+    @property
+    def measure(self) -> Measure:
+        """What the utility measures."""
+        return self._utility.measure
+
+    def forms(self) -> Iterable[Form]:
+        """Give one form: the program over the exact cone."""
+        F = self.uncertainty
+        return [CutProgram(ExactCone(F, self.epsilon), self._utility, F.p_hat.ravel())]
+
+    def stages(self, form: Form) -> Stages:
+        """Solve over the exact cone; the bound is the better one of the tree's and the ceiling."""
+        yield Stage(form, self._proven)
+
+    def _proven(self, solution: FormSolution) -> FormSolution:
+        """Make the proof exact; where the ceiling is lower, it is the bound."""
+        ceiling = self._ceiling()
+        highest = ceiling["ceiling"]
+        if solution.bound is None or solution.bound >= highest or solution.proof is None:
+            return replace(solution, bound=highest, proof=ceiling)
+        proof = exact_proof(solution.proof, self._question())
+        return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
+
+    def _question(self) -> RobustStatement:
+        plain = self.statement()
+        assert plain is not None
+        question: RobustStatement = frame.question(plain).robust
+        return question
+
+    def _ceiling(self) -> dict[str, Any]:
+        """Bound every mechanism private against F by max I(S; Y) + H(U | S), with a proof.
+
+        I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
+        """
+        secret = self.uncertainty.p_hat.sum(axis=1)
+        rays = staircase_cone(len(secret), self.epsilon).rays()
+        best = solve_listed(rays, MutualInformation(secret)(rays), UNLIMITED)
+        assert best.proof is not None
+        dual = best.proof["dual"]
+        entropy = conditional_entropy_above(self._question())
+        return {
+            "ceiling": certify.value_above(sum(map(Fraction, dual), entropy)),
+            "secret_dual": dual,
+        }
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the mechanism, robustly private in exact arithmetic."""
+        rows = certify.repair(solution.point.matrix, RobustPrivacy(self._question()))
+        a1, a2 = self.uncertainty.shape
+        return Mechanism(rows, inputs=product(range(a1), range(a2)))
+
+    def value(self, answer: Mechanism) -> float:
+        """Compute I(X; Y) under p̂, or its guaranteed least value."""
+        return float(self._utility(answer.matrix).sum())
+
+    def claim(self, answer: Mechanism) -> float:
+        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
+        exact = robust_information if self.objective == "robust" else empirical_information
+        return certify.value_below(exact(answer.matrix.tolist(), self._question()))
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """Describe that s is hidden against every distribution of F."""
+        return robust_subject(mechanism, self.uncertainty, self.epsilon)
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """Measure the exact level over F, with a member of F that attains it."""
+        return audited(answer, self.uncertainty)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw a Dirichlet(½) table of ``size`` secrets with two values each, n = 1000."""
+        p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
+        yield f"{size}x2 epsilon=1", cls(1.0, p_hat, 1000)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Give proven optima of a 2 × 2 table."""
+        table = [[0.3, 0.2], [0.15, 0.35]]
+        yield Example(cls(1.0, table, 1000), 0.722958722)
+        yield Example(cls(2.0, table, 1000), 0.936659703)

@@ -1,0 +1,81 @@
+"""Cut out the cone as columns ask for it, then prove a bound over the cuts."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import ClassVar
+
+import numpy as np
+
+from ldpopt.core import certify
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.solver import Solver
+from ldpopt.core.status import Status
+from ldpopt.forms.cut_program import CutProgram
+from ldpopt.theory.columns.linear_program import proof_slack
+from ldpopt.theory.robust.column_search import ColumnSearch
+from ldpopt.theory.robust.outer_bound import BoundTree
+
+SEARCH_SHARE, TREE_SHARE = 0.4, 0.85
+"""Of the time: for columns alone; then of what is left for the tree. The rest is for the proof."""
+LEAST_ROUNDS, LITTLE = 3, 1e-6
+"""The search goes on to the tree when a round gains less than this, relatively; not before so many."""
+
+
+class CuttingPlanes(Solver[CutProgram]):
+    """Cutting planes with a climb along tangents; a tree of boxes proves the bound."""
+
+    name: ClassVar[str] = "cutting-planes"
+
+    def run(self, form: CutProgram, limits: Limits) -> FormSolution:
+        """Search columns, then close the gap with the tree; the best so far is kept on the way."""
+        search = ColumnSearch(form, limits)
+        self._keep(search, None, limits)
+        with suppress(OutOfTime):
+            self._search(search, limits.part(SEARCH_SHARE), limits)
+        search.resolve(limits)
+        tree = BoundTree(search)
+        with suppress(OutOfTime):
+            self._bound(tree, limits.part(TREE_SHARE), limits)
+        with limits.proving():
+            return _solution(search, tree, limits.gap)
+
+    def _search(self, search: ColumnSearch, part: Limits, limits: Limits) -> None:
+        while True:
+            gain = search.round(part)
+            self._keep(search, None, limits)
+            if search.rounds >= LEAST_ROUNDS and gain <= LITTLE * search.optimum.value:
+                return
+
+    def _bound(self, tree: BoundTree, part: Limits, limits: Limits) -> None:
+        search = tree.search
+        tree.open(part)
+        target = part.gap / 2
+        while tree.step(target * max(search.optimum.value, 1e-4), part):
+            self._keep(search, tree, limits)
+
+    def _keep(self, search: ColumnSearch, tree: BoundTree | None, limits: Limits) -> None:
+        bound = np.inf if tree is None else tree.bound
+        limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap))
+
+
+def _solution(search: ColumnSearch, tree: BoundTree | None, gap: float) -> FormSolution:
+    """Return the best mechanism, and the bound of the tree with its proof."""
+    best = search.answer()
+    stats: dict[str, float] = {
+        "iterations": search.rounds,
+        "columns": search.lp.rays.shape[1],
+        "cuts": len(search.outer.cuts),
+    }
+    if tree is None or not tree.leaves:
+        return FormSolution(Status.FEASIBLE, best.point, best.value, stats=stats)
+    proof = tree.proof(proof_slack(search.optimum.value, gap))
+    return FormSolution(
+        status=Status.GAP,
+        point=best.point,
+        value=best.value,
+        bound=certify.dual_bound(np.array(proof["dual"])),
+        proof=proof,
+        stats={**stats, "nodes": len(proof["tree"])},
+    )

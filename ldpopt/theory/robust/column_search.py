@@ -1,0 +1,109 @@
+"""Search columns of a cone that is known by its cuts: climb a convex utility by its tangents.
+
+For prices β the best column maximises g(w) − β·w. From many starts at once: maximise the tangent of g at
+the last column over the cuts so far, ask the oracle, add the cuts that the new column violates, repeat.
+g is convex, so that a column inside the cone is never worth less than the one before it. Every column on
+the way, moved into the cone, goes into the linear program of mechanisms, whose dual is the next β.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldpopt.core.limits import UNLIMITED, Limits
+from ldpopt.core.validate import Array
+from ldpopt.forms.cut_program import CutProgram
+from ldpopt.theory.columns.linear_program import ColumnLP, Optimum
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.outer_cone import OuterCone
+
+STEPS = 40
+"""Tangents that one climb follows at most."""
+COARSE, FINE = 1e-4, 1e-11
+"""The excess that a column may have at first and in the end."""
+SMALLEST_RATIO = 1e-9
+"""Smaller ratios count as this large in a tangent, whose slope at 0 is infinite."""
+
+
+class ColumnSearch:
+    """The columns so far, the best mechanism made of them, and the cuts met on the way."""
+
+    def __init__(self, form: CutProgram, limits: Limits) -> None:
+        self.form, self.limits = form, limits
+        self.rng = limits.generator()
+        self.information = MutualInformation(form.prior)
+        self.outer = OuterCone(form.prior, form.cone.first_cuts())
+        k = form.cone.dimension
+        self.lp = ColumnLP(k, 1.0)
+        self.lp.add(np.ones((k, 1)), np.zeros(1))
+        self.rounds = 0
+        self.optimum: Optimum = self._solved(limits)
+
+    def _solved(self, limits: Limits) -> Optimum:
+        found = self.lp.solve(limits)
+        if found is None:
+            limits.check()
+        assert found is not None
+        return found
+
+    def round(self, limits: Limits) -> float:
+        """Climb from random columns and from those in use; return what the mechanism gained."""
+        before = self.optimum.value
+        k = self.form.cone.dimension
+        starts = self.rng.random((k, 4 + 3 * k)) ** 4 + SMALLEST_RATIO
+        if self.rounds:
+            starts = np.hstack([starts, self.optimum.point.rays])
+        self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), limits)
+        self.rounds += 1
+        self.resolve(limits)
+        return self.optimum.value - before
+
+    def resolve(self, limits: Limits) -> None:
+        """Find the best mechanism of the columns so far."""
+        self.optimum = self._solved(limits)
+
+    def tangent(self, columns: Array) -> Array:
+        """Compute the gradient of the mutual information at every column."""
+        p = self.form.prior[:, None]
+        q = (p * columns).sum(axis=0)
+        return p * np.log(np.maximum(columns / q, SMALLEST_RATIO))
+
+    def climb(self, starts: Array, least: float, limits: Limits) -> None:
+        """Climb from every start until the column lies in the cone and is worth no more than before."""
+        dual = self.optimum.dual
+        slopes = self.tangent(starts) - dual[:, None]
+        worth = np.full(starts.shape[1], -np.inf)
+        running = np.arange(starts.shape[1])
+        outer = self.outer
+        for _ in range(STEPS):
+            found = [outer.maximum(slopes[:, j], outer.low, outer.high, limits) for j in running]
+            points = np.array([maximum.point for maximum in found]).T
+            excess = self.visit(points, least)
+            gains = self.information(points) - dual @ points
+            private = excess <= least
+            ended = private & (gains <= worth[running] + 1e-12)
+            worth[running] = np.where(private, gains, worth[running])
+            slopes[:, running] = self.tangent(points) - dual[:, None]
+            running = running[~ended]
+            if not len(running):
+                break
+
+    def visit(self, points: Array, least: float) -> Array:
+        """Ask the oracle about columns: their cuts, themselves moved inside; return their excess."""
+        excess, cuts = self.form.cone.cuts(points, least)
+        for own in cuts:
+            self.outer.add(own)
+        columns = self.form.cone.inside(points, excess)
+        self.lp.add(columns, self.information(columns))
+        return excess
+
+    def answer(self) -> Optimum:
+        """Find the mechanism of the columns so far that is best for the utility of the form."""
+        utility = self.form.utility
+        if isinstance(utility, MutualInformation):
+            return self.optimum
+        lp = ColumnLP(self.form.cone.dimension, 1.0)
+        lp.add(self.lp.rays, utility(self.lp.rays))
+        found = lp.solve(UNLIMITED)
+        assert found is not None
+        return found

@@ -1,0 +1,242 @@
+"""Bound every column of an outer cone by a dual vector: a tree of boxes of ratios, one LP for each.
+
+For prices β the excess of a column is (μ(w) − β·w)/q, q = p·w. If it is at most δ in the whole cone,
+β + δ p is a dual vector, and Σ_x β_x + δ a bound. In a box l_x ≤ w_x/q ≤ h_x the convex t log t is at
+most its chord, so that a linear program over the cuts bounds the excess; its multipliers are the proof
+of the leaf, as ``ldpopt/checker/outer_cone.py`` reads it. The worst leaf is split where its chords lie
+highest above the curve. Where they are close, splitting is of no use: its column is shown to the oracle,
+which cuts it off or, where it is private, makes the mechanism better and with it the prices.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from ldpopt.core.limits import Limits
+from ldpopt.core.validate import Array
+from ldpopt.theory.robust.column_search import FINE, ColumnSearch
+
+MOST_LEAVES = 20_000
+"""Larger trees make files that nobody wants to check."""
+BATCH = 16
+SHOW_ALL = 8
+"""Of every so many batches one is shown to the oracle as a whole."""
+CLOSE = 0.3
+"""Chords that account for less than this share of the excess are close."""
+INSIDE = 0.1
+"""A box is cut at least this share of its width away from its ends."""
+DIGITS = 11
+"""Decimals of a multiplier in the proof."""
+
+
+@dataclass(eq=False)
+class Box:
+    """A box of ratios: a leaf with its multipliers, or cut in two.
+
+    Attributes:
+        low, high: the ends.
+        used, weights, price: the cuts with λ > 0, their λ, and ν.
+        pull: Σ_i λ_i a_i.
+        point: the column at which the chords are worth most.
+        gaps: by how much each chord lies above the curve there.
+        excess: the bound on the excess.
+        version: of the prices for which the multipliers were found.
+    """
+
+    low: Array
+    high: Array
+    used: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    weights: Array = field(default_factory=lambda: np.zeros(0))
+    price: float = 0.0
+    pull: Array = field(default_factory=lambda: np.zeros(0))
+    point: Array = field(default_factory=lambda: np.zeros(0))
+    gaps: Array = field(default_factory=lambda: np.zeros(0))
+    excess: float = np.inf
+    version: int = -1
+    shown: bool = False
+    cut: tuple[int, float] | None = None
+    parts: tuple[Box, ...] = ()
+
+
+class BoundTree:
+    """The tree over the cuts of a search; the search goes on as columns turn up."""
+
+    def __init__(self, search: ColumnSearch) -> None:
+        self.search, self.prior = search, search.form.prior
+        self.known = self.prior > 0
+        self.dual = search.optimum.dual
+        self.version = self.batches = 0
+        self._order = count()
+        self.root = Box(search.outer.low, np.where(self.known, search.outer.high, 0.0))
+        self.leaves: list[tuple[float, int, Box]] = []
+
+    @property
+    def excess(self) -> float:
+        """The largest bound on the excess of any leaf."""
+        return -self.leaves[0][0] if self.leaves else np.inf
+
+    @property
+    def bound(self) -> float:
+        """The bound on every mechanism that the tree proves."""
+        return float(self.dual.sum()) + self.excess
+
+    def open(self, limits: Limits) -> None:
+        """Bound the root."""
+        self._push(self._solved(self.root, limits))
+
+    def step(self, target: float, limits: Limits) -> bool:
+        """Work on the worst leaves; return False if none is above the target or there are too many."""
+        batch = self._worst(target, limits)
+        if not batch or len(self.leaves) + len(batch) > MOST_LEAVES:
+            for leaf in batch:
+                self._push(leaf)
+            return False
+        self.batches += 1
+        everything = self.batches % SHOW_ALL == 0
+        shown = [leaf for leaf in batch if everything or self._close(leaf)]
+        split = [leaf for leaf in batch if not self._close(leaf) or leaf.shown]
+        try:
+            if shown:
+                self._show(shown, max(FINE, target / 10), limits)
+            for leaf in split:
+                self._split(leaf, limits)
+        finally:  # whatever the clock says, every leaf stays a leaf
+            for leaf in batch:
+                self._push_leaves(leaf)
+        if self.search.optimum.dual is not self.dual:
+            self._reprice()
+        return True
+
+    def _worst(self, target: float, limits: Limits) -> list[Box]:
+        """Take the worst leaves above the target, bounded at the prices of today."""
+        batch: list[Box] = []
+        while self.leaves and len(batch) < BATCH and self.excess > target:
+            leaf = heapq.heappop(self.leaves)[2]
+            if leaf.version == self.version:
+                batch.append(leaf)
+                continue
+            try:
+                self._solved(leaf, limits)
+            finally:
+                self._push(leaf)
+        return batch
+
+    @staticmethod
+    def _close(leaf: Box) -> bool:
+        return bool(leaf.gaps.sum() < CLOSE * leaf.excess)
+
+    def _show(self, leaves: list[Box], least: float, limits: Limits) -> None:
+        """Show the columns of leaves to the oracle; cuts and columns follow."""
+        points = np.array([leaf.point for leaf in leaves]).T
+        before = self.search.optimum.value
+        excess = self.search.visit(points, least)
+        for leaf, over in zip(leaves, excess, strict=True):
+            leaf.shown = bool(over <= least)
+            leaf.version = -1
+        self.search.resolve(limits)
+        if self.search.optimum.value <= before:  # other prices of the same mechanism are no better
+            self.search.optimum = self.search.optimum._replace(dual=self.dual)
+
+    def _split(self, leaf: Box, limits: Limits) -> None:
+        x = int(leaf.gaps.argmax())
+        low, high = leaf.low[x], leaf.high[x]
+        edge = INSIDE * (high - low)
+        at = float(np.clip(leaf.point[x], low + edge, high - edge))
+        left, right = Box(leaf.low, leaf.high.copy()), Box(leaf.low.copy(), leaf.high)
+        left.high[x] = right.low[x] = at
+        parts = self._solved(left, limits), self._solved(right, limits)
+        leaf.cut, leaf.parts = (x, at), parts
+
+    def _solved(self, leaf: Box, limits: Limits) -> Box:
+        """Bound the excess within a box by the chords, and keep the multipliers."""
+        p, outer = self.prior, self.search.outer
+        low, high = leaf.low, leaf.high
+        width = high - low
+        at_low, at_high = xlogy(low, low), xlogy(high, high)
+        slope = np.divide(at_high - at_low, width, out=np.zeros_like(width), where=width > 0)
+        ends = np.where(self.known, high, outer.high)
+        found = outer.maximum(p * slope - self.dual, low, ends, limits)
+        used = np.flatnonzero(found.weights > 10.0**-DIGITS).astype(np.int64)
+        leaf.used, leaf.weights = used, found.weights[used].round(DIGITS)
+        leaf.price, leaf.point = round(found.price, DIGITS), found.point
+        leaf.pull = leaf.weights @ outer.rows(used)
+        chord = at_low + slope * (found.point - low)
+        leaf.gaps = p * (chord - xlogy(found.point, found.point))
+        leaf.version = self.version
+        leaf.excess = float(self._excess(self.dual, [leaf])[0])
+        return leaf
+
+    def _excess(self, dual: Array, leaves: list[Box]) -> Array:
+        """Bound the excess within leaves by the multipliers that they have.
+
+        The bound is ν + Σ_x max over t ∈ {l_x, h_x} of p_x t log t + g_x t, g = Σ λ a − β − ν p.
+        """
+        p = self.prior
+        low, high = (np.array([getattr(leaf, end) for leaf in leaves]) for end in ("low", "high"))
+        price = np.array([leaf.price for leaf in leaves])
+        g = np.array([leaf.pull for leaf in leaves]) - dual - price[:, None] * p
+        ends = np.maximum(p * xlogy(low, low) + g * low, p * xlogy(high, high) + g * high)
+        return price + ends.sum(axis=1)
+
+    def _push(self, leaf: Box) -> None:
+        heapq.heappush(self.leaves, (-leaf.excess, next(self._order), leaf))
+
+    def _push_leaves(self, box: Box) -> None:
+        for leaf in box.parts or (box,):
+            self._push(leaf)
+
+    def _reprice(self) -> None:
+        """Take the prices of the better mechanism; the multipliers of all leaves stay."""
+        self.dual = self.search.optimum.dual
+        self.version += 1
+        leaves = [leaf for _, _, leaf in self.leaves]
+        for leaf, excess in zip(leaves, self._excess(self.dual, leaves), strict=True):
+            leaf.excess = float(excess)
+            leaf.shown = False
+        self.leaves = []
+        for leaf in leaves:
+            self._push(leaf)
+
+    # ---- the proof
+
+    def proof(self, slack: float) -> dict[str, Any]:
+        """Write the dual vector, the cuts and the tree as plain data.
+
+        ``slack`` is what the bound is raised by, so that rounding does not break the proof.
+        """
+        leaves = [leaf for _, _, leaf in self.leaves]
+        rise = self.excess + slack
+        dual = self.dual + rise * self.prior
+        pulls = np.array([leaf.pull for leaf in leaves])
+        over = np.maximum((pulls - dual).max(axis=0), 0.0) + slack / len(dual)
+        dual = dual + np.where(self.known, 0.0, over)
+        used = sorted({int(i) for leaf in leaves for i in leaf.used})
+        place = {i: new for new, i in enumerate(used)}
+        nodes: list[dict[str, Any]] = []
+        boxes = [self.root]
+        while boxes:
+            box = boxes.pop()
+            if box.cut is not None:
+                nodes.append({"input": box.cut[0], "at": box.cut[1]})
+                boxes += reversed(box.parts)
+                continue
+            nodes.append(
+                {
+                    "price": box.price - rise,
+                    "cuts": [place[int(i)] for i in box.used],
+                    "weights": box.weights.tolist(),
+                }
+            )
+        cuts = [self.search.outer.cuts[i] for i in used]
+        return {
+            "dual": dual.tolist(),
+            "cuts": [{"member": cut.member, "secrets": list(cut.secrets)} for cut in cuts],
+            "tree": nodes,
+        }

@@ -1,0 +1,144 @@
+"""The exact robust optimum: known values, order, brute force over private columns, limits, bad input."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from known import TABLE
+from scipy.optimize import linprog
+
+from ldpopt import Status, solve, verify
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.problems import PolyOpt, RobustOptimum
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.exact_cone import ExactCone
+from ldpopt.theory.robust.level import rldp_level
+
+SMALL = [[0.3, 0.2], [0.15, 0.35]]
+GAP = 1e-6
+
+
+@cache
+def small(epsilon=1.0, objective="empirical"):
+    return solve(RobustOptimum(epsilon, SMALL, 1000, objective=objective), gap=GAP)
+
+
+def test_the_known_table():
+    """PolyOpt has 0.712196 there and calibration 0.720986."""
+    found = small()
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(0.722958722, abs=1e-6)
+    assert found.bound - found.value <= 1e-6
+    level = rldp_level(found.mechanism, found.problem.uncertainty).level
+    assert 1 - 1e-8 <= level <= 1
+    assert verify(found)
+
+
+def check_order(table, n, epsilon, calibrated=True, seconds=None):
+    given = {"epsilon": epsilon, "p_hat": table, "n": n}
+    best = solve(RobustOptimum(**given), gap=GAP, time_limit=seconds)
+    polyopt = solve(PolyOpt(**given), gap=GAP)
+    assert polyopt.value <= best.value * (1 + GAP)
+    ceiling = polyopt.certificate.proof["ceiling"]
+    assert best.value <= best.bound <= ceiling * (1 + GAP)
+    assert rldp_level(best.mechanism, best.problem.uncertainty).level <= epsilon
+    assert verify(best)
+    if calibrated:
+        wide = solve(PolyOpt(**given, calibrate=True), gap=GAP)
+        assert polyopt.value * (1 - GAP) <= wide.value <= best.value * (1 + GAP)
+    return best
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_it_is_the_best(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.dirichlet(np.ones(4)).reshape(2, 2)
+    assert check_order(table, 500, rng.uniform(0.5, 2)).status is Status.OPTIMAL
+
+
+@pytest.mark.slow
+def test_the_table_of_the_documentation():
+    found = check_order(TABLE, 1000, 1.0)
+    assert found.status is Status.OPTIMAL
+    assert found.value == pytest.approx(0.963141318, abs=1e-6)
+    assert found.bound < 1.0338
+
+
+def private_columns(F, epsilon, count):
+    """Random private columns, by the audit alone: some inside the cone, most on its boundary."""
+    rng = np.random.default_rng(5)
+    cone = ExactCone(F, epsilon)
+    points = rng.random((cone.dimension, count)) ** rng.uniform(0.5, 6, count)
+    inside = cone.inside(points, np.maximum(cone.excess(points)[0].max(axis=1), 0))
+    levels = [rldp_level(column[:, None], F).level for column in inside[:, :20].T]
+    assert max(levels) <= epsilon + 1e-9
+    return inside
+
+
+def test_brute_force_over_random_private_columns():
+    """Mechanisms of thousands of random private columns come close to the optimum and stay below."""
+    found = small()
+    F = found.problem.uncertainty
+    columns = private_columns(F, 1.0, 4000)
+    gains = MutualInformation(F.p_hat.ravel())(columns)
+    best = -linprog(-gains, A_eq=columns, b_eq=np.ones(4)).fun
+    assert 0.97 * found.value <= best <= found.bound
+    dual = np.array(found.certificate.proof["dual"])
+    assert (dual @ columns >= gains).all()
+
+
+def test_the_robust_objective():
+    """Its value is a guarantee; PolyOpt's robust optimum over the smaller cone is no better."""
+    found = small(objective="robust")
+    assert verify(found)
+    assert found.value < small().value
+    other = solve(PolyOpt(1.0, SMALL, 1000, objective="robust"), gap=GAP)
+    assert other.value <= found.value <= found.bound
+    rng = np.random.default_rng(0)
+    F = found.problem.uncertainty
+    for _ in range(50):
+        P = F.sample(rng).ravel()
+        assert found.value <= MutualInformation(P)(found.mechanism.matrix).sum() + 1e-12
+
+
+def test_counts_are_a_table_and_the_seed_does_not_matter():
+    counts = [[300, 200], [150, 350]]
+    found = solve(RobustOptimum(1.0, counts=counts), gap=GAP, seed=7)
+    assert found.value == pytest.approx(small().value, abs=1e-6)
+
+
+def test_without_time_the_ceiling_is_the_bound():
+    found = solve(RobustOptimum(1.0, SMALL, 1000), time_limit=1e-9)
+    if found.value is not None:
+        assert found.bound == pytest.approx(0.752882, abs=1e-6)
+        assert verify(found)
+
+
+@pytest.mark.parametrize(
+    ("params", "words"),
+    [
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"p_hat": None}, "needs 'p_hat' and 'n', or 'counts'"),
+        ({"counts": [[1, 2], [3, 4]]}, "either 'p_hat' and 'n' or 'counts'"),
+        ({"objective": "best"}, "objective"),
+        ({"p_hat": [[0.5, 0.5]]}, "one secret"),
+        ({"p_hat": [[0.5], [0.5]]}, "one public value"),
+        ({"p_hat": [[0.5, 0.5], [0.0, 0.0]]}, "all zero"),
+        ({"p_hat": np.full((13, 2), 1 / 26)}, "12 secrets"),
+        ({"p_hat": np.full((5, 13), 1 / 65)}, "64 cells"),
+        ({"alpha": 0.0}, "alpha"),
+    ],
+)
+def test_bad_input_is_one_sentence(params, words):
+    with pytest.raises(InvalidInputError, match=words):
+        RobustOptimum(**{"epsilon": 1.0, "p_hat": SMALL, "n": 1000, **params})
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", range(5))
+def test_order_on_fifty_random_tables(block):
+    """2 × 2, 2 × 3 and 3 × 3 tables: the optimum is at least the calibrated, that at least PolyOpt's."""
+    rng = np.random.default_rng(block)
+    for shape in [(2, 2)] * 4 + [(2, 3)] * 4 + [(3, 3)] * 2:
+        table = rng.dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
+        check_order(table, int(rng.integers(100, 5000)), rng.uniform(0.3, 2.5), seconds=120)

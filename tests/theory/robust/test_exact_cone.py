@@ -1,0 +1,102 @@
+"""The cone of all private columns: its oracle, its cuts, and what it contains."""
+
+import math
+
+import numpy as np
+import pytest
+from known import TABLE
+
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.theory.robust.exact_cone import ExactCone
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.outer_cone import OuterCone
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+SETS = {
+    "square": Chi2Set(TABLE, 1000),
+    "small": Chi2Set([[0.3, 0.2], [0.15, 0.35]], 1000),
+    "never": Chi2Set([[0.3, 0.2, 0.0], [0.15, 0.3, 0.05]], 1000),
+    "few": Chi2Set([[0.3, 0.2], [0.15, 0.35]], 20),
+}
+
+
+def columns(F, count, seed=0):
+    return np.random.default_rng(seed).random((F.p_hat.size, count)) ** 3
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_the_excess_is_zero_at_the_exact_level(name):
+    F = SETS[name]
+    for column in columns(F, 6).T:
+        level = rldp_level(column[:, None], F).level
+        assert ExactCone(F, level).excess(column[:, None])[0].max() == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_cuts_are_members_that_attain_the_excess(name):
+    F = SETS[name]
+    cone = ExactCone(F, 0.5)
+    points = columns(F, 8, seed=1)
+    excess, cuts = cone.cuts(points, 1e-9)
+    assert any(cuts)
+    for point, over, own in zip(points.T, excess, cuts, strict=True):
+        assert bool(own) == (over > 1e-9)
+        for cut in own:
+            assert F.contains(cut.member)
+            given = cut.member / cut.member.sum(axis=1, keepdims=True)
+            s, z = cut.secrets
+            blocks = point.reshape(F.shape)
+            told = given[s] @ blocks[s] - math.exp(0.5) * given[z] @ blocks[z]
+            assert told == pytest.approx(-cut.row @ point, abs=1e-12)
+        if own:
+            assert max(-cut.row @ point for cut in own) == pytest.approx(over, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_no_member_tells_more_apart(name):
+    """The oracle's excess is an upper bound over random members."""
+    F = SETS[name]
+    cone = ExactCone(F, 0.3)
+    rng = np.random.default_rng(3)
+    members = [F.sample(rng) for _ in range(200)]
+    for point in columns(F, 4, seed=2).T:
+        excess = cone.excess(point[:, None])[0].max()
+        for P in members:
+            told = (P * point.reshape(F.shape)).sum(axis=1) / P.sum(axis=1)
+            assert told.max() - math.exp(0.3) * told.min() <= excess + 1e-12
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_columns_moved_inside_are_private(name):
+    F = SETS[name]
+    cone = ExactCone(F, 0.4)
+    points = columns(F, 6, seed=4)
+    inside = cone.inside(points, cone.excess(points)[0].max(axis=1))
+    for column in inside.T:
+        assert rldp_level(column[:, None], F).level <= 0.4 + 1e-9
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_first_cuts_keep_columns_bounded(name):
+    F = SETS[name]
+    cone = ExactCone(F, 1.0)
+    outer = OuterCone(F.p_hat.ravel(), cone.first_cuts())
+    for cost in np.eye(cone.dimension):
+        found = outer.maximum(cost, outer.low, outer.high, Limits())
+        assert np.isfinite(found.point).all()
+        assert F.p_hat.ravel() @ found.point == pytest.approx(1, abs=1e-8)
+
+
+def test_an_empty_box_has_multipliers():
+    """Its optimum pays the penalty, and nothing is raised."""
+    F = SETS["small"]
+    outer = OuterCone(F.p_hat.ravel(), ExactCone(F, 1.0).first_cuts())
+    found = outer.maximum(np.zeros(4), np.array([3.0, 0.0, 0.0, 0.0]), outer.high, Limits())
+    assert found.price < 0 or found.weights.any()
+
+
+def test_no_time_is_no_program():
+    F = SETS["small"]
+    outer = OuterCone(F.p_hat.ravel(), ExactCone(F, 1.0).first_cuts())
+    with pytest.raises(OutOfTime):
+        outer.maximum(np.zeros(4), outer.low, outer.high, Limits(deadline=0.0))
