@@ -53,7 +53,14 @@ SPLIT, LEAF = {"input", "at"}, {"price", "cuts", "weights"}
 
 
 def cut_row(member: Sequence[Sequence[Fraction]], s: int, z: int, E: Fraction) -> list[int]:
-    """Build a of Lemma 1, rounded up to multiples of 2^−128; no row of the member is all zero."""
+    """Build a of Lemma 1, rounded up to multiples of 2^−128.
+
+    Args:
+        member: P; none of its rows is all zero.
+        s: the secret whose outputs are to be rarer.
+        z: the secret that it is compared with.
+        E: a number not below e^ε.
+    """
     row: list[int] = []
     for secret, block in enumerate(member):
         factor = (E if secret == z else Fraction(-1)) / sum(block, Fraction(0))
@@ -101,7 +108,14 @@ class Outer:
     def proven(
         self, low: Sequence[int], high: Sequence[int], leaf: Sequence[tuple[int, int]], price: int
     ) -> bool:
-        """Return whether Lemma 2 proves a box by the weights (cut, λ) and the price ν."""
+        """Return whether Lemma 2 proves a box.
+
+        Args:
+            low: the lower ends l, in multiples of 2^−64.
+            high: the upper ends h.
+            leaf: pairs of a cut and its weight λ.
+            price: ν.
+        """
         pull = [-b for b in self.dual]
         for i, weight in leaf:
             for x, entry in enumerate(self.rows[i]):

@@ -69,7 +69,13 @@ class ColumnSearch:
         return p * np.log(np.maximum(columns / q, SMALLEST_RATIO))
 
     def climb(self, starts: Array, least: float, limits: Limits) -> None:
-        """Climb from every start until the column lies in the cone and is worth no more than before."""
+        """Climb from every start until the column lies in the cone and is worth no more than before.
+
+        Args:
+            starts: columns, anywhere.
+            least: the excess up to which a column counts as one of the cone.
+            limits: of the run.
+        """
         dual = self.optimum.dual
         slopes = self.tangent(starts) - dual[:, None]
         worth = np.full(starts.shape[1], -np.inf)

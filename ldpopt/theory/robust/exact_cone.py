@@ -172,7 +172,10 @@ def falling_root(f: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
 def least(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
     """Compute min R·c over {R : Σ q²/R ≤ root²}, with A = Σ_u q_u √(c_u − ν) at the best level ν.
 
-    The middle axis of c is u.
+    Args:
+        c: linear functions; the middle axis is u.
+        q: the centres, alike.
+        root: the sizes of the sets.
     """
     bottom = c.min(axis=1)
     spread = c.max(axis=1) - bottom
@@ -184,7 +187,13 @@ def least(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
 
 
 def worst(c: Array, q: Array, root: float) -> Array:
-    """Compute the R that attains min R·c over {R : Σ q²/R ≤ root²}."""
+    """Compute the R that attains min R·c over {R : Σ q²/R ≤ root²}.
+
+    Args:
+        c: the linear function.
+        q: the centre.
+        root: the size of the set.
+    """
     c = c[None, :, None]
     gaps, height = _heights(c, q[None, :, None], np.array([[root]]))
     roots = np.sqrt(gaps + height[:, None])[0, :, 0]

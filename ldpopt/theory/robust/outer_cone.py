@@ -67,7 +67,14 @@ class OuterCone:
         self._model.addRow(0.0, highspy.kHighsInf, len(places), places, entries)
 
     def maximum(self, cost: Array, low: Array, high: Array, limits: Limits) -> Maximum:
-        """Maximise a linear function over a box of ratios."""
+        """Maximise a linear function over a box of ratios.
+
+        Args:
+            cost: the function.
+            low: the lower ends of the box.
+            high: the upper ends.
+            limits: of the run; an expired deadline raises :class:`OutOfTime`.
+        """
         limits.check()
         k = self.dimension
         self._model.changeColsBounds(k, self._inputs, low, high)
