@@ -111,7 +111,7 @@ class RobustOptimum(Problem):
         highest = ceiling["ceiling"]
         if solution.bound is None or solution.bound >= highest or solution.proof is None:
             return replace(solution, bound=highest, proof=ceiling)
-        proof = exact_proof(solution.proof, self._question())
+        proof = exact_proof(solution.proof, self.uncertainty, self._question())
         return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
 
     def _question(self) -> RobustStatement:

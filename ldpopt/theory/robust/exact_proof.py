@@ -11,24 +11,27 @@ from ldpopt.checker.confidence import RobustStatement
 from ldpopt.checker.outer_cone import Outer
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
-from ldpopt.theory.robust.problem import moved_inside
+from ldpopt.theory.robust.problem import inside
+from ldpopt.theory.robust.uncertainty import Chi2Set
 
 FIRST_RISE, MOST_RISE = 1e-14, 1e-2
 
 
-def exact_proof(proof: dict[str, Any], question: RobustStatement) -> dict[str, Any]:
+def exact_proof(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
     """Move the cuts into F exactly, and raise the dual vector until the checker's test accepts the tree.
 
     Raising β by δ p and lowering every price by δ lowers the left side of the test by δ.
+
+    Args:
+        proof: of the tree, in floats.
+        F: the confidence set.
+        question: the same in the checker's terms.
     """
-    p_hat = np.array(question.p_hat, dtype=float)
-    cuts = [
-        {**cut, "member": moved_inside(cut["member"], p_hat, question).tolist()} for cut in proof["cuts"]
-    ]
+    cuts = [{**cut, "member": inside(cut["member"], F).tolist()} for cut in proof["cuts"]]
     exact = [(_normalised(cut["member"]), *cut["secrets"]) for cut in cuts]
     rise = 0.0
     while rise < MOST_RISE:
-        raised = _raised(proof, p_hat.ravel(), rise)
+        raised = _raised(proof, F.p_hat.ravel(), rise)
         if Outer(question, question.p_hat, exact, raised["dual"]).covers(raised["tree"]):
             return {**raised, "cuts": cuts}
         rise = 4 * rise or FIRST_RISE
