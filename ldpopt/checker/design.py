@@ -28,6 +28,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
 from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
@@ -39,13 +40,18 @@ from .robust import is_robustly_private
 from .schema import EPSILON, Flag, List, Nullable, Number, Record, Text, Whole, Word
 
 MOST_CELLS = 2**53
+MOST_SECONDS = 6e10
+"""Times lie within so many seconds of 1970: about 1900 years."""
 MOST_TOGETHER = 100
 """Reports about one person that a promise may cover."""
 KNOWN_SAMPLES = 1e12
 """A distribution counts as known as if it had been observed this often: to a part in a million."""
 COLUMN = Record(
     {"name": Text(), "values": List(Text(), 1), "edges": List(Number()), "text": Flag()},
+    {"time": Flag(), "other": Flag(), "missing": Flag()},
 )
+OTHER, MISSING = "(other)", "(missing)"
+"""The last values of a column, where rare words are taken together, or empty cells count as a value."""
 ATTRIBUTE = Record(
     {"columns": List(COLUMN, 1), "members": List(List(Whole(0, 1_000_000), 1), 1)},
 )
@@ -156,22 +162,39 @@ def inputs_claim(
 
 
 def _is_column(column: dict[str, Any]) -> bool:
-    """Return whether the values differ; those of a binned column must be the names of its bins."""
-    values, edges = column["values"], column["edges"]
+    """Return whether the values differ; those of a binned column must be the names of its bins.
+
+    A column with ``other`` or ``missing`` ends in the values of these names. The edges of a column of
+    times are whole seconds since 1970, and named as dates.
+    """
+    values, edges, time = column["values"], column["edges"], column.get("time", False)
+    last = [name for name, flag in ((OTHER, "other"), (MISSING, "missing")) if column.get(flag)]
+    if values[len(values) - len(last) :] != last or len(values) <= len(last):
+        return False
     if edges:
         increasing = all(low < high for low, high in pairwise(edges))
-        return increasing and values == bin_names(edges)
-    return len(set(values)) == len(values)
+        whole = not time or all(edge % 1 == 0 and abs(edge) <= MOST_SECONDS for edge in edges)
+        named = values == bin_names(edges, time) + last
+        return increasing and whole and named and not column.get("other", False)
+    return not time and len(set(values)) == len(values)
 
 
-def bin_names(edges: Sequence[float]) -> list[str]:
+def bin_names(edges: Sequence[float], time: bool = False) -> list[str]:
     """Name the bins between the edges; bins of different edges have different names.
 
     >>> bin_names([18.0, 30.5])
     ['< 18', '[18, 30.5)', '≥ 30.5']
+    >>> bin_names([0.0, 86400.0], time=True)
+    ['< 1970-01-01', '[1970-01-01, 1970-01-02)', '≥ 1970-01-02']
     """
-    words = [_exactly(edge) for edge in edges]
+    words = [_moment(edge) if time else _exactly(edge) for edge in edges]
     return [f"< {words[0]}", *(f"[{a}, {b})" for a, b in pairwise(words)), f"≥ {words[-1]}"]
+
+
+def _moment(seconds: float) -> str:
+    """Write a whole number of seconds since 1970 as a date, with the time unless it is midnight."""
+    moment = datetime(1970, 1, 1) + timedelta(seconds=int(seconds))
+    return str(moment.date()) if seconds % 86400 == 0 else str(moment)
 
 
 def _exactly(edge: float) -> str:

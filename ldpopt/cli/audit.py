@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson
+from ldpopt.cli.options import AsJson, Encoding, Separator, prepared
 from ldpopt.cli.terminal import err_console, print_table, say
 
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import Audit
     from ldpopt.audit.measures import Measured
+    from ldpopt.tables.files import TableReader
 
 
 def audit(
@@ -25,6 +26,11 @@ def audit(
     released: Annotated[
         str | None, typer.Option(help="What was released of that table, row by row: test the pairs.")
     ] = None,
+    missing: Annotated[
+        str, typer.Option(help="Rows of --data with an empty cell: refuse or drop, as for privatize.")
+    ] = "refuse",
+    sep: Separator = None,
+    encoding: Encoding = "utf-8",
     samples: Annotated[
         int | None, typer.Option(min=2, help="Reports of the sampler to attack, per secret.")
     ] = None,
@@ -37,12 +43,23 @@ def audit(
     from ldpopt.audit.auditing import audit as examine
 
     with err_console.status("auditing") if err_console.is_terminal else contextlib.nullcontext():
-        found = examine(file, data, released, samples=samples, confidence=confidence)
+        table = None if data is None else _table(data, file, missing, sep, encoding)
+        found = examine(file, table, released, samples=samples, confidence=confidence)
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
         _print(found)
     raise typer.Exit(0 if found.passed else 1)
+
+
+def _table(data: str, file: Path, missing: str, sep: str | None, encoding: str) -> TableReader:
+    """Open the table of --data, without the rows that were not released."""
+    from ldpopt.release.designing import load_mechanism
+    from ldpopt.tables.files import open_table
+
+    if missing == "refuse":
+        return open_table(data, sep=sep, encoding=encoding)
+    return prepared(data, load_mechanism(file), missing, sep, encoding)
 
 
 def _print(found: Audit) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.options import AsJson, Force, TableName, read_bins, split_columns
+from ldpopt.cli.options import (
+    AsJson,
+    Encoding,
+    Force,
+    Separator,
+    TableName,
+    read_bins,
+    read_top,
+    split_columns,
+)
 from ldpopt.cli.terminal import (
     check_new,
     check_writable,
@@ -16,6 +25,7 @@ from ldpopt.cli.terminal import (
     print_facts,
     print_table,
     say,
+    tell,
     watching,
 )
 from ldpopt.core.errors import InvalidInputError
@@ -55,8 +65,19 @@ def design(
         bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
     ] = False,
     bins: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=5 (that many bins) or COLUMN=18,30,65 (edges).")
+        list[str] | None,
+        typer.Option(help="COLUMN=5 (that many bins), COLUMN=18,30,65 or COLUMN=1980-01-01 (edges)."),
     ] = None,
+    top: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=20: tell the 20 most frequent values apart; all others are (other)."),
+    ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(help="Rows with an empty cell: refuse, drop, or category (the value (missing))."),
+    ] = "refuse",
+    sep: Separator = None,
+    encoding: Encoding = "utf-8",
     text: Annotated[
         str, typer.Option(help="Columns whose cells are words, even '12' and 'NA'; comma-separated.")
     ] = "",
@@ -79,6 +100,7 @@ def design(
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
+    from ldpopt.tables.files import open_table
 
     public_file = public_path(out)
     for file in (out, public_file):
@@ -86,7 +108,7 @@ def design(
         check_new(file, force)
     with watching() as progress:
         made = designing.design(
-            table,
+            open_table(table, sep=sep, encoding=encoding),
             split_columns(secret),
             split_columns(public),
             epsilon=epsilon,
@@ -95,10 +117,13 @@ def design(
             method=method,
             bins=read_bins(bins or []),
             text=split_columns(text),
+            top=read_top(top or []),
+            missing=missing,
             width=width,
             reports=reports,
             time_limit=time_limit,
             progress=progress,
+            warn=lambda sentence: tell(f"note: {sentence}"),
         )
     found: dict[str, Design | str] = {}
     if compare:

@@ -3,20 +3,33 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldpopt.core.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from ldpopt.release.designing import AnyDesign
+    from ldpopt.tables.files import TableReader
+
+TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d)?)?")
+"""A date, or a date and a time of day."""
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of a table.")]
 TableName = Annotated[
     str,
     typer.Argument(
-        metavar="TABLE", help="A CSV or Parquet file, or an embedded table: adult, adult:sex-race, …"
+        metavar="TABLE",
+        help="A .csv, .tsv, .txt or .parquet file, - for standard input, or an embedded table: adult, "
+        "adult:sex-race, …",
     ),
 ]
+Separator = Annotated[
+    str | None, typer.Option("--sep", help="Between the columns of a text file, e.g. ';' or '|'.")
+]
+Encoding = Annotated[str, typer.Option(help="The encoding of a text file, e.g. latin-1.")]
 MechanismFile = Annotated[
     Path, typer.Option("--mechanism", "-m", help="A file that ldpopt design wrote, private or public.")
 ]
@@ -46,18 +59,62 @@ def split_columns(columns: str) -> list[str]:
     return [name.strip() for name in names if name.strip()]
 
 
-def read_bins(options: list[str]) -> dict[str, int | list[float]]:
-    """Read ``COLUMN=5`` (that many bins) or ``COLUMN=18,30,65`` (their edges), once per column."""
-    found: dict[str, int | list[float]] = {}
+def read_bins(options: list[str]) -> dict[str, int | list[float] | list[str]]:
+    """Read ``COLUMN=5`` (that many bins) or ``COLUMN=18,30,65`` (their edges), once per column.
+
+    Edges may be dates or times: ``COLUMN=1980-01-01,2000-01-01``.
+    """
+    found: dict[str, int | list[float] | list[str]] = {}
     for option in options:
         name, _, spec = option.rpartition("=")
+        words = [part.strip() for part in spec.split(",") if part.strip()]
         try:
-            parts = [float(part) for part in spec.split(",") if part.strip()]
+            parts = [float(part) for part in words]
         except ValueError:
             parts = []
-        if not name or not parts:
-            raise InvalidInputError(f"--bins must look like COLUMN=5 or COLUMN=18,30,65, not {option!r}")
+        times = bool(words) and all(TIME.fullmatch(word) for word in words)
+        if not name or not (parts or times):
+            raise InvalidInputError(
+                f"--bins must look like COLUMN=5, COLUMN=18,30,65 or COLUMN=1980-01-01,2000-01-01, "
+                f"not {option!r}"
+            )
         if name in found:
             raise InvalidInputError(f"--bins says twice how to bin {name!r}")
-        found[name] = int(parts[0]) if "," not in spec and parts[0] % 1 == 0 else parts
+        single = not times and "," not in spec and parts[0] % 1 == 0
+        found[name] = words if times else int(parts[0]) if single else parts
+    return found
+
+
+def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encoding: str) -> TableReader:
+    """Open a table for a mechanism.
+
+    Args:
+        table: its name.
+        made: the mechanism; its columns may count empty cells as a value.
+        missing: "refuse", or "drop" to leave out rows with any other empty cell.
+        sep: the character between the columns of a text file.
+        encoding: the encoding of a text file.
+    """
+    from ldpopt.core.validate import choice
+    from ldpopt.tables.cells import CompleteRows
+    from ldpopt.tables.files import open_table
+
+    choice("missing", missing, ("refuse", "drop"))
+    reader = open_table(table, sep=sep, encoding=encoding)
+    if missing == "refuse":
+        return reader
+    needed = [column for column in made.domain.all_columns if not column.missing]
+    return CompleteRows(reader, [c.name for c in needed], [c.name for c in needed if c.text])
+
+
+def read_top(options: list[str]) -> dict[str, int]:
+    """Read ``COLUMN=20``: so many of its most frequent values are told apart; once per column."""
+    found: dict[str, int] = {}
+    for option in options:
+        name, _, number = option.rpartition("=")
+        if not name or not number.strip().isdecimal():
+            raise InvalidInputError(f"--top must look like COLUMN=20, not {option!r}")
+        if name in found:
+            raise InvalidInputError(f"--top says twice how many values of {name!r} to keep")
+        found[name] = int(number)
     return found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import MechanismFile, TableName
+from ldpopt.cli.options import Encoding, MechanismFile, Separator, TableName, prepared
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
 
 if TYPE_CHECKING:
@@ -23,6 +23,12 @@ def privatize(
         int | None,
         typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
     ] = None,
+    missing: Annotated[
+        str,
+        typer.Option(help="Rows with an empty cell (and no value for it): refuse or drop."),
+    ] = "refuse",
+    sep: Separator = None,
+    encoding: Encoding = "utf-8",
     max_level: Annotated[
         float | None,
         typer.Option(help="Refuse if all releases together would have a level above this, in nats."),
@@ -39,6 +45,7 @@ def privatize(
     """
     from ldpopt.release import releasing, repetition
     from ldpopt.release.designing import load_mechanism
+    from ldpopt.tables.cells import CompleteRows
 
     check_writable(out, table, mechanism)
     check_new(out, force)
@@ -54,9 +61,10 @@ def privatize(
     if beware := repetition.warning(made, before):
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
+    reader = prepared(table, made, missing, sep, encoding)
     with counting("rows") as count:
         rows = releasing.privatize(
-            table,
+            reader,
             made,
             out,
             seed=seed,
@@ -67,6 +75,8 @@ def privatize(
         )
     last = made.mechanism.shape[1] - 1
     say(f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to {last}")
+    if isinstance(reader, CompleteRows):
+        tell(f"note: {reader.in_words}")
     _compare(made, found[0])
     total = len(before) + 1
     listed = "this release has" if total == 1 else f"{total} releases on the same people have together"

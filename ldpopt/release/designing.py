@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.checker.design import digest
-from ldpopt.core import notebook
+from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Progress
@@ -33,9 +33,10 @@ from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
 from ldpopt.release.several import several
+from ldpopt.tables.cells import CompleteRows
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table
-from ldpopt.tables.survey import survey
+from ldpopt.tables.survey import Bins, survey
 from ldpopt.theory.bayes.metrics import mutual_information
 from ldpopt.theory.columns.utilities import entropy
 from ldpopt.theory.fidelity.measures import alpha
@@ -296,13 +297,16 @@ def design(
     robust: str = "chi2",
     alpha: float = 0.05,
     method: str = "auto",
-    bins: Mapping[str, int | Sequence[float]] | None = None,
+    bins: Mapping[str, Bins] | None = None,
     text: Iterable[str] = (),
+    top: Mapping[str, int] | None = None,
+    missing: str = "refuse",
     width: int | None = None,
     reports: int = 1,
     gap: float = GAP,
     time_limit: float = SECONDS,
     progress: Progress | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Design:
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
 
@@ -317,19 +321,30 @@ def design(
             "all" distributions, or take the observed one for "known".
         alpha: the significance level.
         method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies.
-        bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
+        bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
+        top: for columns of words, how many of the most frequent are told apart; others are "(other)".
+        missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" ("(missing)").
         width: how many groups of public values polyopt tells apart; of wide tables, by default the best
             of a few (:mod:`ldpopt.release.merging`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
         gap: the relative gap to prove.
         time_limit: seconds per solve.
         progress: called with (value, bound) during long work.
+        warn: called with what was left out or taken together, and with bins that hold all rows.
 
     The counts of the table are part of the file that :meth:`Design.save` writes, and edges of bins that
     were not given are values of it: design on data that may be known, such as an earlier sample.
     """
-    domain, counts = survey(open_table(table), _names(secret), _names(public), bins, text)
+    validate.choice("missing", missing, ("refuse", "drop", "category"))
+    reader, columns = open_table(table), (_names(secret), _names(public))
+    if missing == "drop":
+        reader = complete = CompleteRows(reader, [*columns[0], *columns[1]], text)
+    domain, counts = survey(
+        reader, *columns, bins, text, top=top, missing=missing == "category", warn=warn
+    )
+    if missing == "drop" and warn is not None:
+        warn(complete.in_words)
     question = Question(counts, epsilon, robust, alpha, width, reports)
     name = chosen(question, method)
     question = with_width(question, name, time_limit)

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldpopt.checker.design import MISSING, OTHER
 from ldpopt.core.validate import choice
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.releasing import BITS, PREFIX, ExactSampler, check_certificate
@@ -74,13 +75,15 @@ class Sampler:
         word = np.array([bits << (64 - BITS)], dtype=np.uint64)
         return int(ExactSampler(self._mechanism, lambda _: word).sample([x])[0])
 
-    def values(self, x: int) -> list[str | float]:
+    def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
         return [_value(column, i) for column, i in zip(self.columns, self.inputs[x], strict=True)]
 
 
-def _value(column: Column, i: int) -> str | float:
+def _value(column: Column, i: int) -> str | float | None:
     """Return a cell with the code i: for bins, where they begin."""
+    if i == column.missing_code:
+        return None
     if not column.edges:
         return column.values[i]
     return column.edges[i - 1] if i else math.nextafter(column.edges[0], -math.inf)
@@ -118,7 +121,14 @@ def _python(sampler: Sampler) -> str:
 def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
     """Write what a sampler holds as a literal, a row to a line."""
     columns = [
-        {"name": c.name, "values": [] if c.edges else list(c.values), "edges": list(c.edges)}
+        {
+            "name": c.name,
+            "values": [] if c.edges else list(c.values),
+            "edges": list(c.edges),
+            "unit": " of seconds since 1970-01-01 UTC" if c.time else "",
+            "other": c.other_code,
+            "missing": c.missing_code,
+        }
         for c in sampler.columns
     ]
     vectors = [[sampler.values(v.x), v.bits, v.report] for v in sampler.vectors]
@@ -194,13 +204,19 @@ def _text(word: str) -> str:
 def _cell(column: Column) -> str:
     """Write the cell of a person as a label; that of a binned column by comparing it with the edges."""
     cell = f"p.{_name(column.name)}"
-    if not column.edges:
-        return cell
-    below = " ".join(
-        f"WHEN {cell} < {edge!r} THEN {_text(value)}"
-        for edge, value in zip(column.edges, column.values, strict=False)
-    )
-    return f"CASE WHEN {cell} IS NULL THEN NULL {below} ELSE {_text(column.values[-1])} END"
+    empty = _text(MISSING) if column.missing else "NULL"
+    if column.edges:
+        known = " ".join(
+            f"WHEN {cell} < {edge!r} THEN {_text(value)}"
+            for edge, value in zip(column.edges, column.values, strict=False)
+        )
+        rest = _text(column.values[len(column.edges)])
+    elif column.other:
+        listed = ", ".join(map(_text, column.values))
+        known, rest = f"WHEN {cell} IN ({listed}) THEN {cell}", _text(OTHER)
+    else:
+        return f"COALESCE({cell}, {empty})" if column.missing else cell
+    return f"CASE WHEN {cell} IS NULL THEN {empty} {known} ELSE {rest} END"
 
 
 TARGETS: dict[str, Callable[[Sampler], str]] = {"js": _javascript, "python": _python, "sql": _sql}

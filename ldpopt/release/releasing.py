@@ -24,7 +24,7 @@ from ldpopt.core.files import whole_file
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.tables.domain import numbered, numbers
+from ldpopt.tables.cells import numbered, numbers
 from ldpopt.tables.files import TableReader, open_table
 
 BITS = 52

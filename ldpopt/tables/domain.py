@@ -7,7 +7,7 @@ of its public ones, among those that the design has seen.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import product
@@ -19,12 +19,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
 from ldpopt.tables.files import Batch, TableReader
 
 Codes = NDArray[np.int64]
-
-MISSING = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
-"""Cells that mean "nothing is known", beside empty ones."""
 
 
 @dataclass(frozen=True)
@@ -36,19 +34,48 @@ class Column:
         values: what its cells can say, as text; or the names of the bins.
         edges: where one bin ends and the next begins; without them the column is not binned.
         text: every cell is a word, "NA" and "12" too.
+        time: the cells are dates or times, the edges whole seconds since 1970.
+        other: all other words are the value "(other)".
+        missing: empty cells are the last value, "(missing)".
     """
 
     name: str
     values: tuple[str, ...]
     edges: tuple[float, ...] = ()
     text: bool = False
+    time: bool = False
+    other: bool = False
+    missing: bool = False
+
+    @property
+    def missing_code(self) -> int | None:
+        """The number of the value "(missing)", if there is one."""
+        return len(self.values) - 1 if self.missing else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The number of the value "(other)", if there is one."""
+        return len(self.values) - 1 - self.missing if self.other else None
 
     def codes(self, cells: Any, first_row: int) -> Codes:
         """Return the number of every cell's value; the error names an unknown value and its row."""
+        if self.missing_code is None:
+            return self._codes(cells, first_row)
+        words = trimmed(self.name, cells)
+        empty = absent(words, self.text)
+        anything = MOMENT if self.time else repr(self.edges[0]) if self.edges else self.values[0]
+        found = self._codes(pc.if_else(empty, anything, words), first_row)
+        found[empty.to_numpy(zero_copy_only=False)] = self.missing_code
+        return found
+
+    def _codes(self, cells: Any, first_row: int) -> Codes:
         if self.edges:
-            return np.searchsorted(self.edges, numbers(self.name, cells, first_row), side="right")
+            read = moments if self.time else numbers
+            return np.searchsorted(self.edges, read(self.name, cells, first_row), side="right")
         words = text_cells(self.name, cells, first_row, self.text)
         found = pc.index_in(words, value_set=pa.array(self.values))
+        if self.other:
+            found = pc.fill_null(found, self.other_code)
         if found.null_count:
             bad = int(pc.index(pc.is_null(found), True).as_py())
             raise InvalidInputError(
@@ -118,7 +145,12 @@ class Domain:
     @property
     def columns(self) -> list[str]:
         """The names of all columns."""
-        return [column.name for column in self._columns()]
+        return [column.name for column in self.all_columns]
+
+    @property
+    def all_columns(self) -> list[Column]:
+        """The columns, the secret ones first."""
+        return [*self.secret.columns, *(() if self.public is None else self.public.columns)]
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -165,14 +197,18 @@ class Domain:
         except (KeyError, TypeError) as error:
             raise UnreadableFileError(f"not the description of a table: {error!r}") from None
 
-    def _columns(self) -> Iterator[Column]:
-        yield from self.secret.columns
-        yield from () if self.public is None else self.public.columns
+
+FLAGS = ("time", "other", "missing")
+"""What a file says of a column only if it is so."""
 
 
 def _plain(attribute: Attribute) -> dict[str, Any]:
     columns = [
-        {**asdict(column), "values": list(column.values), "edges": list(column.edges)}
+        {
+            **{key: part for key, part in asdict(column).items() if key not in FLAGS or part},
+            "values": list(column.values),
+            "edges": list(column.edges),
+        }
         for column in attribute.columns
     ]
     return {"columns": columns, "members": [list(member) for member in attribute.members]}
@@ -180,7 +216,14 @@ def _plain(attribute: Attribute) -> dict[str, Any]:
 
 def _attribute(data: Any) -> Attribute:
     columns = tuple(
-        Column(c["name"], tuple(c["values"]), tuple(c["edges"]), c["text"]) for c in data["columns"]
+        Column(
+            c["name"],
+            tuple(c["values"]),
+            tuple(c["edges"]),
+            c["text"],
+            **{flag: c[flag] for flag in FLAGS if flag in c},
+        )
+        for c in data["columns"]
     )
     members = tuple(tuple(member) for member in data["members"])
     for column in columns:
@@ -195,89 +238,6 @@ def _attribute(data: Any) -> Attribute:
         if not known:
             raise TypeError(f"{member} is not a combination of values")
     return Attribute(columns, members)
-
-
-# ------------------------------------------------------------ cells
-
-
-def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
-    """Pair every batch with the number of its first row, counted from 1 (a header does not count)."""
-    first = 1
-    for batch in batches:
-        yield first, batch
-        first += batch.num_rows
-
-
-def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
-    """Strip the spaces around the text of the cells; an empty cell is an error that names it.
-
-    Args:
-        name: the name of the column, for messages.
-        cells: a pyarrow array.
-        first_row: the number of its first row, for messages.
-        text: whether "NA" and the like are words; otherwise they count as empty.
-
-    Raises:
-        InvalidInputError: a cell is empty, or the cells are neither words nor numbers.
-    """
-    try:
-        words = pc.utf8_trim_whitespace(cells.cast(pa.string()))
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        raise InvalidInputError(
-            f"the column {name!r} holds cells of the type {cells.type!s:.60}, which are neither words "
-            "nor numbers: convert it, or leave it out"
-        ) from None
-    absent = pc.or_kleene(pc.is_null(words), pc.equal(words, ""))
-    if not text:
-        absent = pc.or_kleene(absent, pc.is_in(words, value_set=pa.array(MISSING)))
-    bad = int(pc.index(absent, True).as_py())
-    if bad >= 0:
-        said = f" ({words[bad]})" if words[bad].as_py() else ""
-        raise InvalidInputError(
-            f"row {first_row + bad} of column {name!r} is empty{said}: fill it, or leave the row out"
-        )
-    return words
-
-
-def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
-    """Read the cells as finite numbers; the error names a cell that does not hold one.
-
-    Args:
-        name: the name of the column, for messages.
-        cells: a pyarrow array.
-        first_row: the number of its first row, for messages.
-    """
-    words = text_cells(name, cells, first_row, text=False)
-    try:
-        result: NDArray[np.float64] = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid:
-        plain = words.to_pylist()
-        bad = next((i for i, word in enumerate(plain) if not is_number(word)), None)
-        if bad is not None:
-            raise InvalidInputError(
-                f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is not a "
-                "number"
-            ) from None
-        result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
-    if not np.isfinite(result).all():
-        bad = int(np.argmin(np.isfinite(result)))
-        raise InvalidInputError(
-            f"row {first_row + bad} of column {name!r} must be a finite number, not {result[bad]}"
-        )
-    return result
-
-
-def is_number(word: str) -> bool:
-    """Return whether a cell reads as a finite number."""
-    try:
-        return math.isfinite(float(word)) and "_" not in word
-    except ValueError:
-        return False
-
-
-def quoted(word: str) -> str:
-    """Quote a cell as a message shows it: its beginning if it is long."""
-    return repr(word) if len(word) <= 60 else f"{word[:60]!r} …"
 
 
 def _few(values: Sequence[str]) -> str:

@@ -8,7 +8,9 @@
 
 from __future__ import annotations
 
+import codecs
 import os
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
@@ -29,7 +31,9 @@ Batch = Any
 BATCH_BYTES = 1 << 22
 BATCH_ROWS = 1 << 17
 EMBEDDED = "adult"
-FORMATS = (".csv", ".csv.gz", ".parquet")
+SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
+"""What stands between the columns of a text file, unless told otherwise; each may end in .gz."""
+STANDARD_INPUT = "-"
 
 
 class TableReader(ABC):
@@ -58,26 +62,25 @@ class TableReader(ABC):
     def _read(self, columns: list[str]) -> Iterator[Batch]: ...
 
 
-def open_table(table: Any) -> TableReader:
+def open_table(table: Any, *, sep: str | None = None, encoding: str = "utf-8") -> TableReader:
     """Open a file, a pandas or polars frame, a dictionary of columns, or an embedded table.
 
     The embedded census tables are called "adult" (sex, income, race, workclass) and "adult:PAIR" for
-    the pairs of :func:`ldpopt.tables.datasets.tables`, a row per person in a fixed random order.
+    the pairs of :func:`ldpopt.tables.datasets.tables`, a row per person in a fixed random order. "-" is
+    standard input, kept in memory, as a table is read more than once.
+
+    Args:
+        table: what to open; a table that is open stays as it is.
+        sep: the character between the columns of a text file; by its ending if not given.
+        encoding: the encoding of a text file.
     """
+    if isinstance(table, TableReader):
+        return table
     if isinstance(table, (str, os.PathLike)):
-        name = os.fspath(table)
-        if name == EMBEDDED or name.startswith(f"{EMBEDDED}:"):
-            return _Frame(_embedded(name), name)
-        return _file(Path(name))
+        return _named(os.fspath(table), sep, encoding)
     try:
-        if isinstance(table, pa.Table):
-            return _Frame(table, "the table")
-        if isinstance(table, Mapping):
-            return _Frame(pa.table(dict(table)), "the table")
-        if hasattr(table, "to_arrow"):  # polars
-            return _Frame(table.to_arrow(), "the table")
-        if hasattr(table, "iloc") and table.ndim == 2:  # pandas
-            return _Frame(pa.Table.from_pandas(table, preserve_index=False), "the table")
+        if (frame := _frame(table)) is not None:
+            return _Frame(frame, "the table")
     except (ValueError, TypeError, NotImplementedError) as error:  # of pandas, and those of pyarrow
         said = _sentence(error)
         what = (
@@ -88,7 +91,29 @@ def open_table(table: Any) -> TableReader:
     raise InvalidInputError(f"a table is a file, a data frame or columns by name, not {shown:.60}")
 
 
-def _file(path: Path) -> TableReader:
+def _frame(table: Any) -> Any:
+    """Return a frame or columns by name as a pyarrow.Table; None for anything else."""
+    if isinstance(table, pa.Table):
+        return table
+    if isinstance(table, Mapping):
+        return pa.table(dict(table))
+    if hasattr(table, "to_arrow"):  # polars
+        return table.to_arrow()
+    if hasattr(table, "iloc") and table.ndim == 2:  # pandas
+        return pa.Table.from_pandas(table, preserve_index=False)
+    return None
+
+
+def _named(name: str, sep: str | None, encoding: str) -> TableReader:
+    """Open standard input, an embedded table, or a file."""
+    if name == STANDARD_INPUT:
+        return _Csv(sys.stdin.buffer.read(), "standard input", sep or ",", encoding)
+    if name == EMBEDDED or name.startswith(f"{EMBEDDED}:"):
+        return _Frame(_embedded(name), name)
+    return _file(Path(name), sep, encoding)
+
+
+def _file(path: Path, sep: str | None, encoding: str) -> TableReader:
     if not path.exists():
         raise InvalidInputError(
             f"there is no file {path}; embedded tables: {', '.join(embedded_tables())}"
@@ -97,12 +122,15 @@ def _file(path: Path) -> TableReader:
         raise InvalidInputError(f"{path} is not a regular file, and a table is read more than once")
     if not os.access(path, os.R_OK):
         raise UnreadableFileError(f"cannot read {path}: permission denied")
-    name = path.name.lower()
-    if name.endswith((".csv", ".csv.gz")):
-        return _Csv(path)
-    if name.endswith(".parquet"):
+    name = path.name.lower().removesuffix(".gz")
+    if (kind := Path(name).suffix) in SEPARATORS:
+        return _Csv(path, str(path), sep or SEPARATORS[kind], encoding)
+    if path.name.lower().endswith(".parquet"):
         return _Parquet(path)
-    raise InvalidInputError(f"a table must end in {', '.join(FORMATS)}, not {path.name!r}")
+    raise InvalidInputError(
+        f"a table must end in {', '.join(SEPARATORS)}, one of these and .gz, or .parquet, "
+        f"not {path.name!r}"
+    )
 
 
 class _Frame(TableReader):
@@ -116,17 +144,26 @@ class _Frame(TableReader):
 class _Csv(TableReader):
     """Every cell is text: "01" stays "01". Spaces around the names of columns do not count."""
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.name = path, str(path)
+    def __init__(self, source: Path | bytes, name: str, sep: str, encoding: str) -> None:
+        self.source, self.name, self.sep, self.encoding = source, name, sep, encoding
+        if len(sep) != 1 or sep in '"\r\n' or not sep.isascii():
+            raise InvalidInputError(f"the separator must be one ASCII character, not {sep!r}")
+        try:
+            codecs.lookup(encoding)
+        except LookupError:
+            raise InvalidInputError(
+                f"the encoding must be one that Python knows, such as utf-8, latin-1 or utf-16, "
+                f"not {encoding!r}"
+            ) from None
 
     @cached_property
     def columns(self) -> list[str]:  # type: ignore[override]
         """The names of the first line."""
         names = [name.strip() for name in self._header]
-        separator = next((mark for mark in ";\t|" if len(names) == 1 and mark in names[0]), None)
+        separator = next((mark for mark in ",;\t|" if len(names) == 1 and mark in names[0]), None)
         if separator is not None:
             raise InvalidInputError(
-                f"{self.name} has {separator!r} between its columns: save it with commas"
+                f"{self.name} has {separator!r} between its columns, not {self.sep!r}: say so with --sep"
             )
         return _distinct(names, self.name)
 
@@ -137,15 +174,25 @@ class _Csv(TableReader):
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             raise self._unreadable(error) from None
 
+    @property
+    def _packed(self) -> bool:
+        return isinstance(self.source, Path) and self.source.suffix.lower() == ".gz"
+
+    def _stream(self) -> Any:
+        if isinstance(self.source, bytes):
+            return pa.BufferReader(self.source)
+        return pa.input_stream(str(self.source), compression="gzip" if self._packed else None)
+
     def _open(self, columns: list[str] | None) -> Any:
         chosen = {name: pa.string() for name in columns or ()}
-        packed = "gzip" if self.path.suffix.lower() == ".gz" else None
         # an empty line is nothing beside other columns, but the empty cell of a single one
         single = columns is not None and len(self._header) == 1
         return pa.csv.open_csv(
-            pa.input_stream(str(self.path), compression=packed),
-            read_options=pa.csv.ReadOptions(block_size=BATCH_BYTES),
-            parse_options=pa.csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not single),
+            self._stream(),
+            read_options=pa.csv.ReadOptions(block_size=BATCH_BYTES, encoding=self.encoding),
+            parse_options=pa.csv.ParseOptions(
+                delimiter=self.sep, newlines_in_values=True, ignore_empty_lines=not single
+            ),
             convert_options=pa.csv.ConvertOptions(
                 column_types=chosen, include_columns=columns, strings_can_be_null=False
             ),
@@ -157,15 +204,21 @@ class _Csv(TableReader):
             reader = self._open([written[name] for name in columns])
             for batch in reader:
                 yield pa.record_batch(batch.columns, names=columns)
-        except (pa.ArrowInvalid, OSError) as error:
+        except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             raise self._unreadable(error) from None
 
     def _unreadable(self, error: Exception) -> UnreadableFileError:
-        said, packed = _sentence(error), self.path.suffix.lower() == ".gz"
-        if isinstance(error, UnicodeDecodeError) or (not packed and self._starts_like_no_text()):
-            said = "it is compressed, in UTF-16, or no text at all; save it as CSV in UTF-8"
-        elif "invalid UTF8" in said:
-            said += "; save it as CSV in UTF-8"
+        said = _sentence(error)
+        if not self._packed and self._starts_like_no_text():
+            said = (
+                "it is compressed, in UTF-16, or no text at all; say so with --encoding utf-16, or save "
+            )
+            said += "it as CSV in UTF-8"
+        elif isinstance(error, UnicodeDecodeError) or "invalid UTF8" in said:
+            said = (
+                f"it is not in {self.encoding}; say which encoding it has (--encoding latin-1), or save "
+            )
+            said += "it as CSV in UTF-8"
         elif "straddling" in said:
             said = f"one of its lines is longer than {BATCH_BYTES >> 20} MB"
         elif "Empty CSV file" in said:
@@ -174,8 +227,12 @@ class _Csv(TableReader):
 
     def _starts_like_no_text(self) -> bool:
         """Return whether the first bytes are those of UTF-16, gzip or zip (Excel's format)."""
-        with self.path.open("rb") as file:
-            return file.read(2) in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"PK")
+        if isinstance(self.source, bytes):
+            first = self.source[:2]
+        else:
+            with self.source.open("rb") as file:
+                first = file.read(2)
+        return first in (b"\xff\xfe", b"\xfe\xff", b"\x1f\x8b", b"PK")
 
 
 class _Parquet(TableReader):

@@ -3,29 +3,36 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ldpopt.checker.design import bin_names
+from ldpopt.checker.design import MISSING, OTHER, bin_names
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.tables.domain import (
-    Attribute,
-    Codes,
-    Column,
-    Domain,
+from ldpopt.core.validate import Array
+from ldpopt.tables.cells import (
+    CompleteRows,
+    absent,
+    is_moment,
     is_number,
+    moments,
     numbered,
     numbers,
     quoted,
     text_cells,
+    trimmed,
 )
+from ldpopt.tables.domain import Attribute, Codes, Column, Domain
 from ldpopt.tables.files import TableReader
 
+Bins = int | Sequence[float] | Sequence[str]
+"""How many bins, or the edges between them: numbers, or dates and times as text."""
 MOST_VALUES = 64
 """A column with more different values is refused: bin it."""
 MOST_FRACTIONS = 16
@@ -38,8 +45,12 @@ def survey(
     table: TableReader,
     secret: Sequence[str],
     public: Sequence[str] = (),
-    bins: Mapping[str, int | Sequence[float]] | None = None,
+    bins: Mapping[str, Bins] | None = None,
     text: Iterable[str] = (),
+    *,
+    top: Mapping[str, int] | None = None,
+    missing: bool = False,
+    warn: Callable[[str], None] | None = None,
 ) -> tuple[Domain, Codes]:
     """Find the domain of a table, and count how often each (s, u) occurs in it.
 
@@ -47,19 +58,33 @@ def survey(
         table: the data.
         secret: the columns to hide.
         public: the columns to release as well as hiding the secret allows.
-        bins: for numeric columns, how many bins of about equal frequency, or the edges between them.
+        bins: for columns of numbers, dates or times, how many bins of about equal frequency, or the
+            edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
+        top: for columns of words, how many of the most frequent ones are told apart; all others are the
+            value "(other)".
+        missing: whether empty cells are the value "(missing)"; otherwise they are an error.
+        warn: called with what the choices above cost, and with bins that hold all rows.
 
     >>> from ldpopt.tables.files import open_table
     >>> domain, counts = survey(open_table("adult:sex-race"), ["sex"], ["race"])
     >>> domain.secret.labels, counts.shape, int(counts.sum())
     (('Female', 'Male'), (2, 5), 32561)
     """
-    names, bins, words = [*secret, *public], dict(bins or {}), set(text)
-    _check_names(names, secret, bins, words)
-    binned = {name: _binned(table, name, spec) for name, spec in bins.items()}
-    combinations, seen = _combinations(table, names, binned, words)
-    columns = {name: binned.get(name) or _column(name, seen[name], name in words) for name in names}
+    names, words = [*secret, *public], set(text)
+    bins, top = dict(bins or {}), dict(top or {})
+    _check_names(names, secret, [*bins, *words, *top])
+    if twice := set(bins) & set(top):
+        raise InvalidInputError(f"the column {min(twice)!r} is binned: top is for columns of words")
+    empty = _empty_columns(table, names, words) if missing else set()
+    known = {name: _binned(table, name, spec, name in empty) for name, spec in bins.items()}
+    for name, kept in top.items():
+        known[name] = _topped(table, name, kept, name in words, name in empty, warn)
+    combinations, seen = _combinations(table, names, known, words, empty)
+    columns = {
+        name: known.get(name) or _column(name, seen[name], name in words, name in empty)
+        for name in names
+    }
     sides = [[columns[name] for name in side] for side in (secret, public)]
     counted = Counter[tuple[tuple[int, ...], tuple[int, ...]]]()
     for row, times in combinations.items():
@@ -72,20 +97,39 @@ def survey(
     for (s, u), times in counted.items():
         counts[members[0].index(s), members[1].index(u)] = times
     _check_size(domain)
+    if warn is not None:
+        for sentence in _remarks(domain, counts):
+            warn(sentence)
     return domain, counts
 
 
-def _check_names(
-    names: list[str], secret: Sequence[str], bins: Mapping[str, Any], text: set[str]
-) -> None:
+def _remarks(domain: Domain, counts: Codes) -> Iterator[str]:
+    """Say which bins hold all rows, and how many rows have empty cells."""
+    rows = int(counts.sum())
+    sides = [(domain.secret, counts.sum(axis=1))]
+    sides += [] if domain.public is None else [(domain.public, counts.sum(axis=0))]
+    for attribute, times in sides:
+        for i, column in enumerate(attribute.columns):
+            codes = np.array([member[i] for member in attribute.members])
+            found = np.bincount(codes, weights=times, minlength=len(column.values)).astype(int)
+            if column.edges and found.max() == rows:
+                name = column.values[int(found.argmax())]
+                yield f"all {rows:,} rows of {column.name!r} are in the bin {name!r}: it says nothing"
+            if column.missing:
+                yield f"{found[-1]:,} of {rows:,} cells of {column.name!r} are empty: {MISSING}"
+
+
+def _check_names(names: list[str], secret: Sequence[str], described: Sequence[str]) -> None:
     if not secret:
         raise InvalidInputError("at least one secret column is needed")
     for i, name in enumerate(names):
         if name in names[:i]:
             raise InvalidInputError(f"the column {name!r} is named twice")
-    for name in [*bins, *text]:
+    for name in described:
         if name not in names:
-            raise InvalidInputError(f"the column {name!r} of bins or text is neither secret nor public")
+            raise InvalidInputError(
+                f"the column {name!r} of bins, text or top is neither secret nor public"
+            )
 
 
 def _check_size(domain: Domain) -> None:
@@ -102,23 +146,43 @@ def _check_size(domain: Domain) -> None:
         )
 
 
+def _empty_columns(table: TableReader, names: list[str], text: set[str]) -> set[str]:
+    """Find the columns that have empty cells."""
+    found: set[str] = set()
+    for batch in table.batches(names):
+        found |= {
+            name
+            for name in names
+            if pc.any(absent(trimmed(name, batch.column(name)), name in text)).as_py()
+        }
+    return found
+
+
 def _combinations(
-    table: TableReader, names: list[str], binned: Mapping[str, Column], text: set[str]
+    table: TableReader, names: list[str], known: Mapping[str, Column], text: set[str], empty: set[str]
 ) -> tuple[Counter[tuple[str, ...]], dict[str, set[str]]]:
-    """Count how often each combination of cells occurs, and list the cells of columns without bins."""
+    """Count how often each combination of values occurs, and list those of columns not yet known.
+
+    Args:
+        table: the data.
+        names: the columns.
+        known: those whose values are known, as they are binned or their rare values taken together.
+        text: those whose cells are words, "NA" too.
+        empty: those whose empty cells are a value.
+    """
     total = Counter[tuple[str, ...]]()
-    seen: dict[str, set[str]] = {name: set() for name in names if name not in binned}
+    seen: dict[str, set[str]] = {name: set() for name in names if name not in known}
     for first_row, batch in numbered(table.batches(names)):
         cells = [
-            _bin_names(binned[name], batch.column(name), first_row)
-            if name in binned
-            else text_cells(name, batch.column(name), first_row, name in text)
+            _values(known[name], batch.column(name), first_row)
+            if name in known
+            else _words(name, batch.column(name), first_row, name in text, name in empty)
             for name in names
         ]
         for name, column in zip(names, cells, strict=True):
             if name in seen:
                 seen[name].update(column.unique().to_pylist())
-                _check_values(name, seen[name], name in text)
+                _check_values(name, seen[name] - ({MISSING} if name in empty else set()), name in text)
         groups = pa.table(cells, names=[str(i) for i in range(len(names))])
         counted = groups.group_by(groups.column_names).aggregate([([], "count_all")])
         keys = zip(*(counted.column(str(i)).to_pylist() for i in range(len(names))), strict=True)
@@ -126,16 +190,28 @@ def _combinations(
     return total, seen
 
 
-def _bin_names(column: Column, cells: Any, first_row: int) -> Any:
+def _values(column: Column, cells: Any, first_row: int) -> Any:
     return pa.array(column.values).take(pa.array(column.codes(cells, first_row)))
+
+
+def _words(name: str, cells: Any, first_row: int, text: bool, empty: bool) -> Any:
+    """Return the words of the cells, empty ones as "(missing)" where that is a value."""
+    if not empty:
+        return text_cells(name, cells, first_row, text)
+    words = trimmed(name, cells)
+    return pc.if_else(absent(words, text), MISSING, words)
 
 
 def _check_values(name: str, values: set[str], text: bool) -> None:
     figures = [] if text else [value for value in values if is_number(value)]
     fractions = len(figures) == len(values) and any(float(f) % 1 for f in figures)
     if len(values) > MOST_VALUES or (fractions and len(values) > MOST_FRACTIONS):
-        numeric = len(figures) == len(values)
-        advice = f"bin it (--bins {name}=5)" if numeric else "group its values first, or leave it out"
+        ordered = len(figures) == len(values) or (not text and all(map(is_moment, values)))
+        advice = (
+            f"bin it (--bins {name}=5)"
+            if ordered
+            else f"keep the most frequent ones (--top {name}=20), or leave it out"
+        )
         kind = "is continuous: it has" if fractions else "has"
         most = MOST_FRACTIONS if fractions else MOST_VALUES
         raise InvalidInputError(
@@ -143,7 +219,10 @@ def _check_values(name: str, values: set[str], text: bool) -> None:
         )
 
 
-def _column(name: str, values: set[str], text: bool) -> Column:
+def _column(name: str, values: set[str], text: bool, empty: bool) -> Column:
+    values = values - {MISSING} if empty else values
+    if not values:
+        raise InvalidInputError(f"every cell of the column {name!r} is empty")
     figures = [] if text else [value for value in values if is_number(value)]
     if figures and len(figures) < len(values):
         word = min(value for value in values if not is_number(value))
@@ -159,24 +238,118 @@ def _column(name: str, values: set[str], text: bool) -> Column:
                 f"the column {name!r} writes one number in two ways ({one!r} and {other!r}); clean it, "
                 f"or take all of it as words (--text {name})"
             )
-    return Column(name, tuple(ordered), text=text)
+    return Column(name, (*ordered, *([MISSING] if empty else [])), text=text, missing=empty)
 
 
-def _binned(table: TableReader, name: str, spec: int | Sequence[float]) -> Column:
+# ------------------------------------------------------------ the most frequent values
+
+
+def _topped(
+    table: TableReader,
+    name: str,
+    kept: int,
+    text: bool,
+    empty: bool,
+    warn: Callable[[str], None] | None,
+) -> Column:
+    """Tell the most frequent words of a column apart, and take all others together.
+
+    Args:
+        table: the data.
+        name: of the column.
+        kept: how many words are told apart.
+        text: whether "NA" and the like are words.
+        empty: whether empty cells are a value.
+        warn: called with what is lost.
+    """
+    if not isinstance(kept, int | np.integer) or not 1 <= kept < MOST_VALUES:
+        raise InvalidInputError(
+            f"top of {name!r} must be from 1 to {MOST_VALUES - 1} values, not {kept}"
+        )
+    times = Counter[str]()
+    for first_row, batch in numbered(table.batches([name])):
+        found = _words(name, batch.column(0), first_row, text, empty).value_counts()
+        pairs = zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
+        times.update(dict(pairs))
+    ranked = sorted(times, key=lambda word: (-times[word], word))
+    words = [word for word in ranked if word not in (OTHER, MISSING)][:kept]
+    if len(words) == len(times):
+        raise InvalidInputError(f"the column {name!r} has {len(words)} values: there are no others")
+    if warn is not None:
+        warn(_cost(name, times, words))
+    last = [OTHER, *([MISSING] if empty else [])]
+    return Column(name, (*sorted(words), *last), text=text, other=True, missing=empty)
+
+
+def _cost(name: str, times: Counter[str], words: list[str]) -> str:
+    """Say what taking the rarer values together loses: rows, and nats of the column's entropy."""
+    rows = times.total()
+    apart = {*words, MISSING}
+    others = sum(count for word, count in times.items() if word not in apart)
+    merged = [count for word, count in times.items() if word in apart] + [others]
+    before, after = (_entropy(np.array(list(counts)) / rows) for counts in (times.values(), merged))
+    rare = len(times) - len(merged) + 1
+    return (
+        f"{rare:,} values of {name!r} count as {OTHER}: {others:,} of {rows:,} rows, "
+        f"{others / rows:.1%}; of the {before:.3g} nats of the column at most {after:.3g} can be learnt"
+    )
+
+
+def _entropy(p: Array) -> float:
+    return float(-(p[p > 0] * np.log(p[p > 0])).sum())
+
+
+# ------------------------------------------------------------ bins
+
+
+def _binned(table: TableReader, name: str, spec: Bins, empty: bool) -> Column:
+    """Bin a column of numbers, dates or times: into so many bins, or between edges.
+
+    Args:
+        table: the data.
+        name: of the column.
+        spec: how many bins of about equal frequency, or the edges between them.
+        empty: whether empty cells are a value.
+    """
     if isinstance(spec, int | np.integer):
-        if not 2 <= spec <= MOST_VALUES:
-            raise InvalidInputError(f"{name!r} needs between 2 and {MOST_VALUES} bins, not {spec}")
-        parts = [numbers(name, batch.column(0), row) for row, batch in numbered(table.batches([name]))]
-        cells = np.concatenate(parts)
-        inner = np.quantile(cells, np.arange(1, spec) / spec, method="closest_observation")
-        above = cells[
-            cells > cells.min()
-        ]  # where the least value fills whole bins, the next one ends them
-        edges = np.unique(np.maximum(inner, above.min())).tolist() if above.size else []
+        time = _holds_times(table, name, empty)
+        edges = _quantiles(table, name, int(spec), time, empty)
     else:
-        edges = validate.array(f"the edges of the bins of {name!r}", spec, 1).tolist()
+        time = isinstance(spec, list | tuple) and all(isinstance(e, str | date) for e in spec)
+        where = f"the edges of the bins of {name!r}"
+        if time:
+            edges = moments(where, pa.array(list(map(str, spec)), pa.string()), 1).tolist()
+        else:
+            edges = validate.array(where, spec, 1).tolist()
         if any(a >= b for a, b in pairwise(edges)):
             raise InvalidInputError(f"the edges of the bins of {name!r} must increase, not {list(spec)}")
     if not edges:
         raise InvalidInputError(f"the column {name!r} cannot be binned: its values are all alike")
-    return Column(name, tuple(bin_names(edges)), tuple(edges))
+    values = (*bin_names(edges, time), *([MISSING] if empty else []))
+    return Column(name, values, tuple(edges), time=time, missing=empty)
+
+
+def _present(table: TableReader, name: str, empty: bool) -> TableReader:
+    """Return the table, without the rows whose cell is empty where that is a value."""
+    return CompleteRows(table, [name]) if empty else table
+
+
+def _holds_times(table: TableReader, name: str, empty: bool) -> bool:
+    """Return whether the first cells of a column are dates or times."""
+    batch = next(_present(table, name, empty).batches([name]))
+    cells = batch.column(0)
+    if pa.types.is_timestamp(cells.type) or pa.types.is_date(cells.type):
+        return True
+    return batch.num_rows > 0 and is_moment(text_cells(name, cells[:1], 1, text=False)[0].as_py())
+
+
+def _quantiles(table: TableReader, name: str, bins: int, time: bool, empty: bool) -> list[float]:
+    """Find edges between bins of about equal frequency; they are values of the column."""
+    if not 2 <= bins <= MOST_VALUES:
+        raise InvalidInputError(f"{name!r} needs between 2 and {MOST_VALUES} bins, not {bins}")
+    read = moments if time else numbers
+    batches = numbered(_present(table, name, empty).batches([name]))
+    cells = np.concatenate([read(name, batch.column(0), row) for row, batch in batches])
+    inner = np.quantile(cells, np.arange(1, bins) / bins, method="closest_observation")
+    above = cells[cells > cells.min()]  # where the least value fills whole bins, the next one ends them
+    return np.unique(np.maximum(inner, above.min())).tolist() if above.size else []

@@ -105,7 +105,7 @@ def test_json():
         ({"a": [1.0, float("nan")]}, {}, r"row 2 of column 'a' is empty \(nan\)"),
         ({"a": ["1", "x"]}, {}, "mixes numbers and words .'1' and 'x'.; clean it, or .*--text a"),
         ({"a": ["x"] * 3}, {}, "has one value .'x'. in the whole table: there is nothing to hide"),
-        ({"a": [f"w{i}" for i in range(65)]}, {}, "more than 64 different values; group its values"),
+        ({"a": [f"w{i}" for i in range(65)]}, {}, "more than 64 different values; keep the most"),
         ({"a": list(range(65))}, {}, r"more than 64 different values; bin it \(--bins a=5\)"),
         ({"a": [i / 2 for i in range(20)]}, {}, "is continuous: it has more than 16"),
         ({"a": [1, 2]}, {"bins": {"a": 1}}, "needs between 2 and 64 bins, not 1"),
@@ -125,7 +125,7 @@ def test_json():
         ({"a": ["x" * 99] * 2}, {}, f"one value .'{'x' * 60}' …. in the whole table"),
         ({"a": [1, 2]}, {"bins": {"a": "five"}}, "must be a list of numbers, not 'five'"),
         ({"a": [1, 2]}, {"bins": {"a": 2.0}}, "must be a list of numbers, not of 0 axes"),
-        ({"a": [1, 2]}, {"bins": {"b": 2}}, "'b' of bins or text is neither secret nor public"),
+        ({"a": [1, 2]}, {"bins": {"b": 2}}, "'b' of bins, text or top is neither secret nor public"),
     ],
 )
 def test_refusals(table, options, message):

@@ -19,13 +19,19 @@ const ldpoptSampler = (() => {
 
   function code(column, value) {
     const shown = JSON.stringify(value) ?? String(value);
+    if (value === null && column.missing !== null) {
+      return column.missing;
+    }
     if (column.edges.length > 0) {
       if (typeof value !== "number" || !Number.isFinite(value)) {
-        refuse(`${JSON.stringify(column.name)} must be a finite number, not ${shown}`);
+        refuse(`${JSON.stringify(column.name)} must be a finite number${column.unit}, not ${shown}`);
       }
       return column.edges.filter((edge) => value >= edge).length;
     }
     const found = column.values.indexOf(value);
+    if (found < 0 && column.other !== null && typeof value === "string" && value !== "") {
+      return column.other;
+    }
     if (found < 0) {
       refuse(`${JSON.stringify(column.name)} must be one of ${JSON.stringify(column.values)}, not ${shown}`);
     }

@@ -10,7 +10,8 @@
 --   SQLite has none; the program that opens it registers one, in Python:
 --     connection.create_function("ldpopt_random_bits", 0, lambda: secrets.randbits(52))
 -- * A table or view ldpopt_people with the columns of the mechanism (those with bins of a numeric type,
---   without NaN) and ldpopt_row, the number of the row. An unknown or missing value stops the script.
+--   without NaN; bins of dates and times compare seconds since 1970-01-01 UTC) and ldpopt_row, the number
+--   of the row. A value that the mechanism does not know stops the script.
 --
 -- Exact: every probability of the mechanism is a multiple of 2^-52, and 52 random bits are compared with
 -- cumulative sums, whole numbers of 64 bits. The reports are as private as these bits are random.

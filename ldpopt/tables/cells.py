@@ -1,0 +1,180 @@
+"""What the cells of a table say: words, numbers, dates and times, or nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.tables.files import Batch, TableReader
+
+ABSENT = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
+"""Cells that mean "nothing is known", beside empty ones."""
+MOMENT = "1970-01-01"
+
+
+def numbered(batches: Iterable[Batch]) -> Iterator[tuple[int, Batch]]:
+    """Pair every batch with the number of its first row, counted from 1 (a header does not count)."""
+    first = 1
+    for batch in batches:
+        yield first, batch
+        first += batch.num_rows
+
+
+class CompleteRows(TableReader):
+    """A table without the rows in which a cell of some columns is empty.
+
+    Args:
+        table: the table.
+        needed: the columns in which no cell may be empty; all that are read if not given.
+        text: those of them whose cells are words, "NA" too.
+
+    Attributes:
+        dropped: how many rows the last reading left out.
+        rows: how many it found, those included.
+    """
+
+    def __init__(
+        self, table: TableReader, needed: Sequence[str] | None = None, text: Iterable[str] = ()
+    ) -> None:
+        self.name, self.columns, self.dropped, self.rows = table.name, table.columns, 0, 0
+        self._table, self._needed, self._text = table, needed, set(text)
+
+    @property
+    def in_words(self) -> str:
+        """How many rows were left out."""
+        return f"{self.dropped:,} of {self.rows:,} rows of {self.name} were left out: a cell is empty"
+
+    def _read(self, columns: list[str]) -> Iterator[Batch]:
+        needed = columns if self._needed is None else list(self._needed)
+        self.dropped = self.rows = 0
+        for batch in self._table.batches(list(dict.fromkeys([*columns, *needed]))):
+            empty = pa.array(np.zeros(batch.num_rows, dtype=bool))
+            for name in needed:
+                words = trimmed(name, batch.column(name))
+                empty = pc.or_(empty, absent(words, name in self._text))
+            kept = batch.filter(pc.invert(empty)).select(columns)
+            self.rows += batch.num_rows
+            self.dropped += batch.num_rows - kept.num_rows
+            yield kept
+
+
+def trimmed(name: str, cells: Any) -> Any:
+    """Strip the spaces around the text of the cells; null stays null."""
+    try:
+        return pc.utf8_trim_whitespace(cells.cast(pa.string()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InvalidInputError(
+            f"the column {name!r} holds cells of the type {cells.type!s:.60}, which are neither words "
+            "nor numbers: convert it, or leave it out"
+        ) from None
+
+
+def absent(words: Any, text: bool) -> Any:
+    """Mark the cells that say nothing: null, empty, or such as "NA" unless every cell is a word."""
+    found = pc.or_kleene(pc.is_null(words), pc.fill_null(pc.equal(words, ""), True))
+    return found if text else pc.or_(found, pc.is_in(words, value_set=pa.array(ABSENT)))
+
+
+def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
+    """Strip the spaces around the text of the cells; an empty cell is an error that names it.
+
+    Args:
+        name: the name of the column, for messages.
+        cells: a pyarrow array.
+        first_row: the number of its first row, for messages.
+        text: whether "NA" and the like are words; otherwise they count as empty.
+
+    Raises:
+        InvalidInputError: a cell is empty, or the cells are neither words nor numbers.
+    """
+    words = trimmed(name, cells)
+    bad = int(pc.index(absent(words, text), True).as_py())
+    if bad >= 0:
+        said = f" ({words[bad]})" if words[bad].as_py() else ""
+        raise InvalidInputError(
+            f"row {first_row + bad} of column {name!r} is empty{said}: fill it, leave such rows out "
+            "(--missing drop), or count empty cells as a value (--missing category)"
+        )
+    return words
+
+
+def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
+    """Read the cells as finite numbers; the error names a cell that does not hold one.
+
+    Args:
+        name: the name of the column, for messages.
+        cells: a pyarrow array.
+        first_row: the number of its first row, for messages.
+    """
+    words = text_cells(name, cells, first_row, text=False)
+    try:
+        result: NDArray[np.float64] = words.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        plain = words.to_pylist()
+        bad = next((i for i, word in enumerate(plain) if not is_number(word)), None)
+        if bad is not None:
+            raise InvalidInputError(
+                f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is not a "
+                "number"
+            ) from None
+        result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
+    if not np.isfinite(result).all():
+        bad = int(np.argmin(np.isfinite(result)))
+        raise InvalidInputError(
+            f"row {first_row + bad} of column {name!r} must be a finite number, not {result[bad]}"
+        )
+    return result
+
+
+def moments(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
+    """Read the cells as times, in whole seconds since 1970; the error names one that holds none.
+
+    Args:
+        name: of the column.
+        cells: of the type date or timestamp, or text such as "2024-01-31" or "2024-01-31 12:30".
+        first_row: the number of the first cell's row.
+    """
+    seconds = pa.timestamp("s")
+    if pa.types.is_timestamp(cells.type) or pa.types.is_date(cells.type):
+        text_cells(name, cells, first_row, text=False)  # no cell is empty
+        found = cells.cast(seconds, safe=False)
+    else:
+        words = text_cells(name, cells, first_row, text=False)
+        try:
+            found = words.cast(seconds)
+        except pa.ArrowInvalid:
+            bad = next(i for i, word in enumerate(words) if not is_moment(word.as_py()))
+            raise InvalidInputError(
+                f"row {first_row + bad} of column {name!r} holds {quoted(words[bad].as_py())}, which is "
+                "not a date such as 2024-01-31 or a time such as 2024-01-31 12:30"
+            ) from None
+    return found.cast(pa.int64()).to_numpy(zero_copy_only=False).astype(np.float64)
+
+
+def is_moment(word: str) -> bool:
+    """Return whether a cell reads as a date or time."""
+    try:
+        pa.array([word]).cast(pa.timestamp("s"))
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def is_number(word: str) -> bool:
+    """Return whether a cell reads as a finite number."""
+    try:
+        return math.isfinite(float(word)) and "_" not in word
+    except ValueError:
+        return False
+
+
+def quoted(word: str) -> str:
+    """Quote a cell as a message shows it: its beginning if it is long."""
+    return repr(word) if len(word) <= 60 else f"{word[:60]!r} …"

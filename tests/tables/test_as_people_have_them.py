@@ -1,0 +1,329 @@
+"""Tables as people have them: separators, encodings, standard input, gaps, dates, many values."""
+
+import datetime
+import gzip
+import io
+import json
+import math
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpopt.checker.design import MISSING, OTHER, design_claims
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.engine.verifying import verify_document
+from ldpopt.release.designing import design, load_design
+from ldpopt.release.exporting import export
+from ldpopt.tables.cells import CompleteRows
+from ldpopt.tables.files import open_table
+from ldpopt.tables.survey import survey
+
+ROWS = [("f", "München"), ("m", "Köln"), ("f", "Köln"), ("m", "Genève")]
+
+
+def text(sep):
+    return "".join(f"{sep.join(row)}\n" for row in [("sex", "town"), *ROWS])
+
+
+def counted(path, **how):
+    domain, counts = survey(open_table(path, **how), ["sex"], ["town"])
+    return domain.public.labels, counts.tolist()
+
+
+EXPECTED = (("Genève", "Köln", "München"), [[0, 1, 1], [1, 1, 0]])
+
+
+@pytest.mark.parametrize(
+    ("name", "sep", "encoding", "how"),
+    [
+        ("t.csv", ",", "utf-8", {}),
+        ("t.tsv", "\t", "utf-8", {}),
+        ("t.txt", "\t", "utf-8", {}),
+        ("t.TXT", "|", "utf-8", {"sep": "|"}),
+        ("t.csv", ";", "latin-1", {"sep": ";", "encoding": "latin-1"}),
+        ("t.csv", ",", "utf-16", {"encoding": "utf-16"}),
+        ("t.csv", ",", "utf-8-sig", {}),
+    ],
+)
+def test_separators_and_encodings(name, sep, encoding, how, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(text(sep).encode(encoding))
+    assert counted(path, **how) == EXPECTED
+    packed = tmp_path / f"{name}.gz"
+    packed.write_bytes(gzip.compress(text(sep).encode(encoding)))
+    assert counted(packed, **how) == EXPECTED
+
+
+def test_bad_separators_and_encodings(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_bytes(text(";").encode("latin-1"))
+    with pytest.raises(InvalidInputError, match="the separator must be one ASCII character, not ';;'"):
+        open_table(path, sep=";;")
+    with pytest.raises(InvalidInputError, match="such as utf-8, latin-1 or utf-16, not 'klingon'"):
+        open_table(path, encoding="klingon")
+    with pytest.raises(InvalidInputError, match="has ';' between its columns, not ',': say so"):
+        counted(path, encoding="latin-1")
+    with pytest.raises(ValueError, match=r"it is not in utf-8; say which encoding it has \(--encoding"):
+        counted(path, sep=";")
+
+
+def test_standard_input(monkeypatch, ldpopt, tmp_path):
+    rows = "s,u\n" + "a,x\na,y\nb,x\nb,y\nb,y\n" * 20
+    words = ["--secret", "s", "--public", "u", "--epsilon", 1, "--method", "srr", "--robust", "all"]
+
+    def run(*command):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(rows.encode())))
+        return ldpopt(*command, cwd=tmp_path)
+
+    assert run("design", "-", *words, "-o", "m.json").code == 0
+    assert load_design(tmp_path / "m.json").question.counts.tolist() == [[20, 20], [20, 40]]
+    answer = run("privatize", "-", "-m", "m.json", "-o", "r.csv")
+    assert answer.code == 0, answer.err
+    assert len((tmp_path / "r.csv").read_text().splitlines()) == 101
+
+
+# ---------------------------------------------------------------- empty cells
+
+GAPS = {"s": ["a", "b", None, "b"] * 30, "u": ["x", "NA", "y", "y"] * 30, "age": [1, 2, 3, None] * 30}
+
+
+def test_rows_with_gaps_are_left_out_and_counted():
+    said = []
+    made = design(
+        GAPS, "s", "u", epsilon=1.0, method="srr", robust="all", missing="drop", warn=said.append
+    )
+    assert made.question.counts.tolist() == [[30, 0], [0, 30]]
+    assert said == ["60 of 120 rows of the table were left out: a cell is empty"]
+    with pytest.raises(InvalidInputError, match="must be one of refuse, drop, category, not 'x'"):
+        design(GAPS, "s", "u", epsilon=1.0, missing="x")
+    with pytest.raises(InvalidInputError, match=r"leave such rows out \(--missing drop\), or count"):
+        design(GAPS, "s", "u", epsilon=1.0)
+
+
+def test_words_that_look_empty_are_kept_where_every_cell_is_a_word():
+    reader = CompleteRows(open_table(GAPS), ["s", "u"], text=["u"])
+    assert sum(batch.num_rows for batch in reader.batches(["s"])) == 90
+    assert (reader.dropped, reader.rows) == (30, 120)
+
+
+def test_gaps_as_a_value():
+    said = []
+    domain, counts = survey(
+        open_table(GAPS), ["s"], ["u", "age"], {"age": [2]}, missing=True, warn=said.append
+    )
+    assert domain.secret.labels == ("a", "b", MISSING)
+    assert domain.public.columns[1].values == ("< 2", "≥ 2", MISSING)
+    assert set(domain.public.labels) == {"x, < 2", f"{MISSING}, ≥ 2", "y, ≥ 2", f"y, {MISSING}"}
+    assert int(counts.sum()) == 120
+    assert len(said) == 3
+    assert said[0] == "30 of 120 cells of 's' are empty: (missing)"
+    rows = np.concatenate(list(domain.rows(open_table(GAPS))))
+    assert np.array_equal(np.bincount(rows, minlength=counts.size), counts.ravel())
+    domain, _ = survey(open_table({"s": ["a", "b"], "u": ["x", "y"]}), ["s"], ["u"], missing=True)
+    assert not any(column.missing for column in domain.all_columns)  # only where a cell is empty
+    with pytest.raises(InvalidInputError, match="every cell of the column 'u' is empty"):
+        survey(open_table({"s": ["a", "b"], "u": ["", "NA"]}), ["s"], ["u"], missing=True)
+
+
+def test_a_design_with_gaps_is_certified_released_and_exported(ldpopt, tmp_path):
+    pd.DataFrame(GAPS).to_csv(tmp_path / "t.csv", index=False)
+    words = ["t.csv", "--secret", "s", "--public", "u,age", "--bins", "age=2", "--epsilon", 1]
+    words += ["--missing", "category", "--method", "srr", "--robust", "all", "-o", "m.json"]
+    answer = ldpopt("design", *words, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    assert "note: 30 of 120 cells of 's' are empty: (missing)" in answer.err
+    assert ldpopt("verify", "m.json", cwd=tmp_path).code == 0
+    assert ldpopt("verify", "m.public.json", cwd=tmp_path).code == 0
+    answer = ldpopt("privatize", "t.csv", "-m", "m.public.json", "-o", "r.csv", cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    names = {"__name__": "sampler"}
+    exec(export(load_design(tmp_path / "m.json"), "python"), names)
+    assert names["self_test"]() > 0
+    assert names["report"]({"s": None, "u": "y", "age": 3}) >= 0
+    with pytest.raises(ValueError, match="must be"):
+        names["report"]({"s": "c", "u": "y", "age": 3})
+
+
+def test_a_release_leaves_out_rows_with_gaps(ldpopt, tmp_path):
+    whole = {"s": ["a", "b"] * 60, "u": ["x", "y", "y"] * 40}
+    design(whole, "s", "u", epsilon=1.0, method="srr", robust="all").save(tmp_path / "m.json")
+    (tmp_path / "t.csv").write_text("s,u\n" + "a,x\n,y\nb,NA\n" * 50)
+    answer = ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", cwd=tmp_path)
+    assert (answer.code, (tmp_path / "r.csv").exists()) == (2, False)
+    drop = ["--missing", "drop"]
+    answer = ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", *drop, cwd=tmp_path)
+    assert answer.code == 0, answer.err
+    assert "note: 100 of 150 rows of t.csv were left out: a cell is empty" in answer.err
+    pairs = ["--data", "t.csv", "--released", "r.csv", "--samples", 100]
+    answer = ldpopt("audit", "m.json", *pairs, cwd=tmp_path)
+    assert answer.code == 2
+    (tmp_path / "t.csv").write_text("s,u\n" + "a,x\nb,x\n,y\nb,NA\n" * 50)
+    ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", *drop, "--force", cwd=tmp_path)
+    answer = ldpopt("audit", "m.json", *pairs, *drop, "--confidence", "0.999999", cwd=tmp_path)
+    assert answer.code == 0, answer.out + answer.err
+    assert "100 reports of the released table" in answer.out
+
+
+# ---------------------------------------------------------------- dates and times
+
+DAYS = ["1979-12-31", "1980-01-01", "1999-12-31 23:59", "2000-01-01T00:00:00"]
+
+
+def test_edges_that_are_dates():
+    edges = ["1980-01-01", "2000-01-01"]
+    for given in (edges, [datetime.date.fromisoformat(edge) for edge in edges]):
+        domain, counts = survey(
+            open_table({"s": list("abab"), "born": DAYS}), ["s"], ["born"], {"born": given}
+        )
+        assert domain.public.labels == ("< 1980-01-01", "[1980-01-01, 2000-01-01)", "≥ 2000-01-01")
+        assert counts.tolist() == [[1, 1, 0], [0, 1, 1]]
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_bins_of_equal_frequency(as_text, tmp_path):
+    days = pd.date_range("2020-01-01", periods=200)
+    frame = pd.DataFrame({"s": ["a", "b"] * 100, "day": days.strftime("%Y-%m-%d") if as_text else days})
+    frame.to_parquet(tmp_path / "t.parquet")
+    domain, counts = survey(open_table(tmp_path / "t.parquet"), ["s"], ["day"], {"day": 4})
+    assert counts.sum(axis=0).max() <= 51
+    (column,) = domain.public.columns
+    assert column.time
+    assert column.values[0] == "< 2020-02-19"
+    assert column.edges[0] == datetime.datetime(2020, 2, 19, tzinfo=datetime.UTC).timestamp()
+
+
+def test_a_design_over_dates_is_certified(tmp_path):
+    table = {"s": list("abab") * 20, "born": DAYS * 20}
+    made = design(
+        table, "s", "born", epsilon=1.0, method="srr", robust="all", bins={"born": ["1980-01-01 12:30"]}
+    )
+    assert made.domain.public.labels == ("< 1980-01-01 12:30:00", "≥ 1980-01-01 12:30:00")
+    assert made.verification, str(made.verification)
+    made.save(tmp_path / "m.json")
+    assert load_design(tmp_path / "m.json").domain == made.domain
+    names = {"__name__": "sampler"}
+    exec(export(made, "python"), names)
+    with pytest.raises(ValueError, match="of seconds since 1970-01-01 UTC, not '1980-01-01'"):
+        names["report"]({"s": "a", "born": "1980-01-01"})
+
+
+def test_a_cell_that_is_no_date_is_named():
+    table = open_table({"s": ["a", "b"], "born": ["1980-01-01", "May"]})
+    with pytest.raises(InvalidInputError, match="row 2 of column 'born' holds 'May', which is not"):
+        survey(table, ["s"], ["born"], {"born": ["1970-01-01"]})
+    with pytest.raises(InvalidInputError, match="must increase"):
+        survey(table, ["s"], ["born"], {"born": ["1980-01-01", "1970-01-01"]})
+
+
+def test_a_bin_that_holds_all_rows_is_said():
+    said = []
+    table = {"s": ["a", "b"] * 5, "age": list(range(10))}
+    survey(open_table(table), ["s"], ["age"], {"age": [100]}, warn=said.append)
+    assert said == ["all 10 rows of 'age' are in the bin '< 100': it says nothing"]
+
+
+# ---------------------------------------------------------------- many values
+
+
+@pytest.fixture
+def towns():
+    rng = np.random.default_rng(0)
+    weights = 1 / np.arange(1, 201)
+    names = np.array([f"town {i}" for i in range(200)])
+    return {
+        "s": rng.choice(["a", "b"], 5000),
+        "town": rng.choice(names, 5000, p=weights / weights.sum()),
+    }
+
+
+def test_the_most_frequent_values_are_kept(towns):
+    with pytest.raises(InvalidInputError, match=r"more than 64 different values; .*--top town=20"):
+        survey(open_table(towns), ["s"], ["town"])
+    said = []
+    domain, counts = survey(open_table(towns), ["s"], ["town"], top={"town": 10}, warn=said.append)
+    values, times = np.unique(towns["town"], return_counts=True)
+    most = values[np.argsort(-times, kind="stable")[:10]]
+    assert domain.public.labels == (*sorted(most), OTHER)
+    assert counts.sum(axis=0)[-1] == 5000 - np.sort(times)[-10:].sum()
+    p, q = times / 5000, counts.sum(axis=0) / 5000
+    before, after = (-(x[x > 0] * np.log(x[x > 0])).sum() for x in (p, q))
+    assert f"of the {before:.3g} nats of the column at most {after:.3g} can be learnt" in said[0]
+    assert f"{len(values) - 10} values of 'town' count as (other)" in said[0]
+    batch = domain.codes(next(open_table({"s": ["a"], "town": ["elsewhere"]}).batches(["s", "town"])), 1)
+    assert batch.tolist() == [10]  # a town that the design has not seen
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"top": {"town": 0}}, "top of 'town' must be from 1 to 63 values, not 0"),
+        ({"top": {"town": 64}}, "top of 'town' must be from 1 to 63 values, not 64"),
+        ({"top": {"s": 2}}, "the column 's' has 2 values: there are no others"),
+        ({"top": {"town": 3}, "bins": {"town": 3}}, "'town' is binned: top is for columns of words"),
+        ({"top": {"age": 3}}, "'age' of bins, text or top is neither secret nor public"),
+    ],
+)
+def test_bad_tops(options, message, towns):
+    with pytest.raises(InvalidInputError, match=message):
+        survey(open_table(towns), ["s"], ["town"], **options)
+
+
+def test_a_design_with_others_is_certified_and_exported(towns):
+    made = design(towns, "s", "town", epsilon=1.0, method="srr", robust="all", top={"town": 3})
+    assert made.verification, str(made.verification)
+    names = {"__name__": "sampler"}
+    exec(export(made, "python"), names)
+    assert names["self_test"]() > 0
+    assert names["report"]({"s": "a", "town": "elsewhere"}) >= 0
+    script = export(made, "sql")
+    assert "ELSE '(other)' END" in script
+
+
+# ---------------------------------------------------------------- what the checker says of such columns
+
+
+def forged(document, **changes):
+    copy = json.loads(json.dumps(document))
+    copy["design"]["domain"]["public"]["columns"][0] |= changes
+    return copy
+
+
+def test_the_checker_ties_flags_to_values(towns):
+    table = towns | {"day": ["2020-01-01", "2020-01-02"] * 2500}
+    options = {"epsilon": 1.0, "method": "srr", "robust": "all"}
+    top = design(table, "s", "town", top={"town": 3}, **options).to_json()
+    day = design(table, "s", "day", bins={"day": ["2020-01-02"]}, **options).to_json()
+    for document, changes in (
+        (top, {"missing": True}),
+        (top, {"other": False, "missing": True}),
+        (top, {"time": True}),
+        (day, {"time": False}),
+        (day, {"other": True}),
+        (day, {"missing": True}),
+        (day, {"edges": [math.pi]}),
+    ):
+        inputs = next(c for c in design_claims(forged(document, **changes)) if c.what == "inputs")
+        assert inputs.holds is False
+    for document in (top, day):
+        assert verify_document(document)
+
+
+# ---------------------------------------------------------------- the words of the command
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--top", "race"], "--top must look like COLUMN=20, not 'race'"),
+        (["--top", "race=2", "--top", "race=3"], "--top says twice how many values of 'race' to keep"),
+        (["--bins", "race=2020-13"], "COLUMN=1980-01-01,2000-01-01, not 'race=2020-13'"),
+        (["--missing", "ignore"], "missing must be one of refuse, drop, category, not 'ignore'"),
+    ],
+)
+def test_bad_words(words, message, ldpopt, tmp_path):
+    fixed = ["--secret", "sex", "--public", "race", "--epsilon", 1, "-o", tmp_path / "m.json"]
+    answer = ldpopt("design", "adult:sex-race", *fixed, *words)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert message in answer.err
