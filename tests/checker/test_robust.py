@@ -5,10 +5,12 @@ import json
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 import mpmath
 import numpy as np
 import pytest
+from forgeries.contradicting import judged
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -20,6 +22,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
+FORGERIES = sorted((Path(__file__).parents[1] / "forgeries" / "robust").glob("*.json"))
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 SMALL = [[0.3, 0.2], [0.1, 0.4]]
 KINDS = {
@@ -39,11 +42,6 @@ def solved(name):
 
 def document(name):
     return json.loads(solved(name))
-
-
-def feasible(name):
-    """The same without a bound, which is quicker to check."""
-    return document(name) | {"status": "feasible", "bound": None, "gap": None}
 
 
 # ---------------------------------------------------------------- enclosures
@@ -142,86 +140,23 @@ def test_both_sides_refuse_the_same(n, alpha):
 # ---------------------------------------------------------------- forgeries
 
 
-def refuted(changed):
-    return [claim.what for claim in frame.check(changed) if claim.holds is False]
+@pytest.mark.parametrize("path", FORGERIES, ids=lambda path: path.stem)
+def test_forgeries(path):
+    forgery = json.loads(path.read_text(encoding="utf-8"))
+    assert judged(forgery["document"], 60.0) == forgery["verdict"], forgery["why"]
+    if forgery["verdict"] == "refuted":
+        claims = frame.check(forgery["document"])
+        assert {claim.what for claim in claims if claim.holds is False} == set(forgery["refuted"])
 
 
-def test_a_mechanism_of_another_kind():
-    """Value 0.65 beside a bound of 0.16: the better mechanism is private, but not the protocol."""
-    better, claimed = document("polyopt"), document("conditional")
-    claimed["mechanism"], claimed["certificate"]["audit"] = better["mechanism"], {}
-    assert "member" in refuted(claimed)
+def test_there_are_forgeries():
+    assert len(FORGERIES) >= 20
 
 
-def test_a_mechanism_outside_the_cone():
-    """A calibrated mechanism is private and better than all of the cone: no bound of the cone fits."""
-    calibrated = solve(PolyOpt(1.0, SMALL, 1000, calibrate=True), time_limit=20).to_json()
-    claimed = document("polyopt")
-    assert calibrated["value"] > claimed["bound"]
-    claimed["mechanism"], claimed["certificate"]["audit"] = calibrated["mechanism"], {}
-    assert refuted(claimed) == ["member"]
-
-
-def test_rows_that_tell_merged_values_apart():
-    claimed = document("merged")
-    rows = claimed["mechanism"]["matrix"]
-    rows[0], rows[1], rows[2], rows[3] = (rows[i] for i in (1, 0, 3, 2))
-    claimed["certificate"]["audit"] = {}
-    assert "member" in refuted(claimed)
-
-
-@pytest.mark.parametrize("name", KINDS)
-def test_a_bound_below_the_value_of_the_file(name):
-    claimed = document(name)
-    claimed["bound"] = claimed["value"] * (1 - 1e-6)
-    claimed.pop("gap")
-    assert {"bound", "order"} <= set(refuted(claimed))
-
-
-def test_duals_that_absorb():
-    """±L in two entries of the dual vector leave its sum, and break the inequality."""
-    for size in (1e-3, 1e17, 1e30):
-        claimed = document("wide")
-        dual = claimed["certificate"]["proof"]["dual"]
-        dual[0], dual[1] = dual[0] + size, dual[1] - size
-        assert "bound" in refuted(claimed)
-
-
-def test_thirteen_secrets():
+def test_thirteen_secrets_are_refused_by_the_problem_too():
     table = [[1 / 32, 1 / 32]] * 10 + [[1 / 16, 1 / 16]] * 3
-    claimed = document("unary")
-    claimed["params"] = {"epsilon": 1.0, "p_hat": table, "n": 100}
-    with pytest.raises(UnreadableError, match="at most 12 secrets"):
-        frame.check(claimed)
     with pytest.raises(InvalidInputError, match="12"):
         UEConditional(1.0, table, 100)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda audit: audit.update(level=audit["level"] + 1e-6),
-        lambda audit: audit.update(witness=[[0.5, 0.0], [0.0, 0.5]]),
-        lambda audit: audit.update(witness=[[0.01, 0.49], [0.49, 0.01]]),
-        lambda audit: audit.update(secrets=audit["secrets"][::-1]),
-    ],
-)
-def test_an_audit_that_is_wrong(change):
-    claimed = feasible("conditional")
-    change(claimed["certificate"]["audit"])
-    assert "audit" in refuted(claimed)
-
-
-def test_a_level_that_is_too_low_is_not_proven():
-    claimed = feasible("conditional")
-    claimed["certificate"]["audit"]["level"] -= 1e-6
-    assert any(claim.what == "audit" and claim.holds is None for claim in frame.check(claimed))
-
-
-def test_privacy_just_beyond_the_level():
-    claimed = feasible("conditional")
-    claimed["params"]["epsilon"] = claimed["certificate"]["audit"]["level"] - 1e-6
-    assert "privacy" in refuted(claimed)
 
 
 # ---------------------------------------------------------------- budgets

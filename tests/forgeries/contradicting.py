@@ -1,9 +1,10 @@
 """The contradiction fuzzer: two verified files of one question whose claims clash are a failure.
 
-It needs no truth. Every verified file says "the best is at least this" and "no more than that"; the
+The ledger needs no truth. A verified file says "the best is at least this" and "no more than that"; the
 fuzzer keeps, for every question that it met, the best value and the best bound verified so far. A
 smaller ε allows fewer mechanisms, so a value verified for it is one for every larger ε, and a bound for
-a larger ε is one for it.
+a larger ε is one for it. And every verified mutant is handed to the second checker: one that it refutes
+is a failure too.
 
 Run it alone: ``python -m forgeries.contradicting TRIES [KIND …]`` with ``tests`` on the path.
 """
@@ -13,22 +14,32 @@ import random
 import sys
 from collections import Counter, defaultdict
 from fractions import Fraction
+from functools import cache
 
 from forgeries.mutating import mutant, number
+from forgeries.small import SMALL
+from second_checker import opinion
 
+from ldpopt import problem, solve
 from ldpopt.checker import frame
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.claims import verdict
 from ldpopt.checker.reading import UnreadableError, parse
+from ldpopt.problems import PROBLEMS
 
 
-def genuine(kind, examples):
-    """The result files of the first examples of a kind, as a file gives them."""
-    from ldpopt import solve
-    from ldpopt.problems import PROBLEMS
+def genuine(kind, most=10):
+    """The result files of small questions of a kind, at most so many, as a file gives them."""
+    return json.loads(_genuine(kind, most))
 
-    problems = [example.problem for example in PROBLEMS[kind].examples()][:examples]
-    return [json.loads(json.dumps(solve(problem).to_json())) for problem in problems]
+
+@cache
+def _genuine(kind, most):
+    if kind in SMALL:
+        problems = [problem(kind, **params) for params in SMALL[kind]]
+    else:
+        problems = [example.problem for example in PROBLEMS[kind].examples()]
+    return json.dumps([solve(asked).to_json() for asked in problems[:most]])
 
 
 def judged(document, seconds=10.0):
@@ -46,6 +57,10 @@ def judged(document, seconds=10.0):
 
 class ClashError(AssertionError):
     """Two verified files clash."""
+
+
+class FalseError(AssertionError):
+    """The second checker refutes a verified file."""
 
 
 class Ledger:
@@ -108,12 +123,12 @@ def _best(shelf):
     return list({id(entry): entry for entry in kept.values()}.values())
 
 
-def run(documents, tries, seed, inspect=None):
-    """Let the checker judge mutants; how many were verified, refuted, undecided and unreadable.
+def run(documents, tries, seed):
+    """Let the checker judge mutants: how many were verified, refuted, undecided and unreadable.
 
-    ``inspect`` looks at every verified mutant as well, and raises if a claim of it is false.
+    Of the verified ones the second Counter says how many the second checker verifies and leaves open.
     """
-    draw, ledger, counts = random.Random(seed), Ledger(), Counter()
+    draw, ledger, counts, opinions = random.Random(seed), Ledger(), Counter(), Counter()
     for document in documents:
         assert judged(document, 60.0) == "verified", document
         ledger.enter(document)
@@ -123,16 +138,23 @@ def run(documents, tries, seed, inspect=None):
         counts[said] += 1
         if said == "verified":
             ledger.enter(found)
-            if inspect is not None:
-                inspect(found)
-    return counts
+            opinions[inspected(found)] += 1
+    return counts, opinions
+
+
+def inspected(document):
+    """What the second checker says of a verified file; not so is a :class:`FalseError`."""
+    said = opinion(json.dumps(document)) or "open"
+    if said not in ("verified", "open"):
+        raise FalseError(f"the second checker says {said}: {json.dumps(document)}")
+    return said
 
 
 def main(tries, *kinds):
     """Run the fuzzer on some kinds, all if none is named, and print the counts."""
     for kind in kinds or frame.KINDS:
-        counts = run(genuine(kind, 10), int(tries), f"{kind} {tries}")
-        print(f"{kind:26} {sum(counts.values()):7} tries  {dict(counts)}", flush=True)
+        counts, opinions = run(genuine(kind), int(tries), f"{kind} {tries}")
+        print(f"{kind:26} {tries:>7} tries  {dict(counts)}, of these {dict(opinions)}", flush=True)
 
 
 if __name__ == "__main__":

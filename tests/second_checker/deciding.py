@@ -1,8 +1,9 @@
 """The claims that all files have in common, and the opinion on a file."""
 
+import itertools
 from fractions import Fraction
 
-from second_checker import columns, exposure, fidelity
+from second_checker import asymptotic, columns, designs, exposure, fidelity, leakage, polyopt, reporting
 from second_checker.intervals import both
 from second_checker.reading import UnreadableError, document
 
@@ -14,6 +15,14 @@ SECTIONS = {
     "broad-fidelity": fidelity,
     "fidelity": fidelity,
     "minimax-fidelity": fidelity,
+    "statistic-leakage": leakage,
+    "leakage-design": leakage,
+    "polyopt": polyopt,
+    "independent-reporting": reporting,
+    "grr-conditional": reporting,
+    "ue-conditional": reporting,
+    "asymptotic-utility": asymptotic,
+    "privacy-utility-frontier": asymptotic,
     "composition-bound": exposure,
     "feature-release": exposure,
 }
@@ -26,10 +35,16 @@ def opinion(content):
     try:
         found = document(content)
         section = SECTIONS.get(found["problem"])
-        if section is None or "design" in found:
+        if section is None:
             return None
-        answers = [answer for _, answer in section.claims(found)]
-        answers += [answer for _, answer in common(found, section.maximise(found))]
+        named = [section.claims(found), common(found, section.maximise(found))]
+        if "design" in found:
+            named.append(designs.claims(found))
+        answers = []
+        for _, answer in itertools.chain(*named):
+            answers.append(answer)
+            if answer is False:
+                break
     except (UnreadableError, KeyError, TypeError, OverflowError):
         return "unreadable"
     return {True: "verified", False: "refuted", None: None}[both(*answers)]

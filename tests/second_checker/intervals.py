@@ -46,3 +46,18 @@ def both(*answers):
     if any(answer is False for answer in answers):
         return False
     return None if any(answer is None for answer in answers) else True
+
+
+def bottom(x):
+    """The lower end of an interval, exactly."""
+    return _exactly(interval(x)._mpi_[0])
+
+
+def top(x):
+    """The upper end of an interval, exactly."""
+    return _exactly(interval(x)._mpi_[1])
+
+
+def _exactly(end):
+    sign, mantissa, exponent, _ = end
+    return Fraction(-1 if sign else 1) * int(mantissa) * Fraction(2) ** exponent

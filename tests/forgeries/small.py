@@ -1,0 +1,41 @@
+"""Small questions, whose files are verified within milliseconds: what the fuzzer mutates."""
+
+SQUARE, SKEW = [[0.3, 0.2], [0.1, 0.4]], [[0.25, 0.25], [0.35, 0.15]]
+SMALL = {
+    "statistic-leakage": [
+        {"matrix": [[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], "secrets": ["a", "a", "b"]},
+        {"matrix": [[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "secrets": [0, 1, 1]},
+    ],
+    "leakage-design": [
+        {"tau": 2, "d": 2, "budget": 0.3},
+        {"tau": 2, "d": 2, "budget": 0.2, "secrets": [0, 1, 0]},
+    ],
+    "asymptotic-utility": [
+        {"epsilon": 1.0, "alpha": [1.0, 1.0]},
+        {"epsilon": 1.0, "alpha": [1.0, 2.0]},
+        {"epsilon": 0.5, "alpha": [0.5, 0.5], "min_average_privacy": 0.99},
+    ],
+    "privacy-utility-frontier": [
+        {"epsilon": 2.0, "alpha": [1.0, 1.0], "min_average_privacy": 0.9},
+        {"epsilon": 2.0, "alpha": [1.0, 2.0], "min_average_privacy": 0.9},
+    ],
+    "polyopt": [
+        {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100, "pairs": "all"},
+        {"epsilon": 1.0, "p_hat": SQUARE, "n": 100, "objective": "robust"},
+        {"epsilon": 1.0, "counts": [[30, 10, 10], [5, 25, 20]], "width": 2},
+    ],
+    "independent-reporting": [
+        {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+    ],
+    "grr-conditional": [
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+        {"epsilon": 0.5, "p_hat": SQUARE, "n": 100},
+    ],
+    "ue-conditional": [
+        {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+    ],
+}
+"""Parameters by kind. Where a kind is not here, its examples are small enough."""

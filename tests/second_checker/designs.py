@@ -1,0 +1,157 @@
+"""The section ``design``: labels, counts, level, reports together and the digest."""
+
+import hashlib
+import itertools
+import json
+import math
+from fractions import Fraction
+
+from second_checker.confidence import Robust, is_private
+from second_checker.reading import demand, keys, number, whole, word
+
+MOST_PRODUCTS = 300
+PLACES = 1_000_000
+
+
+def claims(found):
+    """The claims of the section, each with its answer."""
+    section, mechanism, params = read(found["design"]), found["mechanism"], found["params"]
+    demand(isinstance(mechanism, dict), "a design needs a mechanism")
+    W = mechanism["matrix"]
+    sides = [section["domain"]["secret"]]
+    if section["domain"]["public"] is not None:
+        sides.append(section["domain"]["public"])
+    shape = [len(side["members"]) for side in sides] + [1]
+    rows, width = shape[0], shape[1]
+    columns = [column for side in sides for column in side["columns"]]
+    counts = section["counts"]
+    yield "names", different(column["name"] for column in columns)
+    yield "values", all(map(fits, columns))
+    yield "members", all(are_members(side) for side in sides)
+    yield "shape", len(counts) == rows and {len(row) for row in counts} == {width}
+    yield "rows", len(W) == rows * width
+    pairs = [[s, u] for s in range(rows) for u in range(width)]
+    inputs = mechanism.get("inputs")
+    yield "inputs", inputs is None or inputs in (list(range(len(pairs))), pairs)
+    yield from _question(section, params, counts)
+    if "together" in section:
+        yield "together", together(section["together"], W, params)
+    yield "digest", digest(found) == section["digest"]
+
+
+def read(section):
+    """Read the fields of the section."""
+    fields = {"method", "epsilon", "robust", "alpha", "width", "counts", "domain", "digest"}
+    keys(section, fields, {"together"})
+    for name in ("method", "digest"):
+        demand(isinstance(section[name], str), f"{name} must be text")
+    number(section["epsilon"], 1e-6, 30)
+    word(section["robust"], ("chi2", "all", "known"))
+    demand(0 < number(section["alpha"]) < 1, "alpha is out of range")
+    demand(section["width"] is None or whole(section["width"], 2, PLACES), "width")
+    demand(isinstance(section["counts"], list) and section["counts"], "counts")
+    for row in section["counts"]:
+        demand(isinstance(row, list) and row, "counts")
+        for count in row:
+            whole(count, 0, 2**53)
+    keys(section["domain"], {"secret", "public"})
+    for name, side in section["domain"].items():
+        if side is not None or name == "secret":
+            _read_side(side)
+    if "together" in section:
+        keys(section["together"], {"reports", "epsilon"})
+        whole(section["together"]["reports"], 2, 100)
+        number(section["together"]["epsilon"], 1e-6, 30)
+    return section
+
+
+def _read_side(side):
+    keys(side, {"columns", "members"})
+    demand(isinstance(side["columns"], list) and side["columns"], "columns")
+    for column in side["columns"]:
+        keys(column, {"name", "values", "edges", "text"})
+        demand(isinstance(column["name"], str) and isinstance(column["text"], bool), "a column")
+        demand(isinstance(column["values"], list) and column["values"], "values")
+        demand(all(isinstance(value, str) for value in column["values"]), "values are text")
+        demand(isinstance(column["edges"], list), "edges")
+        for edge in column["edges"]:
+            number(edge)
+    demand(isinstance(side["members"], list) and side["members"], "members")
+    for member in side["members"]:
+        demand(isinstance(member, list) and member, "members")
+        for i in member:
+            whole(i, 0, PLACES)
+
+
+def different(things):
+    things = list(things)
+    return len(set(things)) == len(things)
+
+
+def fits(column):
+    """Whether values differ, and those of a binned column are the names of its bins."""
+    edges = column["edges"]
+    if not edges:
+        return different(column["values"])
+    words = [said(edge) for edge in edges]
+    names = ["< " + words[0], *(f"[{a}, {b})" for a, b in itertools.pairwise(words)), "≥ " + words[-1]]
+    return all(a < b for a, b in itertools.pairwise(edges)) and column["values"] == names
+
+
+def said(edge):
+    """Twelve digits where they are the number, else as many as it takes."""
+    return f"{edge:.12g}" if float(f"{edge:.12g}") == edge else repr(float(edge))
+
+
+def are_members(side):
+    sizes = [len(column["values"]) for column in side["columns"]]
+    return (
+        all(len(member) == len(sizes) for member in side["members"])
+        and all(i < n for member in side["members"] for i, n in zip(member, sizes, strict=True))
+        and different(map(tuple, side["members"]))
+    )
+
+
+def _question(section, params, counts):
+    mass, robust = sum(map(sum, counts)), "p_hat" in params or "counts" in params
+    if "counts" in params:
+        yield "counts", params["counts"] == counts
+    elif "p_hat" in params or "prior" in params:
+        shares = [[float(Fraction(n, mass)) for n in row] for row in counts] if mass else None
+        given = params.get("p_hat", params.get("prior"))
+        yield "counts", shares is not None and given in (shares, list(itertools.chain(*shares)))
+    yield "level", params.get("epsilon") == section["epsilon"]
+    if robust:
+        sets = {"chi2": "counts" in params, "known": params.get("n") == 1e12, "all": False}
+        yield "set", params.get("alpha", 0.05) == section["alpha"] and sets[section["robust"]]
+
+
+def together(promise, W, params):
+    """Whether r reports have together the level."""
+    reports, e = promise["reports"], number(promise["epsilon"])
+    if "p_hat" not in params and "counts" not in params:
+        return reports * number(params["epsilon"]) <= e
+    columns = sorted({tuple(map(Fraction, column)) for column in zip(*W, strict=True)})
+    if math.comb(len(columns) + reports - 1, reports) > MOST_PRODUCTS:
+        return None
+    chosen = itertools.combinations_with_replacement(columns, reports)
+    products = [[math.prod(entries) for entries in zip(*columns, strict=True)] for columns in chosen]
+    names = ("epsilon", "p_hat", "n", "counts", "alpha")
+    robust = Robust({name: params[name] for name in names if name in params})
+    return is_private(list(zip(*products, strict=True)), robust, e)
+
+
+def digest(found):
+    """SHA-256 of question, mechanism and section."""
+    section = {name: part for name, part in found["design"].items() if name != "digest"}
+    content = floats([found["problem"], found["params"], found["mechanism"], section])
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def floats(value):
+    if isinstance(value, dict):
+        return {name: floats(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [floats(part) for part in value]
+    return float(value) if type(value) is int and abs(value) <= 2**53 else value

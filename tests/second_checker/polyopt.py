@@ -1,0 +1,179 @@
+"""``polyopt``: the extreme rays of the cone by the double description method, in fractions."""
+
+import copy
+import itertools
+import math
+from fractions import Fraction
+
+from mpmath import iv
+
+from second_checker import columns
+from second_checker.confidence import (
+    OPTIONAL,
+    Robust,
+    audit,
+    information,
+    is_private,
+    least_information,
+)
+from second_checker.intervals import both, interval, surely, top, total, xlogx
+from second_checker.reading import demand, keys, matrix, number, numbers, whole, word
+
+MOST_INPUTS = 6
+FINE = 2**100
+"""P^min and E are rounded up to multiples of its inverse: the cone then contains Γ."""
+SLACK = Fraction(1, 10**25)
+"""What the larger cone may add: a failure by less is left open."""
+
+
+def maximise(found):
+    return True
+
+
+def claims(found):
+    """The claims of the kind, each with its answer."""
+    params, proof = found["params"], found["certificate"]["proof"]
+    keys(params, {"epsilon"}, OPTIONAL | {"pairs", "objective", "calibrate", "facets", "width"})
+    pairs = word(params.get("pairs", "distinct"), ("distinct", "all"))
+    objective = word(params.get("objective", "empirical"), ("empirical", "robust"))
+    demand(isinstance(params.get("calibrate", False), bool), "calibrate is true or false")
+    facets, width = whole(params.get("facets", 0), 0, 10**6), params.get("width")
+    demand(width is None or whole(width, 2, 10**6), "width")
+    robust = Robust(params)
+    W = matrix(found, robust.cells)
+    yield "stochastic", all(sum(row) == 1 for row in W)
+    if proof is not None or found["bound"] is not None:
+        keys(proof, {"ceiling", "secret_dual"}, {"dual"})
+        ceiling, secret_dual = number(proof["ceiling"]), duals(proof["secret_dual"])
+        dual = duals(proof["dual"]) if "dual" in proof else None
+    if found["bound"] is not None:
+        bound = Fraction(found["bound"])
+        yield "ceiling", is_ceiling(ceiling, secret_dual, robust)
+        if params.get("calibrate", False) or facets or objective == "robust":
+            yield "bound", bound >= ceiling
+        else:
+            demand(dual is not None, "no dual")
+            yield from _within_cone(W, robust, pairs, width, dual, bound)
+    yield "private", is_private(W, robust, robust.e)
+    value = Fraction(found["value"])
+    if objective == "empirical":
+        yield "value", surely(value, information(W, robust.table))
+    else:
+        yield "value", surely(value, least_information(W, robust)) or None
+    yield from audit(found, W, robust)
+
+
+def duals(value):
+    found = numbers(value)
+    demand(len(found) > 1 and max(map(abs, found)) <= Fraction(1e30), "duals")
+    return found
+
+
+def is_ceiling(ceiling, dual, robust):
+    """Whether Σβ + H(U|S) ≤ ceiling, and β dominates the information about S."""
+    demand(len(dual) == len(robust.secrets), "another number of duals")
+    entropy = total(
+        -interval(m) * xlogx(q) for m, row in zip(robust.secrets, robust.given, strict=True) for q in row
+    )
+
+    asked = list(range(len(dual))), robust.e, "mutual-information", [robust.secrets]
+    return both(surely(interval(sum(dual)) + entropy, ceiling), columns.dominates(dual, asked))
+
+
+def merged(robust, width):
+    """The question with the rarest values merged, and the group of every value."""
+    weights = [sum(column) for column in zip(*robust.table, strict=True)]
+    if width is None or width >= len(weights):
+        return robust, list(range(len(weights)))
+    heaviest = sorted(sorted(range(len(weights)), key=lambda u: (-weights[u], u))[: width - 1])
+    group = [heaviest.index(u) if u in heaviest else width - 1 for u in range(len(weights))]
+    seen = copy.copy(robust)
+    seen.table = [
+        [sum(p for p, g in zip(row, group, strict=True) if g == i) for i in range(width)]
+        for row in robust.table
+    ]
+    seen.settle()
+    return seen, group
+
+
+def _within_cone(W, robust, pairs, width, dual, bound):
+    seen, group = merged(robust, width)
+    a2 = len(seen.table[0])
+    demand(len(dual) == len(seen.table) * a2, "another number of duals")
+    blocks = [W[i : i + len(group)] for i in range(0, len(W), len(group))]
+    yield (
+        "merged",
+        all(row == rows[group.index(g)] for rows in blocks for row, g in zip(rows, group, strict=True)),
+    )
+    kept = [rows[group.index(g)] for rows in blocks for g in range(a2)]
+    yield "cone", in_cone(kept, seen, pairs)
+    yield "bound", sum(dual) <= bound and dominates(dual, seen, pairs)
+
+
+def inequalities(shape, pairs):
+    """The pairs of places whose y are compared."""
+    a1, a2 = shape
+    places = [(s, u) for s in range(a1) for u in range(a2)]
+    return [(a, b) for a, b in itertools.permutations(places, 2) if pairs == "all" or a[0] != b[0]]
+
+
+def in_cone(W, seen, pairs):
+    """Whether y_su ≤ E y_zv for every column."""
+    a1, a2 = len(seen.table), len(seen.table[0])
+    E, answers = iv.exp(interval(seen.e)), {True}
+    for column in zip(*W, strict=True):
+        y = {}
+        for s in range(a1):
+            own, p = column[s * a2 : (s + 1) * a2], seen.least[s]
+            middle = total(w * interval(c) for w, c in zip(p, own, strict=True))
+            for u in range(a2):
+                y[s, u] = (1 - total(p)) * interval(own[u]) + middle
+        answers |= {surely(y[a], E * y[b]) for a, b in inequalities((a1, a2), pairs)}
+    return both(*answers)
+
+
+def dominates(dual, seen, pairs):
+    """Whether β·T ≥ μ(T) on all extreme rays of a cone that contains Γ."""
+    a1, a2 = len(seen.table), len(seen.table[0])
+    if a1 * a2 > MOST_INPUTS:
+        return None
+    p = [[Fraction(math.ceil(top(x) * FINE), FINE) for x in row] for row in seen.least]
+    E = Fraction(math.ceil(top(iv.exp(interval(seen.e))) * FINE), FINE)
+    y = {}
+    for s, u in itertools.product(range(a1), range(a2)):
+        y[s, u] = [Fraction(0)] * (a1 * a2)
+        y[s, u][s * a2 : (s + 1) * a2] = p[s]
+        y[s, u][s * a2 + u] += 1 - sum(p[s])
+    rows = [
+        [E * high - low for low, high in zip(y[a], y[b], strict=True)]
+        for a, b in inequalities((a1, a2), pairs)
+    ]
+    flat, answers = [p for row in seen.table for p in row], {True}
+    for ray in extreme_rays(rows, a1 * a2):
+        gain = columns.worth("mutual-information", [flat], ray)
+        paid = sum(b * x for b, x in zip(dual, ray, strict=True))
+        holds = surely(gain, paid)
+        answers.add(None if holds is False and surely(gain, paid + SLACK) else holds)
+    return both(*answers)
+
+
+def extreme_rays(rows, size):
+    """The extreme rays of {T ≥ 0 : row·T ≥ 0 for all rows}, the largest entry 1."""
+    rays = [([Fraction(i == j) for j in range(size)], frozenset(range(size)) - {i}) for i in range(size)]
+    for number_, row in enumerate(rows, start=size):
+        at = [sum(a * x for a, x in zip(row, ray, strict=True)) for ray, _ in rays]
+        kept = [
+            (ray, tight | {number_} if v == 0 else tight)
+            for (ray, tight), v in zip(rays, at, strict=True)
+            if v >= 0
+        ]
+        for (i, v), (j, w) in itertools.product(enumerate(at), repeat=2):
+            if v > 0 > w:
+                common = rays[i][1] & rays[j][1]
+                others = (tight for n, (_, tight) in enumerate(rays) if n not in (i, j))
+                if not any(common <= tight for tight in others):
+                    mixed = [v * b - w * a for a, b in zip(rays[i][0], rays[j][0], strict=True)]
+                    largest = max(mixed)
+                    kept.append(([x / largest for x in mixed], common | {number_}))
+        rays = kept
+    return [ray for ray, _ in rays]
