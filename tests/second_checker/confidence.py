@@ -298,7 +298,7 @@ def audit(found, W, robust):
 def information(W, table):
     """Enclose I(X; Y) for the inputs of a table."""
     flat = [p for row in table for p in row]
-    return total(worth("mutual-information", [flat], column) for column in zip(*W, strict=True))
+    return total(worth("mutual-information", [flat], column, None) for column in zip(*W, strict=True))
 
 
 def least_information(W, robust, pieces=48):

@@ -33,13 +33,14 @@ def maximise(found):
 def claims(found):
     """The claims of the kind, each with its answer."""
     params, proof = found["params"], found["certificate"]["proof"]
-    keys(params, {"epsilon"}, OPTIONAL | {"pairs", "objective", "calibrate", "facets", "width"})
+    keys(params, {"epsilon"}, OPTIONAL | {"pairs", "objective", "calibrate", "facets", "width", "groups"})
     pairs = word(params.get("pairs", "distinct"), ("distinct", "all"))
     objective = word(params.get("objective", "empirical"), ("empirical", "robust"))
     demand(isinstance(params.get("calibrate", False), bool), "calibrate is true or false")
     facets, width = whole(params.get("facets", 0), 0, 10**6), params.get("width")
     demand(width is None or whole(width, 2, 10**6), "width")
     robust = Robust(params)
+    group = grouped(robust, width, params.get("groups"))
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
     if proof is not None or found["bound"] is not None:
@@ -53,7 +54,7 @@ def claims(found):
             yield "bound", bound >= ceiling
         else:
             demand(dual is not None, "no dual")
-            yield from _within_cone(W, robust, pairs, width, dual, bound)
+            yield from _within_cone(W, robust, pairs, group, dual, bound)
     yield "private", is_private(W, robust, robust.e)
     value = Fraction(found["value"])
     if objective == "empirical":
@@ -76,28 +77,38 @@ def is_ceiling(ceiling, dual, robust):
         -interval(m) * xlogx(q) for m, row in zip(robust.secrets, robust.given, strict=True) for q in row
     )
 
-    asked = list(range(len(dual))), robust.e, "mutual-information", [robust.secrets]
+    asked = list(range(len(dual))), robust.e, "mutual-information", [robust.secrets], None
     return both(surely(interval(sum(dual)) + entropy, ceiling), columns.dominates(dual, asked))
 
 
-def merged(robust, width):
-    """The question with the rarest values merged, and the group of every value."""
+def grouped(robust, width, given):
+    """The group of every value: as the file says, or the rarest values together."""
     weights = [sum(column) for column in zip(*robust.table, strict=True)]
     if width is None or width >= len(weights):
-        return robust, list(range(len(weights)))
+        demand(given is None, "groups without merged values")
+        return list(range(len(weights)))
+    if given is not None:
+        demand(isinstance(given, list) and len(given) == len(weights), "a group for every value")
+        found = [whole(g, 0, width - 1) for g in given]
+        demand(list(dict.fromkeys(found)) == list(range(width)), "groups in order of appearance")
+        return found
     heaviest = sorted(sorted(range(len(weights)), key=lambda u: (-weights[u], u))[: width - 1])
-    group = [heaviest.index(u) if u in heaviest else width - 1 for u in range(len(weights))]
+    return [heaviest.index(u) if u in heaviest else width - 1 for u in range(len(weights))]
+
+
+def merged(robust, group):
+    """The question in which the values of a group are one."""
     seen = copy.copy(robust)
     seen.table = [
-        [sum(p for p, g in zip(row, group, strict=True) if g == i) for i in range(width)]
+        [sum(p for p, g in zip(row, group, strict=True) if g == i) for i in range(max(group) + 1)]
         for row in robust.table
     ]
     seen.settle()
-    return seen, group
+    return seen
 
 
-def _within_cone(W, robust, pairs, width, dual, bound):
-    seen, group = merged(robust, width)
+def _within_cone(W, robust, pairs, group, dual, bound):
+    seen = merged(robust, group)
     a2 = len(seen.table[0])
     demand(len(dual) == len(seen.table) * a2, "another number of duals")
     blocks = [W[i : i + len(group)] for i in range(0, len(W), len(group))]
@@ -150,7 +161,7 @@ def dominates(dual, seen, pairs):
     ]
     flat, answers = [p for row in seen.table for p in row], {True}
     for ray in extreme_rays(rows, a1 * a2):
-        gain = columns.worth("mutual-information", [flat], ray)
+        gain = columns.worth("mutual-information", [flat], ray, None)
         paid = sum(b * x for b, x in zip(dual, ray, strict=True))
         holds = surely(gain, paid)
         answers.add(None if holds is False and surely(gain, paid + SLACK) else holds)

@@ -26,8 +26,10 @@ def maximise(found):
 def claims(found):
     """The claims of the kind, each with its answer."""
     params, kind = found["params"], found["problem"]
-    keys(params, {"epsilon"}, OPTIONAL | {"blocks"})
+    keys(params, {"epsilon"}, OPTIONAL | {"blocks", "calibrate"})
     blocks = word(params.get("blocks", "grr"), ("grr", "optimal"))
+    calibrate = params.get("calibrate", False)
+    demand(isinstance(calibrate, bool), "calibrate is true or false")
     robust = Robust(params)
     demand(kind != "ue-conditional" or len(robust.table) <= 12, "at most 12 secrets")
     W = matrix(found, robust.cells)
@@ -35,8 +37,8 @@ def claims(found):
     if found["bound"] is not None:
         demand(blocks == "grr", "no bound for other blocks")
         protocol = Protocol(kind, robust)
-        yield "member", protocol.is_one(W)
-        yield "bound", protocol.at_most(Fraction(found["bound"]))
+        yield "member", None if calibrate else protocol.is_one(W)
+        yield "bound", None if calibrate else protocol.at_most(Fraction(found["bound"]))
     yield "private", is_private(W, robust, robust.e)
     yield "value", surely(Fraction(found["value"]), information(W, robust.table))
     yield from audit(found, W, robust)
