@@ -25,6 +25,10 @@ SMALL = {
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 100, "objective": "robust"},
         {"epsilon": 1.0, "counts": [[30, 10, 10], [5, 25, 20]], "width": 2},
     ],
+    "robust-optimum": [
+        {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+    ],
     "independent-reporting": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},

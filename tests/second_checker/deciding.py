@@ -3,7 +3,17 @@
 import itertools
 from fractions import Fraction
 
-from second_checker import asymptotic, columns, designs, exposure, fidelity, leakage, polyopt, reporting
+from second_checker import (
+    asymptotic,
+    columns,
+    designs,
+    exposure,
+    fidelity,
+    leakage,
+    optimum,
+    polyopt,
+    reporting,
+)
 from second_checker.intervals import both
 from second_checker.reading import UnreadableError, document
 
@@ -18,6 +28,7 @@ SECTIONS = {
     "statistic-leakage": leakage,
     "leakage-design": leakage,
     "polyopt": polyopt,
+    "robust-optimum": optimum,
     "independent-reporting": reporting,
     "grr-conditional": reporting,
     "ue-conditional": reporting,

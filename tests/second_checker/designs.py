@@ -6,11 +6,14 @@ import json
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from second_checker.confidence import Robust, is_private
 from second_checker.reading import demand, keys, number, whole, word
 
 MOST_PRODUCTS = 300
 PLACES = 1_000_000
+FLAGS = ("time", "other", "missing")
 
 
 def claims(found):
@@ -69,8 +72,9 @@ def _read_side(side):
     keys(side, {"columns", "members"})
     demand(isinstance(side["columns"], list) and side["columns"], "columns")
     for column in side["columns"]:
-        keys(column, {"name", "values", "edges", "text"})
-        demand(isinstance(column["name"], str) and isinstance(column["text"], bool), "a column")
+        keys(column, {"name", "values", "edges", "text"}, FLAGS)
+        demand(isinstance(column["name"], str), "a column has a name")
+        demand(all(isinstance(column.get(flag, False), bool) for flag in ("text", *FLAGS)), "flags")
         demand(isinstance(column["values"], list) and column["values"], "values")
         demand(all(isinstance(value, str) for value in column["values"]), "values are text")
         demand(isinstance(column["edges"], list), "edges")
@@ -90,12 +94,25 @@ def different(things):
 
 def fits(column):
     """Whether values differ, and those of a binned column are the names of its bins."""
-    edges = column["edges"]
+    edges, time = column["edges"], column.get("time", False)
+    last = [f"({name})" for name in ("other", "missing") if column.get(name)]
+    values = column["values"][: len(column["values"]) - len(last)]
+    if not values or values + last != column["values"]:
+        return False
     if not edges:
-        return different(column["values"])
-    words = [said(edge) for edge in edges]
+        return not time and different(column["values"])
+    if time and any(edge % 1 or abs(edge) > 6e10 for edge in edges):
+        return False
+    words = [date(edge) if time else said(edge) for edge in edges]
     names = ["< " + words[0], *(f"[{a}, {b})" for a, b in itertools.pairwise(words)), "≥ " + words[-1]]
-    return all(a < b for a, b in itertools.pairwise(edges)) and column["values"] == names
+    increasing = all(a < b for a, b in itertools.pairwise(edges))
+    return increasing and values == names and not column.get("other", False)
+
+
+def date(seconds):
+    """A whole number of seconds since 1970 as a date, with the time unless it is midnight."""
+    moment = np.datetime64(int(seconds), "s")
+    return str(moment.astype("datetime64[D]") if seconds % 86400 == 0 else moment).replace("T", " ")
 
 
 def said(edge):

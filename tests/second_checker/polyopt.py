@@ -33,7 +33,9 @@ def maximise(found):
 def claims(found):
     """The claims of the kind, each with its answer."""
     params, proof = found["params"], found["certificate"]["proof"]
-    keys(params, {"epsilon"}, OPTIONAL | {"pairs", "objective", "calibrate", "facets", "width", "groups"})
+    keys(
+        params, {"epsilon"}, OPTIONAL | {"pairs", "objective", "calibrate", "facets", "width", "groups"}
+    )
     pairs = word(params.get("pairs", "distinct"), ("distinct", "all"))
     objective = word(params.get("objective", "empirical"), ("empirical", "robust"))
     demand(isinstance(params.get("calibrate", False), bool), "calibrate is true or false")
