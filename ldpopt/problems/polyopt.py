@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Self
 
@@ -31,9 +31,10 @@ from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.problem import ColumnProblem
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
-from ldpopt.theory.robust.calibration import least_mixture, levels
+from ldpopt.theory.robust.calibration import Tried, levels, tightened
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
+from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.merging import entropy_keeping_groups
 from ldpopt.theory.robust.problem import (
     ConePrivacy,
@@ -171,19 +172,28 @@ class PolyOpt(ColumnProblem):
         first = yield Stage(form, self._within_cone, share=0.5 if self.calibrate else 1.0)
         if not self.calibrate or first.point is None:
             return
-        assert first.value is not None
-        best = first.value
-        search = levels(self.epsilon, min(2 * self.epsilon + 1, HIGHEST), best)
+        search = levels(
+            self.epsilon, min(2 * self.epsilon + 1, HIGHEST), self.epsilon, self._tried(first)
+        )
         level = next(search)
         while True:
             trial = ColumnProgram(self.cone_at(level), self.sublinear)
-            found = yield Stage(trial, partial(self._calibrated, least=best), share=0.25)
-            worth = -math.inf if found.value is None else found.value
-            best = max(best, worth)
+            found = yield Stage(trial, self._calibrated, share=0.25)
             try:
-                level = search.send(worth)
+                level = search.send(self._tried(found))
             except StopIteration:
                 return
+
+    def _tried(self, found: FormSolution) -> Tried:
+        """Describe what a cone gave: what it is worth, and the exact level of its best mechanism."""
+        if found.value is None or found.point is None:
+            return Tried(-math.inf, math.inf)
+        exact = (found.stats or {}).get("exact_level")
+        return Tried(found.value, self._level(found.point) if exact is None else exact)
+
+    def _level(self, point: Columns) -> float:
+        rows = point.matrix / point.matrix.sum(axis=1, keepdims=True)
+        return rldp_level(rows, self.merged[0]).level
 
     def _within_cone(self, solution: FormSolution) -> FormSolution:
         """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
@@ -191,18 +201,20 @@ class PolyOpt(ColumnProblem):
             return replace(solution, bound=None, proof=None)
         return solution
 
-    def _calibrated(self, solution: FormSolution, least: float) -> FormSolution:
-        """Mix a point of a wider cone with a constant release until it is private against F."""
+    def _calibrated(self, solution: FormSolution) -> FormSolution:
+        """Give every column of a point of a wider cone the level ε against F."""
         nothing = replace(solution, status=Status.LIMIT, point=None, value=None, bound=None, proof=None)
         if solution.point is None or solution.value is None:
             return nothing
         rows = solution.point.matrix / solution.point.matrix.sum(axis=1, keepdims=True)
-        mixed = least_mixture(rows, self.merged[0], self.epsilon, solution.value, least)
-        if mixed is None:
-            return nothing
-        value = float(self.sublinear(mixed).sum())
+        private = tightened(rows, self.merged[0], self.epsilon)
+        value = float(self.sublinear(private).sum())
         return replace(
-            nothing, status=Status.FEASIBLE, point=Columns(np.ones(mixed.shape[1]), mixed), value=value
+            nothing,
+            status=Status.FEASIBLE,
+            point=Columns(np.ones(private.shape[1]), private),
+            value=value,
+            stats={**(solution.stats or {}), "exact_level": rldp_level(rows, self.merged[0]).level},
         )
 
     def _ceiling(self, best: FormSolution) -> FormSolution:

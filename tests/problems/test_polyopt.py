@@ -139,8 +139,8 @@ def test_calibration_gains_and_stays_private():
 def test_calibration_searches_beyond_the_first_level_that_is_too_high():
     """On this table a bisection ends at 0.6838: the exact level is not monotone in that of the cone."""
     result = solve(PolyOpt(0.5, TABLE, 1000, calibrate=True), "enumerate")
-    assert result.value > 0.69
-    assert rldp_level(result.mechanism, result.problem.uncertainty).level <= 0.5
+    assert result.value > 0.7072
+    assert 0.5 * (1 - 1e-6) <= rldp_level(result.mechanism, result.problem.uncertainty).level <= 0.5
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_calibrated_is_never_worth_less(seed):
     plain = solve(PolyOpt(1.0, table, 1000), "enumerate")
     result = solve(PolyOpt(1.0, table, 1000, calibrate=True), "enumerate")
     assert result.value >= plain.value - 1e-9
-    assert rldp_level(result.mechanism, result.problem.uncertainty).level <= 1.0
+    assert 1 - 1e-6 <= rldp_level(result.mechanism, result.problem.uncertainty).level <= 1.0
 
 
 def test_the_robust_objective_is_a_guarantee():

@@ -5,96 +5,113 @@ mechanism of a cone of a higher level may still be private. How its exact level 
 cone is neither monotone nor continuous: the optimum jumps from vertex to vertex. So levels are scanned,
 and both sides of the best one are refined, a fixed number of times.
 
-The best mechanism W of a cone that is not private is mixed with a constant release c,
-W' = (1 − λ) W + λ c, with the least λ that makes it private: the exact level falls continuously to 0
-as λ rises to 1, where it is finite.
+The best mechanism of a cone is then made private against F by the exact audit, column by column: a
+column whose level is too high is mixed with a constant release, and from one whose level is lower than
+it may be, a constant release is taken away (:func:`tightened`).
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Generator
+from typing import NamedTuple
 
-from scipy.optimize import brentq
+import numpy as np
 
 from ldpopt.core.validate import Array
-from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.level import excesses
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 SCAN, ROUNDS = 6, 8
 STEPS = SCAN + 2 * ROUNDS
 """Cones that are solved at most: so many at growing distances, then on both sides of the best."""
 SLACK = 1e-9
-"""How far below ε the exact level of a mixture is sought, relatively."""
+"""How far below ε the exact level of a column is sought, relatively."""
+NEAR = 1e-8
+"""An exact level that is so near ε, relatively, is not improved."""
 
 
-def levels(lowest: float, highest: float, known: float) -> Generator[float, float, None]:
-    """Yield the levels to try above the lowest one, more densely near it.
+class Tried(NamedTuple):
+    """What the best mechanism of a cone is worth once it is private, and its exact level before."""
 
-    The caller sends back what each is worth.
+    worth: float
+    exact: float
+
+
+def levels(lowest: float, highest: float, epsilon: float, known: Tried) -> Generator[float, Tried, None]:
+    """Yield the levels of the cone to try above the lowest one, more densely near it.
+
+    The caller sends back what each is worth. Around the best of the scan, the level at which the exact
+    level passes ε is sought: below it the mechanism could be less private, above it must be mended.
 
     Args:
         lowest: the level that is known.
         highest: the first one to try.
-        known: what the lowest one is worth.
+        epsilon: the exact level that is allowed.
+        known: what the lowest one gave.
 
-    >>> search, worth = levels(0.0, 8.0, -2.4), None
-    >>> for _ in range(STEPS):
-    ...     level = search.send(worth)
+    >>> search = levels(0.0, 8.0, 1.0, Tried(-2.4, 0.0))
+    >>> level = next(search)
+    >>> for _ in range(STEPS - 1):
     ...     worth = -abs(level - 2.4) if level <= 2.4 else -9.0
-    >>> abs(level - 2.4) < 0.1
+    ...     level = search.send(Tried(worth, (level / 2.4) ** 3))
+    ...     if abs(level - 2.4) < 1e-6:
+    ...         break
+    >>> abs(level - 2.4) < 1e-6
     True
     """
-    worth = {lowest: known}
+    tried = {lowest: known}
     for step in range(SCAN, 0, -1):
         level = lowest + (highest - lowest) * (step / SCAN) ** 2
-        worth[level] = yield level
-    best = max(worth, key=lambda level: worth[level])
-    below = max((level for level in worth if level < best), default=best)
-    above = min((level for level in worth if level > best), default=best)
+        tried[level] = yield level
+    best = max(tried, key=lambda level: tried[level].worth)
+    below = max((level for level in tried if level < best), default=best)
+    above = min((level for level in tried if level > best), default=best)
     for low, high in ((below, best), (best, above)):
         if low < high:
-            yield from _climb(low, high, worth[low])
+            yield from _crossing(low, high, tried[low], tried[high], epsilon)
 
 
-def _climb(best: float, above: float, known: float) -> Generator[float, float, None]:
-    """Yield levels between two neighbours of the scan, upwards while they are worth more."""
+def _crossing(
+    low: float, high: float, first: Tried, last: Tried, epsilon: float
+) -> Generator[float, Tried, None]:
+    """Yield levels between two neighbours of the scan, where the exact level passes ε.
+
+    The false position of the Illinois rule; halving where the exact levels say nothing, and then
+    upwards while the mechanisms are worth more.
+    """
+    f, g = (min(one.exact, 4 * epsilon) - epsilon for one in (first, last))
+    worth, side = first.worth, 0
     for _ in range(ROUNDS):
-        middle = (best + above) / 2
-        worth = yield middle
-        if worth > known:
-            best, known = middle, worth
+        crosses = f < 0 < g
+        middle = (low * g - high * f) / (g - f) if crosses else (low + high) / 2
+        found = yield middle
+        passed = min(found.exact, 4 * epsilon) - epsilon
+        if abs(passed) <= NEAR * epsilon:
+            return
+        if passed < 0 if crosses else found.worth > worth:
+            low, f, worth = middle, passed, found.worth
+            g, side = (g / 2 if side < 0 else g), -1
         else:
-            above = middle
+            high, g = middle, passed
+            f, side = (f / 2 if side > 0 else f), 1
 
 
-def least_mixture(matrix: Array, F: Chi2Set, epsilon: float, value: float, least: float) -> Array | None:
-    """Mix with a constant release until private against F; None if that is worth too little.
+def tightened(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
+    """Give every column of a mechanism the level ε: add a constant to it, or take one away.
 
-    Information is convex in the mechanism, so that a mixture is worth at most (1 − λ) times the value of
-    the mechanism: a share λ above 1 − least/value is of no use, and nothing is sought if that one is not
-    private either.
+    A constant c that is added to a column T moves every P_{y|s} by c, so T + c is private against F if
+    and only if c ≥ excess(T) / (e^ε − 1), see :func:`ldpopt.theory.robust.level.excesses`. What is taken
+    away (c < 0) is a share of a constant release: the information rises. Entries stay at least 0, so a
+    column that has a zero cannot be sharpened.
 
     Args:
-        matrix: the mechanism.
+        matrix: the mechanism; its rows sum to 1.
         F: the confidence set.
-        epsilon: the level.
-        value: what the mechanism is worth.
-        least: what the mixture must be worth.
+        epsilon: the level, in nats.
     """
-    constant, allowed = matrix.mean(axis=0), epsilon * (1 - SLACK)
-
-    def mixed(share: float) -> Array:
-        return (1 - share) * matrix + share * constant
-
-    def excess(share: float) -> float:
-        return min(rldp_level(mixed(share), F).level, 100.0) - allowed
-
-    if excess(0.0) <= 0:
-        return matrix
-    most = 1 - least / value if value > least > 0 else 1 - 1e-9
-    if value <= least or excess(most) > 0:
-        return None
-    root = float(brentq(excess, 0.0, most, xtol=1e-10))
-    while root < most and excess(root) > 0:
-        root = min(root + 1e-9, most)
-    return mixed(root)
+    allowed = epsilon * (1 - SLACK)
+    added = np.maximum(excesses(matrix, F, allowed) / math.expm1(allowed), -matrix.min(axis=0))
+    moved = matrix + added
+    kept = moved.any(axis=0)
+    return moved[:, kept] / moved[:, kept].sum(axis=1, keepdims=True)

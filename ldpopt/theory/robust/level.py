@@ -146,6 +146,46 @@ def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
     return best
 
 
+def excesses(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
+    """Compute by how much every output breaks the level.
+
+    That is the maximum of P_{y|s} − e^ε P_{y|s'} over P ∈ F, s and s'.
+
+    As in :func:`rldp_level` the pair shares the slack: the first term is concave in √r_s and the second
+    convex in √r_s', so their difference is concave in the share x, and a bisection on its slope ends at
+    the maximum. An output is private where its excess is at most 0.
+
+    Args:
+        matrix: the mechanism or a part of its columns, one row per input (s, u).
+        F: the confidence set.
+        epsilon: the level, in nats.
+    """
+    a1, a2 = F.shape
+    columns, factor = matrix.reshape(a1, a2, -1), math.exp(epsilon)
+    y, s, other = (
+        part.ravel()
+        for part in np.meshgrid(np.arange(columns.shape[2]), np.arange(a1), np.arange(a1), indexing="ij")
+    )
+    y, s, other = (part[s != other] for part in (y, s, other))
+    given = np.array([ball.center for ball in F.conditionals])
+    mine, theirs = -columns[s, :, y], columns[other, :, y]
+    k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
+    low, high = np.zeros(len(y)), np.ones(len(y))
+    best = np.full(len(y), -np.inf)
+    for step in range(SHARES):
+        x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
+        root, rest = 1 + x * k, 1 + (1 - x) * m
+        top, A = _least(mine, given[s], root**2)
+        bottom, C = _least(theirs, given[other], rest**2)
+        best = np.fmax(best, -top - factor * bottom)
+        rises = A**2 * k / root**3 > factor * C**2 * m / rest**3
+        if step >= 2:
+            low, high = np.where(rises, x, low), np.where(rises, high, x)
+    found = np.full(columns.shape[2], -np.inf)
+    np.maximum.at(found, y, best)
+    return found
+
+
 def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:
     """Compute min R·c over Σ q²/R ≤ r for every row, and the A of its best level."""
     bottom = c.min(axis=1, keepdims=True)
