@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.bench.memory import peak_memory
-from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError, UnreadableFileError
 from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
@@ -222,7 +222,13 @@ def _keep_row(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) ->
 def _entrants(
     names: Sequence[str] | None, plugins: Sequence[type[Solver[Any]]]
 ) -> dict[str, type[Solver[Any]]]:
-    chosen = {name: SOLVERS[name] for name in (SOLVERS if names is None else names)}
+    chosen = {}
+    for name in SOLVERS if names is None else names:
+        try:
+            chosen[name] = SOLVERS[name]
+        except LdpoptError:  # a broken plug-in that nobody asked for; ldpopt list solvers says why
+            if names is not None:
+                raise
     for plugin in plugins:
         if plugin.name in SOLVERS or plugin.name in chosen:
             raise InvalidInputError(f"the solver name {plugin.name!r} of a plugin is taken")

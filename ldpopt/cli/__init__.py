@@ -7,13 +7,21 @@ import signal
 import sys
 
 
+class TerminatedError(BaseException):
+    """Somebody ended the process: drafts of files are removed on the way, and nothing is caught."""
+
+
+def _terminate(*_: object) -> None:
+    raise TerminatedError
+
+
 def main() -> None:
     """Run the command line; an error on purpose is one sentence and an exit code.
 
     Everything is imported inside, so that Ctrl-C during an import is one sentence, too.
     """
     try:
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # drafts of files are removed on the way
+        signal.signal(signal.SIGTERM, _terminate)
         from ldpopt.cli.app import run
 
         code = run(sys.argv[1:])
@@ -21,6 +29,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("ldpopt: interrupted", file=sys.stderr)
         code = 130
+    except TerminatedError:
+        code = 143
     except BrokenPipeError:  # nobody reads on: what is still to be written goes nowhere
         _drop_output()
         code = 141

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 def bench(
     context: typer.Context,
-    target: Annotated[str, typer.Argument(help="A form or a problem, e.g. column-program; or all.")],
+    target: Annotated[
+        str, typer.Argument(help="A form or a problem, e.g. column-program; file.py:CLASS; all.")
+    ],
     full: Annotated[bool, typer.Option("--full/--quick", help="Long or short lists of sizes.")] = False,
     sizes: Annotated[str | None, typer.Option(help="Comma-separated, e.g. 4,8,16.")] = None,
     solvers: Annotated[str | None, typer.Option(help="Comma-separated; default: all.")] = None,
@@ -42,8 +44,9 @@ def bench(
 ) -> None:
     """Compare solvers on the same random instances in one run; exit 1 if they contradict."""
     from ldpopt.bench import benchmark
-    from ldpopt.engine.plugins import load_solvers
+    from ldpopt.engine.plugins import load_solvers, problem_class
 
+    target = problem_class(target).kind if ":" in target else target
     started = datetime.now(UTC)
     plugins = load_solvers(plugin or [])
     directory = out or (Path("results") / "bench" if target == benchmark.EVERYTHING else None)

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ldpopt.cli.options import experiments
 from ldpopt.cli.terminal import counting, say
+from ldpopt.core.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from ldpopt.engine.sweep import Experiment
 
 
 def experiment(
     name: Annotated[
-        str, typer.Argument(help="See: ldpopt list experiments.", autocompletion=experiments)
+        str,
+        typer.Argument(
+            help="See: ldpopt list experiments; or one of your own: file.py:NAME.",
+            autocompletion=experiments,
+        ),
     ],
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The whole study, or a few points.")
@@ -21,16 +29,39 @@ def experiment(
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for CSV and figures.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Measure every point again.")] = False,
 ) -> None:
-    """Run a figure or study; a second run into the same directory only does what is missing."""
-    from ldpopt.experiments import EXPERIMENTS
+    """Run a figure or study; a second run into the same directory only does what is missing.
 
-    chosen = EXPERIMENTS[name]
-    directory = out or Path("results") / name
-    with counting(name) as progress:
+    Points are measured again if the experiment's source has changed.
+    """
+    chosen = _chosen(name)
+    directory = out or Path("results") / chosen.name
+    with counting(chosen.name) as progress:
         study = chosen.run(
-            quick=not full, out=directory, jobs=jobs, scheduler=scheduler, progress=progress
+            quick=not full,
+            out=directory,
+            jobs=jobs,
+            scheduler=scheduler,
+            progress=progress,
+            force=force,
         )
+    if study.reused:
+        say(f"{study.reused} of {len(study.rows)} points were there (--force measures them again)")
     print(study.conclusion)
     for path in study.files:
         say(f"wrote {path}")
+
+
+def _chosen(name: str) -> Experiment:
+    """Return a registered experiment, or the one that a reference names."""
+    from ldpopt.engine.plugins import load_object
+    from ldpopt.engine.sweep import Experiment
+    from ldpopt.experiments import EXPERIMENTS
+
+    if ":" not in name:
+        return EXPERIMENTS[name]
+    found = load_object(name)
+    if not isinstance(found, Experiment):
+        raise InvalidInputError(f"the plugin {name!r} must be an Experiment, not {found!r:.60}")
+    return found

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import say
+from ldpopt.cli.terminal import say, tell
 from ldpopt.core.errors import LdpoptError
 
 if TYPE_CHECKING:
@@ -69,7 +69,17 @@ def _rows(what: Listing) -> dict[str, str]:
 
 
 def _registered(registry: Registry[Any]) -> dict[str, str]:
+    for sentence in registry.clashes.values():
+        tell(f"warning: {sentence}")
     return {name: _describe(registry, name) for name in registry}
+
+
+def _installed(module: object) -> bool:
+    """Return whether a module is there; what is not the name of one is not."""
+    try:
+        return find_spec(str(module)) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _describe(registry: Registry[Any], name: str) -> str:
@@ -77,5 +87,6 @@ def _describe(registry: Registry[Any], name: str) -> str:
         source = registry.source(name)
     except LdpoptError as error:  # one broken plug-in does not hide the others
         return f"BROKEN: {error}"
-    missing = [module for module in source.constants.get("requires", ()) if find_spec(module) is None]
+    needed = source.constants.get("requires", ())
+    missing = [module for module in needed if not _installed(module)]
     return source.summary + (f" (not installed: {', '.join(missing)})" if missing else "")

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def show(
     kind: Annotated[
         str,
-        typer.Argument(metavar="KIND", help="See: ldpopt list problems.", autocompletion=kinds),
+        typer.Argument(
+            metavar="KIND", help="See: ldpopt list problems; or file.py:CLASS.", autocompletion=kinds
+        ),
     ],
     example: Annotated[
         bool, typer.Option("--example", help="Print the example alone, as a file for ldpopt solve.")
@@ -25,11 +27,13 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show a kind of problem: its parameters, an example, and the solvers that accept it."""
+    from inspect import getdoc
+
+    from ldpopt.engine.plugins import problem_class
     from ldpopt.engine.solving import accepting
-    from ldpopt.problems import PROBLEMS
     from ldpopt.solvers import SOLVERS
 
-    cls = PROBLEMS[kind]
+    cls = problem_class(kind)
     problem = next(iter(cls.examples())).problem
     spec = {"problem": kind, "params": problem.to_params()}
     if example:
@@ -41,7 +45,7 @@ def show(
     }
     found: dict[str, Any] = {
         "kind": kind,
-        "summary": PROBLEMS.source(kind).summary,
+        "summary": " ".join((getdoc(cls) or "").partition("\n\n")[0].split()),
         "parameters": _parameters(cls),
         "example": spec,
         "solvers": solvers,

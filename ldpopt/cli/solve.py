@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import cell, check_writable, say, watching
+from ldpopt.cli.options import AsJson, Force
+from ldpopt.cli.terminal import cell, check_new, check_writable, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -20,22 +20,31 @@ if TYPE_CHECKING:
 
 def solve(
     spec: Annotated[Path, typer.Argument(help='A JSON file: {"problem": KIND, "params": {…}}.')],
-    solver: Annotated[str, typer.Option(help="A solver's name, or auto.")] = "auto",
+    solver: Annotated[
+        str, typer.Option(help="A solver's name, auto, or one of your own: file.py:CLASS.")
+    ] = "auto",
     gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
     time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result file here.")] = None,
+    force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Solve a problem; print the answer, write the certified result."""
+    """Solve a problem; print the answer, write the certified result.
+
+    KIND is a registered kind of problem, or one of your own: file.py:CLASS.
+    """
+    from ldpopt.engine.plugins import load_solver
     from ldpopt.engine.solving import solve as solve_problem
 
     problem = _read_spec(spec)
+    chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
         check_writable(out, spec)
+        check_new(out, force)
     with watching() as progress:
         result = solve_problem(
-            problem, solver, gap=gap, time_limit=time_limit, seed=seed, progress=progress
+            problem, chosen, gap=gap, time_limit=time_limit, seed=seed, progress=progress
         )
     if out is not None:
         result.save(out)
@@ -52,20 +61,18 @@ def solve(
 
 
 def _read_spec(path: Path) -> Problem:
-    from ldpopt.engine.solving import problem
+    from ldpopt.engine.plugins import problem_class
+    from ldpopt.engine.verifying import read_document
 
-    try:
-        spec = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InvalidInputError(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise UnreadableFileError(f"{path} is not JSON: {error}") from None
-    if not isinstance(spec, dict) or not isinstance(spec.get("problem"), str):
+    spec = read_document(path)
+    if not isinstance(spec.get("problem"), str):
         raise InvalidInputError(f'{path} must look like {{"problem": KIND, "params": {{…}}}}')
     params = spec.get("params", {})
     if not isinstance(params, dict):
         raise InvalidInputError(f"'params' in {path} must be a JSON object, not {params!r}")
-    return problem(spec["problem"], **params)
+    if unknown := [key for key in spec if key not in ("problem", "params")]:
+        raise InvalidInputError(f"{path} has no key {unknown[0]!r}; allowed are problem, params")
+    return problem_class(spec["problem"]).from_params(**params)
 
 
 def _summary(result: Result) -> dict[str, Any]:

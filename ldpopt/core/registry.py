@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
-from ldpopt.core.errors import LdpoptError, UnknownNameError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError
 from ldpopt.core.source import Source, read_source
 
 T = TypeVar("T")
@@ -30,13 +30,19 @@ class Registry(Generic[T]):
         self.what = what
         self._group = group
         self._table = table
+        self._given: dict[str, T] = {}
+        self._clashes: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._sources)
+        return iter([*self._sources, *self._given])
 
     def __getitem__(self, name: str) -> T:
+        if name in self._given:
+            return self._given[name]
         if name not in self._sources:
-            raise UnknownNameError(self.what, name, self._sources)
+            raise UnknownNameError(self.what, name, self)
+        if name in self.clashes and name not in self._table:
+            raise LdpoptError(self.clashes[name])
         source = self._sources[name]
         try:
             loaded: T = source.load()
@@ -50,18 +56,31 @@ class Registry(Generic[T]):
         return loaded
 
     def __contains__(self, name: str) -> bool:
-        return name in self._sources
+        return name in self._sources or name in self._given
+
+    def add(self, name: str, entry: T) -> None:
+        """Register an object for the rest of the process; the name of a registered one is refused."""
+        if name in self._sources:
+            raise InvalidInputError(f"the {self.what} name {name!r} is taken: choose another one")
+        self._given[name] = entry
+
+    @property
+    def clashes(self) -> dict[str, str]:
+        """The names that two packages register, with a sentence each; those that ship keep theirs."""
+        return self._clashes if self._sources else {}
 
     @cached_property
     def _sources(self) -> dict[str, EntryPoint]:
         sources = {name: EntryPoint(name, path, self._group) for name, path in self._table.items()}
+        self._clashes = {}
         for entry in entry_points(group=self._group):
             if entry.name in sources:
-                raise LdpoptError(
+                self._clashes[entry.name] = (
                     f"two packages register the {self.what} {entry.name!r}: "
                     f"{sources[entry.name].value} and {entry.value}"
                 )
-            sources[entry.name] = entry
+            else:
+                sources[entry.name] = entry
         return sources
 
     def source(self, name: str) -> Source:

@@ -8,7 +8,7 @@ from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_args, get_origin
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
@@ -67,7 +67,13 @@ class Solver(ABC, Generic[F]):
             KeyboardInterrupt: the user interrupted before anything was found.
         """
         try:
-            return self.run(form, limits)
+            found = self.run(form, limits)
+            if not isinstance(found, FormSolution):
+                raise SolverError(
+                    f"the solver {self.name!r} must return a FormSolution, not {found!r:.60}; where it "
+                    "found nothing, FormSolution(Status.LIMIT)"
+                )
+            return found
         except OutOfTime:
             return limits.kept() or FormSolution(Status.LIMIT)
         except KeyboardInterrupt:

@@ -1,4 +1,7 @@
-"""Solvers that nobody registered, named by where they are: ``MODULE:CLASS`` or ``file.py:CLASS``."""
+"""Solvers, problems and experiments that nobody registered, named by where they are.
+
+``MODULE:NAME`` or ``file.py:NAME``.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from types import ModuleType
 from typing import Any
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
+from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS
 
 
@@ -39,19 +44,47 @@ def load_solver(reference: str) -> type[Solver[Any]]:
     ...
     ldpopt.core.errors.InvalidInputError: the plugin 'enum:Enum' is not a subclass of ldpopt.Solver
     """
+    cls: type[Solver[Any]] = _subclass(reference, Solver)
+    if not isinstance(getattr(cls, "name", None), str):
+        raise InvalidInputError(f'the plugin {reference!r} has no name: set name = "my-solver"')
+    return cls
+
+
+def problem_class(name: str) -> type[Problem]:
+    """Return the class of a registered kind of problem, or of one named by where it is.
+
+    The latter is registered under its kind for the rest of the process, so that its results are read.
+
+    >>> problem_class("staircase").kind
+    'staircase'
+    """
+    if ":" not in name:
+        return PROBLEMS[name]
+    cls: type[Problem] = _subclass(name, Problem)
+    if not isinstance(getattr(cls, "kind", None), str):
+        raise InvalidInputError(f'the plugin {name!r} has no kind: set kind = "my-problem"')
+    PROBLEMS.add(cls.kind, cls)
+    return cls
+
+
+def load_object(reference: str) -> Any:
+    """Import what a reference names."""
     source, _, name = reference.rpartition(":")
     if not source or not name:
         raise InvalidInputError(f"a plugin is MODULE:CLASS or path/to/file.py:CLASS, not {reference!r}")
-    cls = getattr(_module(reference, source), name, None)
-    if cls is None:
+    found = getattr(_module(reference, source), name, None)
+    if found is None:
         raise InvalidInputError(f"the plugin {reference!r} is missing: {source} has no {name!r}")
-    if not (inspect.isclass(cls) and issubclass(cls, Solver)):
-        raise InvalidInputError(f"the plugin {reference!r} is not a subclass of ldpopt.Solver")
+    return found
+
+
+def _subclass(reference: str, base: type) -> Any:
+    cls: Any = load_object(reference)
+    if not (inspect.isclass(cls) and issubclass(cls, base)):
+        raise InvalidInputError(f"the plugin {reference!r} is not a subclass of ldpopt.{base.__name__}")
     if inspect.isabstract(cls):
-        lacking = ", ".join(sorted(cls.__abstractmethods__))
+        lacking = ", ".join(sorted(vars(cls)["__abstractmethods__"]))
         raise InvalidInputError(f"the plugin {reference!r} does not define {lacking}")
-    if not isinstance(getattr(cls, "name", None), str):
-        raise InvalidInputError(f'the plugin {reference!r} has no name: set name = "my-solver"')
     return cls
 
 

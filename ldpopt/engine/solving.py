@@ -5,13 +5,15 @@ from __future__ import annotations
 import platform
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import version
 from typing import Any
 
 from ldpopt.checker.frame import is_optimal
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError, MissingDependencyError, NoSolverError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.problem import Problem
@@ -76,6 +78,8 @@ def solve(
     limits = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
     form, chosen, attempts = _choose(problem, solver, options)
     form, solution = run_stages(problem, form, chosen, limits)
+    if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
+        raise KeyboardInterrupt
     solved = time.perf_counter()
     found = _certified(problem, form, solution, gap)
     end = time.perf_counter()
@@ -95,6 +99,22 @@ def solve(
     )
 
 
+_WHOLE: ContextVar[bool] = ContextVar("whole", default=False)
+
+
+@contextmanager
+def whole_answers() -> Iterator[None]:
+    """Let Ctrl-C end every solve within, instead of returning what it has so far.
+
+    For callers that would take what an interrupted solve returns for its answer.
+    """
+    token = _WHOLE.set(True)
+    try:
+        yield
+    finally:
+        _WHOLE.reset(token)
+
+
 def check_limits(gap: float, time_limit: float | None) -> None:
     """Check that the gap is between 0 and 1 and that the time limit is positive."""
     if not (isinstance(gap, (int, float)) and 0 < gap < 1):
@@ -108,8 +128,7 @@ def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
     seen: set[str] = set()
     for form in problem.forms():
         for name in solvers_of(form):
-            cls = SOLVERS[name]
-            if name not in seen and not cls.missing() and cls().takes(form) is True:
+            if name not in seen and _refusal(name, form, by_name=True) is None:
                 seen.add(name)
                 yield name, form
 
@@ -140,7 +159,7 @@ def _choose(
     second_best: tuple[Form, str] | None = None
     for form in forms:
         for name in solvers_of(form):
-            reason = _refusal(SOLVERS[name], form)
+            reason = _refusal(name, form)
             if reason is None:
                 second_best = second_best or (form, name)
                 suited = SOLVERS[name]().suits(form)
@@ -154,9 +173,19 @@ def _choose(
     return form, _configured(name, options), {n: r for n, r in reasons.items() if n != name}
 
 
-def _refusal(candidate: type[Solver[Any]], form: Form) -> str | None:
-    """Return why ``auto`` cannot choose a solver for a form, or None if it can."""
-    if not candidate.automatic:
+def _refusal(name: str, form: Form, by_name: bool = False) -> str | None:
+    """Return why a solver cannot be chosen for a form, or None if it can.
+
+    Args:
+        name: of the solver; one that cannot be imported gives the reason.
+        form: what is to be solved.
+        by_name: whether it may be one that ``auto`` never takes.
+    """
+    try:
+        candidate = SOLVERS[name]
+    except LdpoptError as error:
+        return str(error)
+    if not candidate.automatic and not by_name:
         return "proves nothing, and is run by its name only"
     if missing := candidate.missing():
         return f"needs the package {missing[0]!r}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import hashlib
+import inspect
 import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -16,7 +17,7 @@ import joblib
 
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError
 from ldpopt.core.files import write_whole
-from ldpopt.engine.solving import environment
+from ldpopt.engine.solving import environment, whole_answers
 
 Row = dict[str, Any]
 Point = Mapping[str, Any]
@@ -27,11 +28,15 @@ PATIENCE = 10.0
 
 @dataclass(frozen=True)
 class Study:
-    """What a run of an experiment leaves: its rows, its files, and what they show."""
+    """What a run of an experiment leaves: its rows, its files, and what they show.
+
+    ``reused`` of the rows were there from an earlier run of the same code.
+    """
 
     rows: list[Row]
     files: list[Path]
     conclusion: str
+    reused: int = 0
 
 
 @dataclass(frozen=True)
@@ -61,37 +66,56 @@ class Experiment:
         jobs: int = 1,
         scheduler: str | None = None,
         progress: Callable[[int, int], None] | None = None,
+        force: bool = False,
     ) -> Study:
         """Measure every point, draw, conclude.
 
         Args:
             quick: few small points (seconds) instead of the full study.
-            out: a directory for CSV and figures; points already finished there are not measured again.
-                Without it nothing is written.
+            out: a directory for CSV and figures; points already finished there by the same code are not
+                measured again. Without it nothing is written.
             jobs: worker processes on this machine.
             scheduler: the address of a Dask scheduler to run on instead.
             progress: called with (finished, total) after every point.
+            force: measure every point again.
         """
         points = [dict(point) for point in self.points(quick)]
         workers = _workers(jobs, scheduler)
         if out is None:
-            rows = _measured(self, points, workers, None, progress)
+            rows, _ = _measured(self, points, workers, None, progress)
             return Study(rows, [], self.conclude(rows))
         directory = Path(out)
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InvalidInputError(f"cannot write to {directory}: {error.strerror}") from None
-        rows = _measured(self, points, workers, directory / f"{self.name}.journal.jsonl", progress)
+        journal = directory / f"{self.name}.journal.jsonl"
+        if force:
+            journal.unlink(missing_ok=True)
+        rows, reused = _measured(self, points, workers, journal, progress)
         table = directory / f"{self.name}.csv"
         write_csv(table, rows)
-        return Study(rows, [table, *self.draw(rows, directory)], self.conclude(rows))
+        return Study(rows, [table, *self.draw(rows, directory)], self.conclude(rows), reused)
 
 
-def point_key(point: Point) -> str:
-    """Compute a digest of a point and of what computes it, under which its row is remembered."""
-    text = json.dumps({"point": point, "by": environment()}, sort_keys=True)
+def point_key(point: Point, code: str = "") -> str:
+    """Compute a digest of a point and of what computes it, under which its row is remembered.
+
+    Args:
+        point: the parameters of the row.
+        code: the digest of the experiment's source; a change of it makes all rows new.
+    """
+    text = json.dumps({"point": point, "by": environment(), "code": code}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def source_digest(measure: Callable[..., Row]) -> str:
+    """Compute the SHA-256 of the file in which an experiment measures; empty if there is none."""
+    try:
+        path = inspect.getsourcefile(measure)
+    except TypeError:  # a callable object, or one that was made in C
+        path = None
+    return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
 def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> Row:
@@ -105,7 +129,8 @@ def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> R
         point: the parameters of the row.
     """
     start = time.perf_counter()
-    found = measure(**point)
+    with whole_answers():  # what Ctrl-C leaves of a solve is not the row of the point
+        found = measure(**point)
     seconds = time.perf_counter() - start
     provenance = {"experiment": experiment, "version": environment()["ldpopt"]}
     return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": seconds}
@@ -147,9 +172,10 @@ def _measured(
     workers: Workers,
     journal: Path | None,
     progress: Callable[[int, int], None] | None,
-) -> list[Row]:
+) -> tuple[list[Row], int]:
     """Measure the rows, in the order of the points; each new row is journalled at once."""
-    keys = [point_key(point) for point in points]
+    code = source_digest(experiment.measure)
+    keys = [point_key(point, code) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
     with workers as parallel:
@@ -161,7 +187,7 @@ def _measured(
                     file.write(json.dumps({"key": key, "row": row}) + "\n")
             if progress is not None:
                 progress(sum(k in rows for k in keys), len(keys))
-    return [rows[key] for key in keys]
+    return [rows[key] for key in keys], len(keys) - len(todo)
 
 
 @contextlib.contextmanager

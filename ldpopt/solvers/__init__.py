@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from ldpopt.core.errors import LdpoptError
 from ldpopt.core.form import Form
 from ldpopt.core.registry import Registry
 
@@ -66,11 +67,19 @@ SOLVERS: Registry[type[Solver[Any]]] = Registry(
 def solvers_of(form: Form) -> Iterator[str]:
     """List the names of the solvers of a form, in the order that ``auto`` tries them.
 
-    Those of other packages are imported to ask which form they solve.
+    Those of other packages are imported to ask which form they solve; one that cannot be imported is
+    listed, so that whoever asks it hears why.
     """
     for name in dict.fromkeys(getattr(cls, "name", "") for cls in type(form).__mro__):
         yield from BY_FORM.get(name, ())
-    yield from (name for name in SOLVERS.added() if isinstance(form, SOLVERS[name].form))
+    yield from (name for name in SOLVERS.added() if _solves(name, form))
+
+
+def _solves(name: str, form: Form) -> bool:
+    try:
+        return isinstance(form, SOLVERS[name].form)
+    except LdpoptError:
+        return True
 
 
 def __getattr__(name: str) -> Any:

@@ -70,7 +70,7 @@ def test_refuted_and_unreadable(tmp_path, spec, ldpopt):
     ("spec_text", "options", "message"),
     [
         (json.dumps(SPEC | {"params": {"epsilon": 0, "prior": [0.5, 0.5]}}), [], "> 0, not 0"),
-        ('{"problem": "staircase", "params": {"epsilon": NaN, "prior": [0.5, 0.5]}}', [], "not nan"),
+        ('{"problem": "staircase", "params": {"epsilon": NaN, "prior": [0.5, 0.5]}}', [], "NaN"),
         (json.dumps(SPEC | {"params": {"epsilon": 1, "prior": [0.5, 0.4]}}), [], "sums to 0.9"),
         (
             json.dumps(SPEC | {"params": {"epsilon": 1, "prior": [1.5, -0.5]}}),
@@ -80,7 +80,7 @@ def test_refuted_and_unreadable(tmp_path, spec, ldpopt):
         (json.dumps(SPEC | {"params": {"epsilon": 1, "priors": [1]}}), [], "no parameter 'priors'"),
         (json.dumps(SPEC | {"params": [1]}), [], "must be a JSON object"),
         (json.dumps(SPEC | {"problem": "stair"}), [], "did you mean 'staircase'"),
-        (json.dumps([SPEC]), [], "must look like"),
+        (json.dumps([SPEC]), [], "holds no JSON object"),
         ("{", [], "is not JSON"),
         (json.dumps(SPEC), ["--solver", "simplex"], "unknown solver 'simplex'"),
         (json.dumps(SPEC), ["--gap", "2"], "gap must lie between 0 and 1"),
@@ -105,7 +105,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, spec_text, options,
     [
         (["solve"], "missing argument 'spec' (see ldpopt solve --help)"),
         (["solve", "x.json", "--gap", "wide"], "invalid value for '--gap'"),
-        (["solve", "x.json", "--nope"], "no such option: --nope (see ldpopt solve --help)"),
+        (["solve", "x.json", "--zzz"], "no such option: --zzz (see ldpopt solve --help)"),
         (["verify", "a.json", "b.json"], "got unexpected extra argument"),
         (["list", "nonsense"], "'nonsense' is not one of 'problems', 'solvers', 'experiments'"),
         (["sovle"], "no such command 'sovle'. Did you mean 'solve'? (see ldpopt --help)"),

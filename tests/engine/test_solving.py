@@ -226,8 +226,14 @@ def test_registry_is_lazy_and_refuses_duplicates(monkeypatch):
     with pytest.raises(LdpoptError, match="'mine' cannot be loaded from no_such_module:Thing"):
         table["mine"]
     twice = registry.Registry("problem", "group", {"mine": "math:pi"})
+    assert list(twice) == ["mine"]
+    assert twice["mine"] == pytest.approx(np.pi)  # what ships keeps its name
+    assert "two packages register the problem 'mine'" in twice.clashes["mine"]
+    monkeypatch.setattr(registry, "entry_points", lambda group: [entry, entry])
+    strangers = registry.Registry("problem", "group", {"pi": "math:pi"})
+    assert strangers["pi"] == pytest.approx(np.pi)
     with pytest.raises(LdpoptError, match="two packages register the problem 'mine'"):
-        list(twice)
+        strangers["mine"]
 
 
 def test_plugged_in_solvers_run_by_name(monkeypatch):
