@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -105,4 +106,7 @@ def _module_of_file(path: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for their module
     spec.loader.exec_module(module)
+    for pickler in ("joblib.externals.cloudpickle", "cloudpickle"):  # of joblib's workers, and of Dask's
+        with suppress(ImportError):
+            import_module(pickler).register_pickle_by_value(module)  # workers cannot import the file
     return module

@@ -92,6 +92,7 @@ def test_experiment_takes_one_of_ones_own_and_notices_changed_code(files, ldpopt
     (files / "mine.py").write_text(MINE.replace("n * n", "n * n + 1"))
     changed = ldpopt(*run, cwd=files).out
     assert "sum 8" in changed
+    assert "sum 8" in ldpopt(*run, "--force", "--jobs", 2, cwd=files).out
     assert "were there" not in changed
 
 
