@@ -7,13 +7,20 @@ import math
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldpopt.bench.instances import Task, check_sizes, draw_all
 from ldpopt.bench.memory import peak_memory
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError, UnreadableFileError
+from ldpopt.bench.patience import TooLongError, patience
+from ldpopt.core.errors import (
+    InvalidInputError,
+    LdpoptError,
+    UndecidedFileError,
+    UnknownNameError,
+    UnreadableFileError,
+)
 from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
@@ -26,6 +33,8 @@ from ldpopt.solvers import SOLVERS
 
 EVERYTHING = "all"
 """The target that stands for every problem."""
+GRACE = 10.0
+"""Seconds beyond its time limit after which a solve, or the checker, is interrupted."""
 MARGIN = 1e-12
 """How far a value may pass a bound, relative to at least 1: bounds are rounded to floats."""
 
@@ -41,6 +50,7 @@ class Benchmark:
         gap: the relative gap asked for.
         time_limit: seconds per solve.
         interrupted: only the rows that were done when the user interrupted.
+        skipped: a sentence for every instance that could not be drawn in time.
     """
 
     target: str
@@ -48,6 +58,7 @@ class Benchmark:
     gap: float
     time_limit: float
     interrupted: bool = False
+    skipped: tuple[str, ...] = ()
 
     @property
     def measured(self) -> list[Row]:
@@ -123,16 +134,6 @@ def targets(name: str, forms: Mapping[str, Entry] | None = None) -> list[type[Pr
     return [PROBLEMS[kind] for kind in forms[name].problems]
 
 
-class Task(NamedTuple):
-    """One instance for all solvers."""
-
-    kind: str
-    size: int
-    seed: int
-    label: str
-    problem: Problem
-
-
 def run(
     name: str,
     *,
@@ -168,7 +169,11 @@ def run(
     check_limits(gap, time_limit)
     entrants = _entrants(solvers, plugins)
     forms = catalogue(plugins)
-    tasks = list(_tasks(name, forms, sizes, full, repeats))
+    kinds = targets(name, forms)
+    if not (sizes or name == EVERYTHING):
+        check_sizes(kinds, full)
+    form = name if name in forms else None
+    tasks, skipped = draw_all(kinds, sizes, full, repeats, form, time_limit)
     homeless = {p.name for p in plugins if not any(p.name in entry.solvers for entry in forms.values())}
     rows: list[Row] = []
     interrupted = False
@@ -181,13 +186,15 @@ def run(
         interrupted = True
     finally:
         gc.unfreeze()
+    if skipped and not rows and not interrupted:
+        raise InvalidInputError("; ".join(skipped))
     if not interrupted and all(row["status"] == "refused" for row in rows):
         raise InvalidInputError(
             f"no solver of {list(entrants)} accepts any instance of {name}"
             + (f": {rows[0]['solver']}: {rows[0]['reason']}" if rows else "")
         )
     _rate(rows)
-    return Benchmark(name, rows, gap, time_limit, interrupted)
+    return Benchmark(name, rows, gap, time_limit, interrupted, tuple(skipped))
 
 
 def _groups(
@@ -236,36 +243,28 @@ def _entrants(
     return chosen
 
 
-def _tasks(
-    name: str, forms: Mapping[str, Entry], sizes: Sequence[int] | None, full: bool, repeats: int
-) -> Iterator[Task]:
-    for kind in targets(name, forms):
-        own = (full and kind.full_bench_sizes) or kind.bench_sizes
-        if not (sizes or own or name == EVERYTHING):
-            raise InvalidInputError(f"{kind.kind} has no random instances to benchmark")
-        for size, seed in product(sizes or own, range(repeats)):
-            for label, problem in kind.random(size, np.random.default_rng(seed)):
-                if name not in forms or any(form.name == name for form in problem.forms()):
-                    yield Task(kind.kind, size, seed, label, problem)
-
-
 def _attempt(task: Task, cls: type[Solver[Any]], gap: float, limit: float, warm: set[str]) -> Row:
     row: Row = {"form": next(iter(task.problem.forms())).name, "problem": task.kind}
     row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
     row |= {"solver": cls.name, "status": "refused", "reason": "", **dict.fromkeys(_MEASURED)}
     try:
-        form, row["reason"] = _admit(cls, task.problem)
+        with patience(limit + GRACE):
+            form, row["reason"] = _admit(cls, task.problem)
         if form is None:
             return row
         row["form"] = form.name
         if cls.name not in warm:
-            _finished(task.problem, cls, gap, limit)
+            with patience(limit + GRACE):
+                _finished(task.problem, cls, gap, limit)
             warm.add(cls.name)
             gc.collect()
             gc.freeze()  # collections before every solve would go through all that is imported
-        with peak_memory() as memory:
+        with peak_memory() as memory, patience(limit + GRACE):
             result = _finished(task.problem, cls, gap, limit)
-        return row | _measurements(result) | memory
+        return row | _measurements(result, limit + GRACE) | memory
+    except TooLongError:
+        sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
+        return row | {"status": "crashed", "reason": sentence}
     except (Exception, SystemExit) as error:  # one solver's crash must not lose the others' rows
         sentence = " ".join(f"{type(error).__name__}: {error}".split())
         return row | {"status": "crashed", "reason": sentence}
@@ -295,8 +294,8 @@ def _finished(problem: Problem, cls: type[Solver[Any]], gap: float, limit: float
     return result
 
 
-def _measurements(result: Result) -> Row:
-    verified, reason = _verified(result)
+def _measurements(result: Result, seconds: float) -> Row:
+    verified, reason = _verified(result, seconds)
     return {
         "seconds": result.seconds,
         "status": result.status.value,
@@ -310,15 +309,21 @@ def _measurements(result: Result) -> Row:
     }
 
 
-def _verified(result: Result) -> tuple[bool | None, str]:
+def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
     """Ask the checker, and say why it refuses; None where it has nothing to check or cannot know."""
     if result.value is None or result.problem.statement() is None:
         return None, ""
     try:
-        refuted = [claim.statement for claim in verify(result).claims if not claim.holds]
+        with patience(seconds):
+            found = verify(result, budget=seconds)
     except UnreadableFileError as error:
         return False, f"refuted: {error}"
-    return not refuted, f"refuted: {refuted[0]}" if refuted else ""
+    except (TooLongError, UndecidedFileError):
+        return None, f"the checker did not decide it within {seconds:g} s"
+    failed = [claim for claim in found.claims if not claim.holds]
+    if found.verdict is None:
+        return None, f"undecided: {failed[0].statement}"
+    return not failed, f"refuted: {failed[0].statement}" if failed else ""
 
 
 def _judge(group: list[Row], sense: str) -> None:

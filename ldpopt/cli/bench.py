@@ -106,6 +106,8 @@ def _write_benchmark(
 
 def _conclude_benchmark(found: Benchmark) -> None:
     """Say what went wrong, the worst last, in the exit code: interrupted, contradicted, crashed."""
+    for sentence in found.skipped:
+        tell(f"skipped: {sentence}")
     for crash in found.crashes:
         tell(f"crashed: {crash}")
     for contradiction in found.disagreements:

@@ -1,0 +1,84 @@
+"""The random instances of a benchmark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from typing import NamedTuple
+
+import numpy as np
+
+from ldpopt.bench.patience import TooLongError, patience
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.problem import Problem
+
+
+class Task(NamedTuple):
+    """One instance for all solvers."""
+
+    kind: str
+    size: int
+    seed: int
+    label: str
+    problem: Problem
+
+
+class Drawn(NamedTuple):
+    """The instances, and a sentence for every size of which none could be drawn."""
+
+    tasks: list[Task]
+    skipped: list[str]
+
+
+def check_sizes(kinds: Sequence[type[Problem]], full: bool) -> None:
+    """Refuse a problem without sizes of its own."""
+    for kind in kinds:
+        if not _sizes(kind, full):
+            raise InvalidInputError(f"{kind.kind} has no random instances to benchmark")
+
+
+def _sizes(kind: type[Problem], full: bool) -> Sequence[int]:
+    return (full and kind.full_bench_sizes) or kind.bench_sizes
+
+
+def draw_all(
+    kinds: Sequence[type[Problem]],
+    sizes: Sequence[int] | None,
+    full: bool,
+    repeats: int,
+    form: str | None,
+    seconds: float,
+) -> Drawn:
+    """Draw the instances of every size; a size that is beyond the machine is skipped.
+
+    Args:
+        kinds: the problems.
+        sizes: of the instances; by default those of each problem.
+        full: the longer of its lists.
+        repeats: how many of each size.
+        form: the form that an instance must have; None for any.
+        seconds: how long the drawing of one may take.
+    """
+    found = Drawn([], [])
+    for kind in kinds:
+        for size, seed in product(sizes or _sizes(kind, full), range(repeats)):
+            try:
+                with patience(seconds):
+                    found.tasks.extend(_draw(kind, size, seed, form))
+            except TooLongError:
+                said = f"drawing takes more than {seconds:g} s"
+            except MemoryError:
+                said = "it does not fit into the memory"
+            else:
+                continue
+            found.skipped.append(f"no instance of {kind.kind} of size {size}: {said}")
+    return found
+
+
+def _draw(kind: type[Problem], size: int, seed: int, form: str | None) -> list[Task]:
+    drawn = kind.random(size, np.random.default_rng(seed))
+    return [
+        Task(kind.kind, size, seed, label, problem)
+        for label, problem in drawn
+        if form is None or any(one.name == form for one in problem.forms())
+    ]

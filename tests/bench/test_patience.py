@@ -1,0 +1,106 @@
+"""A benchmark ends: instances too large to draw, solvers and checks that do not stop."""
+
+import contextlib
+import signal
+import time
+
+import pytest
+
+from ldpopt import ColumnProgram, Solver
+from ldpopt.bench import benchmark, instances
+from ldpopt.bench.patience import TooLongError, patience
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.problems import Staircase
+
+
+def forever():
+    while True:
+        time.sleep(0.001)
+
+
+def test_patience_ends():
+    with pytest.raises(TooLongError), patience(0.01):
+        forever()
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+    with patience(60):
+        pass
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_what_swallows_the_first_alarm_hears_another():
+    def stubborn():
+        try:
+            forever()
+        except TooLongError:
+            forever()
+
+    with pytest.raises(TooLongError), patience(0.01):
+        stubborn()
+
+
+def out_of_time():
+    """Let the alarm that is set ring now, however slow the machine, and never end by itself."""
+    seconds, _ = signal.getitimer(signal.ITIMER_REAL)
+    assert seconds > 0
+    signal.setitimer(signal.ITIMER_REAL, 0.01, 1)
+    forever()
+
+
+class Endless(Solver[ColumnProgram]):
+    """Looks neither at the clock nor at errors."""
+
+    name = "endless"
+
+    def run(self, form, limits):
+        while True:
+            with contextlib.suppress(Exception):
+                out_of_time()
+
+
+def test_a_solver_that_ignores_its_limit_is_interrupted():
+    found = benchmark.run("staircase", sizes=[3], solvers=["enumerate"], plugins=[Endless])
+    rows = {row["solver"]: row for row in found.rows}
+    assert rows["endless"]["status"] == "crashed"
+    assert "did not end within 70 s, where its time limit is 60 s" in rows["endless"]["reason"]
+    assert rows["enumerate"]["seconds"] is not None
+
+
+def test_an_instance_that_takes_too_long_is_skipped(monkeypatch):
+    drawn = Staircase.random.__func__
+
+    def slow(cls, size, rng):
+        if size == 5:
+            out_of_time()
+        if size == 6:
+            raise MemoryError
+        return drawn(cls, size, rng)
+
+    monkeypatch.setattr(Staircase, "random", classmethod(slow))
+    found = benchmark.run("staircase", sizes=[3, 5, 6], solvers=["enumerate"])
+    assert {row["size"] for row in found.rows} == {3}
+    assert found.skipped == (
+        "no instance of staircase of size 5: drawing takes more than 60 s",
+        "no instance of staircase of size 6: it does not fit into the memory",
+    )
+    with pytest.raises(InvalidInputError, match="no instance of staircase of size 5: drawing takes"):
+        benchmark.run("staircase", sizes=[5], solvers=["enumerate"])
+
+
+def test_the_command_says_what_was_skipped(monkeypatch, ldpopt):
+    monkeypatch.setattr(instances, "_draw", lambda kind, size, seed, form: out_of_time())
+    answer = ldpopt("bench", "staircase", "--sizes", 100000)
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "no instance of staircase of size 100000: drawing takes more than 60 s" in answer.err
+
+
+def test_a_check_that_does_not_end_is_no_verdict(monkeypatch):
+    monkeypatch.setattr(benchmark, "verify", lambda result, budget: out_of_time())
+    found = benchmark.run("staircase", sizes=[3], solvers=["enumerate"])
+    assert {row["verified"] for row in found.rows} == {None}
+    assert "the checker did not decide it within 70 s" in found.rows[0]["reason"]
+
+
+def test_sizes_below_one(ldpopt):
+    answer = ldpopt("bench", "staircase", "--sizes=-3")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "sizes must be whole numbers >= 1, not -3" in answer.err
