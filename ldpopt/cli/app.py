@@ -33,6 +33,7 @@ COMMANDS = {
     "estimate": "estimate",
     "audit": "audit",
     "report": "report",
+    "exposure": "exposure",
 }
 """The function of every command; it lies in the file of the command's name."""
 COMPLETE = "_LDPOPT_COMPLETE"

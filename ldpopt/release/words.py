@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ldpopt.checker.polyopt import CEILING
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.exposing import Exposed
 
 MOST_NAMED = 3
 """Values of a group that are named."""
@@ -70,3 +71,29 @@ def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:
     more = len(members) - MOST_NAMED
     shown = ", ".join(members[:MOST_NAMED])
     return f"{shown} and {more} more" if more > 0 else shown
+
+
+def rows_in_words(count: int, rows: int) -> str:
+    """Say how many rows of a table, and which share of them.
+
+    >>> rows_in_words(410, 32561)
+    '410 rows (1.26 %)'
+    """
+    return f"{count:,} row{'' if count == 1 else 's'} ({100 * count / rows:.3g} %)"
+
+
+def release_in_words(found: Exposed) -> str:
+    """Say which columns may be released, what that exposes, and whether more would be possible."""
+    if not found.released:
+        return f"none of the columns: each exposes more than {found.budget:.10g} of the rows"
+    more = (
+        "; no larger set of the columns stays within it"
+        if found.result.status.value == "optimal"
+        else ""
+    )
+    if len(found.released) == len(found.columns):
+        more = ""
+    return (
+        f"{', '.join(found.released)}: {rows_in_words(found.exposed_by_released, found.rows)} exposed, "
+        f"within the budget of {found.budget:.10g}{more}"
+    )

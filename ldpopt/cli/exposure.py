@@ -1,0 +1,82 @@
+"""``ldpopt exposure``: which columns of a table may be released as they are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
+from ldpopt.cli.terminal import check_new, check_writable, print_facts, print_table, tell
+
+if TYPE_CHECKING:
+    from ldpopt.release.exposing import Exposed
+
+
+def exposure(
+    table: Annotated[str, typer.Argument(metavar="TABLE", help="A CSV or Parquet file, or adult.")],
+    columns: Annotated[
+        str, typer.Option(help="The columns in question, comma-separated; default: all.")
+    ] = "",
+    threshold: Annotated[
+        float, typer.Option(help="A combination of values is rare below this fraction of the rows.")
+    ] = 0.001,
+    budget: Annotated[float, typer.Option(help="The fraction of rows that may be exposed.")] = 0.0,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page here, .html.")] = None,
+    sep: Separator = None,
+    encoding: Encoding = "utf-8",
+    force: Force = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say how many rows stand out by their values, and which columns may be released as they are.
+
+    A row is exposed if too few rows have the same values. This is about the rows of this table, without
+    noise; to hide a column from everybody, design a mechanism (ldpopt design).
+    """
+    from ldpopt.release.exposing import exposed
+
+    if out is not None:
+        check_writable(out, table)
+        check_new(out, force)
+    found = exposed(
+        table, split_columns(columns), threshold=threshold, budget=budget, sep=sep, encoding=encoding
+    )
+    if as_json:
+        print(json.dumps(found.to_json(), allow_nan=False))
+    else:
+        _print_exposure(found)
+    if out is not None:
+        from ldpopt.report.exposure import write_page
+
+        write_page(found, out)
+        tell(f"wrote {out}")
+    if not found.verification:
+        raise typer.Exit(1)
+
+
+def _print_exposure(found: Exposed) -> None:
+    from ldpopt.release.words import release_in_words, rows_in_words
+
+    rows = [
+        (
+            name,
+            f"{values:,}",
+            rows_in_words(alone, found.rows),
+            "yes" if name in found.released else "no",
+        )
+        for name, values, alone in zip(found.columns, found.values, found.alone, strict=True)
+    ]
+    print_table(("column", "values", "exposed by it alone", "released"), rows, left=("column",))
+    print_facts(
+        {
+            "table": f"{found.name}, {found.rows:,} rows",
+            "exposed": f"a row that fewer than {found.crowd:,} rows agree with "
+            f"({found.threshold:.10g} of all)",
+            "together": f"all {len(found.columns)} columns expose "
+            f"{rows_in_words(found.together, found.rows)}",
+            "release": found.verification.marked(release_in_words(found)),
+            "certificate": found.verification.summary,
+        }
+    )

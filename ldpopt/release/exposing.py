@@ -1,0 +1,156 @@
+"""Which columns of a table may be released as they are, so that few people stand out.
+
+The question of a table's owner who publishes rows without noise: a row is *exposed* if too few others
+have the same values (Bravo-Hermsdorff et al. 2022, Definition 1). A statement about this table, not a
+guarantee against somebody who knows more; for that, design a mechanism.
+
+>>> found = exposed("adult", ["sex", "race", "workclass"], threshold=0.001, budget=0.01)
+>>> found.released, found.together
+(('sex', 'race'), 410)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpopt.checker.printed import printed
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.plain import plain_number
+from ldpopt.engine.result import Result
+from ldpopt.engine.solving import solve
+from ldpopt.engine.verifying import Verification, verify
+from ldpopt.problems.feature_release import FeatureRelease, anonymity
+from ldpopt.tables.codes import group_sizes, value_codes
+from ldpopt.tables.files import open_table
+
+
+@dataclass(frozen=True)
+class Exposed:
+    """How many rows of a table stand out by some columns, and which columns may be released.
+
+    Attributes:
+        name: the table.
+        columns: the columns that were asked for.
+        values: how many different values each has.
+        rows: how many rows the table has.
+        threshold: the fraction of rows below which a combination of values is rare.
+        budget: the fraction of rows that may be exposed.
+        alone: how many rows each column exposes by itself.
+        together: how many rows all of the columns expose.
+        sizes: how many rows share each combination of values that occurs, the rarest first.
+        result: the largest set of columns within the budget, with its certificate.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    values: tuple[int, ...]
+    rows: int
+    threshold: float
+    budget: float
+    alone: tuple[int, ...]
+    together: int
+    sizes: tuple[int, ...]
+    result: Result
+
+    @property
+    def crowd(self) -> int:
+        """The fewest rows with the same values that expose none of them."""
+        return anonymity(self.threshold, self.rows)
+
+    @property
+    def released(self) -> tuple[str, ...]:
+        """The columns that may be released together."""
+        return tuple(self.columns[j] for j in self.result.answer["features"])
+
+    @property
+    def exposed_by_released(self) -> int:
+        """How many rows the released columns expose."""
+        return round(Fraction(printed(self.result.answer["exposure"])) * self.rows)
+
+    @cached_property
+    def verification(self) -> Verification:
+        """What the independent checker says of the choice."""
+        return verify(self.result)
+
+    def exposed_at(self, threshold: float) -> int:
+        """Count the rows that all columns expose at another threshold."""
+        sizes = np.array(self.sizes)
+        return int(sizes[sizes < anonymity(threshold, self.rows)].sum())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return {
+            "table": self.name,
+            "rows": self.rows,
+            "threshold": plain_number(self.threshold),
+            "crowd": self.crowd,
+            "budget": plain_number(self.budget),
+            "columns": [
+                {"name": name, "values": values, "exposed": alone}
+                for name, values, alone in zip(self.columns, self.values, self.alone, strict=True)
+            ],
+            "exposed": self.together,
+            "released": list(self.released),
+            "exposed_by_released": self.exposed_by_released,
+            "status": self.result.status.value,
+            "verified": bool(self.verification),
+        }
+
+
+def exposed(
+    table: Any,
+    columns: Sequence[str] = (),
+    *,
+    threshold: float,
+    budget: float = 0.0,
+    sep: str | None = None,
+    encoding: str = "utf-8",
+    time_limit: float = 30.0,
+) -> Exposed:
+    """Count the rows of a table that stand out, and choose the columns that may be released.
+
+    Args:
+        table: a CSV or Parquet file, a pandas or polars frame, columns by name, or an embedded table.
+        columns: the columns in question; all of the table by default.
+        threshold: the fraction of rows below which a combination of values is rare, in (0, 1].
+        budget: the fraction of rows that may be exposed.
+        sep: the character between the columns of a text file.
+        encoding: the encoding of a text file.
+        time_limit: seconds for the choice of columns.
+    """
+    opened = open_table(table, sep=sep, encoding=encoding)
+    names = list(columns) or opened.columns
+    if len(set(names)) < len(names):
+        raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
+    cells = _cells(opened, names)
+    question = FeatureRelease(threshold=threshold, budget=budget, table=cells)
+    crowd = anonymity(question.threshold, len(question.table))
+    sizes = np.sort(group_sizes(cells))
+    alone = [group_sizes(cells, [name]) for name in names]
+    return Exposed(
+        name=opened.name,
+        columns=tuple(names),
+        values=tuple(len(found) for found in alone),
+        rows=len(question.table),
+        threshold=question.threshold,
+        budget=question.budget,
+        alone=tuple(int(found[found < crowd].sum()) for found in alone),
+        together=int(sizes[sizes < crowd].sum()),
+        sizes=tuple(sizes.tolist()),
+        result=solve(question, time_limit=time_limit),
+    )
+
+
+def _cells(opened: Any, names: list[str]) -> dict[str, list[int]]:
+    """Read the columns batch by batch, each value as a number."""
+    found: dict[str, list[Any]] = {name: [] for name in names}
+    for batch in opened.batches(names):
+        for name in names:
+            found[name] += batch.column(name).to_pylist()
+    return {name: value_codes(np.array(cells, object)).tolist() for name, cells in found.items()}

@@ -1,0 +1,75 @@
+"""``ldpopt exposure``: counts by hand, words, page, and bad input."""
+
+import json
+
+import pytest
+
+from ldpopt.release.exposing import exposed
+
+ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"
+
+
+@pytest.fixture
+def people(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text(ROWS)
+    return path
+
+
+def test_counts_of_ten_rows(people):
+    """Of ten rows, one is young and in a town, three are old and in a village."""
+    found = exposed(people, threshold=0.2, budget=0.0)
+    assert (found.rows, found.crowd) == (10, 2)
+    assert found.alone == (1, 0)
+    assert found.together == 1
+    assert found.released == ("place",)
+    assert found.exposed_by_released == 0
+    assert found.exposed_at(0.4) == 4
+    assert found.verification
+    assert exposed(people, threshold=0.2, budget=0.1).released == ("age", "place")
+    assert exposed(people, ["age"], threshold=0.2).released == ()
+
+
+def test_words_and_json(people, ldpopt):
+    done = ldpopt("exposure", people, "--threshold", "0.2")
+    assert done.code == 0
+    for words in (
+        "a row that fewer than 2 rows agree with (0.2 of all)",
+        "all 2 columns expose 1 row (10 %)",
+        "place: 0 rows (0 %) exposed, within the budget of 0; no larger set of the columns stays",
+    ):
+        assert words in done.out
+    told = json.loads(ldpopt("exposure", people, "--threshold", "0.2", "--json").out)
+    assert told["released"] == ["place"]
+    assert told["verified"] is True
+
+
+def test_page(people, ldpopt, tmp_path):
+    nasty = tmp_path / "nasty.csv"
+    nasty.write_text(ROWS.replace("age", "<b>age"))
+    out = tmp_path / "page.html"
+    assert ldpopt("exposure", nasty, "--threshold", "0.2", "--out", out).code == 0
+    text = out.read_text()
+    assert "place: 0 rows (0 %) exposed" in text
+    assert "<b>age" not in text
+    assert text.count("✓") == 7
+    again = ldpopt("exposure", nasty, "--threshold", "0.2", "--out", out)
+    assert again.code == 2
+    assert "--force" in again.err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--threshold", "0"), "threshold must be a finite number > 0, not 0.0"),
+        (("--threshold", "2"), "threshold must lie in (0, 1], not 2"),
+        (("--budget", "-1"), "budget must lie in [0, 1], not -1"),
+        (("--columns", "age,age"), "columns must be different, not age, age"),
+        (("--columns", "wage"), "wage"),
+    ],
+)
+def test_bad_input_is_one_sentence(people, ldpopt, options, message):
+    done = ldpopt("exposure", people, *options)
+    assert done.code == 2
+    assert message in done.err
+    assert done.err.count("\n") == 1
