@@ -86,13 +86,8 @@ def release_in_words(found: Exposed) -> str:
     """Say which columns may be released, what that exposes, and whether more would be possible."""
     if not found.released:
         return f"none of the columns: each exposes more than {found.budget:.10g} of the rows"
-    more = (
-        "; no larger set of the columns stays within it"
-        if found.result.status.value == "optimal"
-        else ""
-    )
-    if len(found.released) == len(found.columns):
-        more = ""
+    proven = found.result.status.value == "optimal" and len(found.released) < len(found.columns)
+    more = "; no larger set of the columns stays within it" if proven else ""
     return (
         f"{', '.join(found.released)}: {rows_in_words(found.exposed_by_released, found.rows)} exposed, "
         f"within the budget of {found.budget:.10g}{more}"
