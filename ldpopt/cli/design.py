@@ -59,7 +59,9 @@ def design(
     alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
     method: Annotated[
         str,
-        typer.Option(help="auto, polyopt, calibrated, staircase, srr, ir, cr, ue, ldp, learn or grr."),
+        typer.Option(
+            help="auto, optimum, polyopt, calibrated, staircase, srr, ir, cr, ue, ldp, learn or grr."
+        ),
     ] = "auto",
     compare: Annotated[
         bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")

@@ -21,6 +21,7 @@ from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.robust_optimum import MOST_INPUTS, MOST_SECRETS, RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import UEConditional
@@ -28,10 +29,12 @@ from ldpopt.theory.robust.calibration import STEPS
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("chi2", "all", "known")
-MOST_PUBLIC, MOST_INPUTS = 10, 30
+MOST_PUBLIC, MOST_CELLS = 10, 30
 """PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
 MOST_LEARNT = 12
 """Inputs whose subsets are listed."""
+MOST_PROVEN = 9
+"""Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
 MOST_REPORTS = 4096
 """Different reports of UE conditional reporting; it has a product of one factor per secret."""
 
@@ -105,7 +108,7 @@ class Question(Cleaned):
     def merged_width(self) -> int | None:
         """Return how many public values PolyOpt tells apart; None for all."""
         a1, a2 = self.counts.shape
-        most = self.width or max(2, min(MOST_PUBLIC, MOST_INPUTS // a1))
+        most = self.width or max(2, min(MOST_PUBLIC, MOST_CELLS // a1))
         return most if most < a2 else None
 
 
@@ -114,6 +117,10 @@ class Repeats(NamedTuple):
 
     method: str
     times: int
+
+
+def _always(question: Question) -> bool:
+    return True
 
 
 class Method(NamedTuple):
@@ -125,6 +132,8 @@ class Method(NamedTuple):
     solver: str = "auto"
     repeats: Repeats | None = None
     """What it solves many times over, which is told by no single solve of its own."""
+    automatic: Callable[[Question], bool] = _always
+    """Whether ``auto`` may choose it for a question to which it applies."""
     adds_up: bool = False
     """Whether its mechanisms keep their level against all distributions, so that levels add up."""
 
@@ -172,7 +181,20 @@ def _too_many_reports(question: Question) -> str | None:
     return _without_set(question)
 
 
+def _too_large(question: Question) -> str | None:
+    a1, a2 = question.counts.shape
+    if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
+        return f"takes {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not {a1} and {a1 * a2}"
+    return _without_set(question)
+
+
 METHODS: dict[str, Method] = {
+    "optimum": Method(
+        "the best of all that are private against the confidence set",
+        lambda question: RobustOptimum(question.epsilon, **question.confidence()),
+        _too_large,
+        automatic=lambda question: question.width is None and question.counts.size <= MOST_PROVEN,
+    ),
     "polyopt": Method("the best over the polytopes around the confidence set", _polyopt, _without_set),
     "calibrated": Method(
         "polyopt over wider cones, made private by the exact audit",
@@ -212,7 +234,7 @@ METHODS: dict[str, Method] = {
         "randomised response on all columns", _everything, _never, "randomized-response", adds_up=True
     ),
 }
-"""Every method by its name, the most useful first."""
+"""Every method by its name, the one that ``auto`` prefers first."""
 
 
 def applicable(question: Question) -> dict[str, str | None]:
@@ -225,14 +247,18 @@ def applicable(question: Question) -> dict[str, str | None]:
 
 
 def chosen(question: Question, name: str) -> str:
-    """Return the name of the method that is meant; "auto" means the first that applies.
+    """Return the name of the method that is meant; "auto" means the first that applies and is quick.
 
     >>> chosen(Question([[3], [4]], 1.0), "auto")
     'staircase'
     """
     reasons = applicable(question)
     if name == "auto":
-        return next(method for method, reason in reasons.items() if reason is None)
+        return next(
+            method
+            for method, reason in reasons.items()
+            if reason is None and METHODS[method].automatic(question)
+        )
     validate.choice("method", name, ("auto", *METHODS))
     if reasons[name] is not None:
         raise InvalidInputError(f"the method {name!r} does not apply: {reasons[name]}")

@@ -29,7 +29,7 @@ def made():
 
 
 def test_a_design(made):
-    assert made.method == "polyopt"
+    assert made.method == "optimum"
     assert made.question.counts.tolist() == [[45, 15], [10, 30]]
     assert made.domain.labels == ("a, x", "a, y", "b, x", "b, y")
     assert made.level.level <= 1.0
@@ -187,7 +187,7 @@ def test_fingerprints_differ(made):
     [
         ({"epsilon": 0}, "epsilon must be a finite number > 0, not 0"),
         ({"robust": "some"}, "robust must be one of chi2, all, known, not 'some'"),
-        ({"method": "magic"}, "method must be one of auto, polyopt"),
+        ({"method": "magic"}, "method must be one of auto, optimum"),
         ({"robust": "all", "method": "ir"}, "'ir' does not apply: is made for a confidence set"),
         ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
         ({"alpha": 2}, "alpha must be a finite number from 1e-12"),
@@ -203,7 +203,7 @@ def test_bad_input(options, message):
 
 def test_nothing_found_in_time(monkeypatch):
     monkeypatch.setattr(designing, "solve", lambda *_, **__: type("R", (), {"mechanism": None}))
-    with pytest.raises(InvalidInputError, match="polyopt found no mechanism in 30 s"):
+    with pytest.raises(InvalidInputError, match="optimum found no mechanism in 30 s"):
         design(SMALL, "s", "u", epsilon=1.0)
 
 
@@ -243,10 +243,10 @@ def test_ctrl_c_keeps_what_is_found(made, monkeypatch):
 
     monkeypatch.setattr(comparing, "solved", interrupted)
     monkeypatch.setattr(
-        comparing, "applicable", lambda _: dict.fromkeys(["polyopt", "staircase", "srr", "grr"])
+        comparing, "applicable", lambda _: dict.fromkeys(["optimum", "staircase", "srr", "grr"])
     )
     found = compare(made)
-    assert found["polyopt"] is made
+    assert found["optimum"] is made
     assert found["staircase"].result.value > 0
     assert found["srr"] == found["grr"] == "interrupted"
 
