@@ -7,7 +7,7 @@ from typing import ClassVar, NamedTuple, Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import Sublinear
+from ldpopt.forms.column_program import ColumnProgram, Sublinear
 
 
 class Cut(NamedTuple):
@@ -49,9 +49,11 @@ class CutProgram(Form):
         cone: where the columns lie.
         utility: g; for every column it is at most the mutual information under ``prior``.
         prior: the distribution of the inputs, for the proof of a bound.
+        inner: a program over a simpler cone within this one, whose optimum is a start.
     """
 
     name: ClassVar[str] = "cut-program"
     cone: CutCone
     utility: Sublinear
     prior: Array
+    inner: ColumnProgram

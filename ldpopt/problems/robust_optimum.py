@@ -24,10 +24,12 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
+from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.forms.cut_program import CutProgram
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.exact_cone import ExactCone
 from ldpopt.theory.robust.exact_proof import exact_proof
 from ldpopt.theory.robust.information import RobustInformation
@@ -99,7 +101,10 @@ class RobustOptimum(Problem):
     def forms(self) -> Iterable[Form]:
         """Give one form: the program over the exact cone."""
         F = self.uncertainty
-        return [CutProgram(ExactCone(F, self.epsilon), self._utility, F.p_hat.ravel())]
+        prior = F.p_hat.ravel()
+        polyopt = BlockCone(F.lower_conditionals(), self.epsilon, "distinct")
+        inner = ColumnProgram(polyopt, MutualInformation(prior))
+        return [CutProgram(ExactCone(F, self.epsilon), self._utility, prior, inner)]
 
     def stages(self, form: Form) -> Stages:
         """Solve over the exact cone; the bound is the better one of the tree's and the ceiling."""

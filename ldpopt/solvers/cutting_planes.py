@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
@@ -12,14 +13,19 @@ from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.forms.cut_program import CutProgram
 from ldpopt.theory.columns.linear_program import proof_slack
+from ldpopt.theory.robust.block_generation import BlockSearch, accepts
 from ldpopt.theory.robust.column_search import ColumnSearch
 from ldpopt.theory.robust.outer_bound import BoundTree
 
+START_SHARE, START_GAP = 0.1, 1e-3
+"""Of the time, and the gap, for a mechanism of the inner cone."""
 SEARCH_SHARE, TREE_SHARE = 0.4, 0.85
 """Of the time: for columns alone; then of what is left for the tree. The rest is for the proof."""
-LEAST_ROUNDS, LITTLE = 3, 1e-6
+LEAST_ROUNDS, LITTLE = 3, 1e-4
 """The search goes on to the tree when a round gains less than this, relatively; not before so many."""
 
 
@@ -32,6 +38,8 @@ class CuttingPlanes(Solver[CutProgram]):
         """Search columns, then close the gap with the tree; the best so far is kept on the way."""
         search = ColumnSearch(form, limits)
         self._keep(search, None, limits)
+        with suppress(OutOfTime):
+            search.begin(_start(form.inner, limits))
         with suppress(OutOfTime):
             self._search(search, limits.part(SEARCH_SHARE), limits)
         search.resolve(limits)
@@ -58,6 +66,15 @@ class CuttingPlanes(Solver[CutProgram]):
     def _keep(self, search: ColumnSearch, tree: BoundTree | None, limits: Limits) -> None:
         bound = np.inf if tree is None else tree.bound
         limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap))
+
+
+def _start(form: ColumnProgram, limits: Limits) -> Array:
+    """Return columns of a good mechanism of the inner cone, or the constant one if it has no pricing."""
+    if accepts(form) is not True:
+        return np.ones((form.cone.dimension, 1))
+    part = replace(limits.part(START_SHARE), gap=START_GAP, progress=None)
+    columns: Array = BlockSearch(form, part).run().point.rays
+    return columns
 
 
 def _solution(search: ColumnSearch, tree: BoundTree | None, gap: float) -> FormSolution:

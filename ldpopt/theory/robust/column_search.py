@@ -39,6 +39,11 @@ class ColumnSearch:
         self.rounds = 0
         self.optimum: Optimum = self._solved(limits)
 
+    def begin(self, columns: Array) -> None:
+        """Add columns of the cone that are known from elsewhere."""
+        self.visit(columns, FINE)
+        self.resolve(self.limits)
+
     def _solved(self, limits: Limits) -> Optimum:
         found = self.lp.solve(limits)
         if found is None:
@@ -51,8 +56,8 @@ class ColumnSearch:
         before = self.optimum.value
         k = self.form.cone.dimension
         starts = self.rng.random((k, 4 + 3 * k)) ** 4 + SMALLEST_RATIO
-        if self.rounds:
-            starts = np.hstack([starts, self.optimum.point.rays])
+        starts = np.hstack([starts, self.optimum.point.rays])
+        self.outer = self.outer.pruned()
         self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), limits)
         self.rounds += 1
         self.resolve(limits)

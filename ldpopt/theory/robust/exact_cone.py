@@ -25,6 +25,8 @@ SHARE_STEPS, LEVEL_STEPS = 12, 60
 """Steps for the share of the slack, whose error counts squared, and at most for a level."""
 SHRINK = 1e-12
 """How much smaller than F, relatively, the set is from which cuts come: they are members exactly."""
+WORST = 0.3
+"""Pairs of secrets whose excess is below this share of the largest get no cut."""
 FAR, MOST_LOG = 18.0, 300.0
 """The largest log x/(1 − x) of a share x, and of a logarithm that may be infinite."""
 ROOM = 1e-12
@@ -104,13 +106,16 @@ class ExactCone:
         return found
 
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
-        """Return the excess of every column, and the cuts that it violates by more than ``least``."""
+        """Return the excess of every column, and the cuts that it violates by more than ``least``.
+
+        Of the pairs of secrets of one column, those count that are violated about as much as any.
+        """
         excess, shares = self.excess(columns)
         found = [
             [
                 self._cut(column, pair, share)
                 for pair, share, over in zip(self.pairs, taken, own, strict=True)
-                if over > least
+                if over > max(least, WORST * own.max())
             ]
             for column, taken, own in zip(columns.T, shares, excess, strict=True)
         ]

@@ -93,16 +93,15 @@ class BoundTree:
 
     def step(self, target: float, limits: Limits) -> bool:
         """Work on the worst leaves; return False if none is above the target or there are too many."""
-        batch = self._worst(target, limits)
-        if not batch or len(self.leaves) + len(batch) > MOST_LEAVES:
-            for leaf in batch:
-                self._push(leaf)
-            return False
-        self.batches += 1
-        everything = self.batches % SHOW_ALL == 0
-        shown = [leaf for leaf in batch if everything or self._close(leaf)]
-        split = [leaf for leaf in batch if not self._close(leaf) or leaf.shown]
+        batch: list[Box] = []
         try:
+            self._take_worst(batch, target, limits)
+            if not batch or len(self.leaves) + len(batch) > MOST_LEAVES:
+                return False
+            self.batches += 1
+            everything = self.batches % SHOW_ALL == 0
+            shown = [leaf for leaf in batch if everything or self._close(leaf)]
+            split = [leaf for leaf in batch if not self._close(leaf) or leaf.shown]
             if shown:
                 self._show(shown, max(FINE, target / 10), limits)
             for leaf in split:
@@ -114,9 +113,8 @@ class BoundTree:
             self._reprice()
         return True
 
-    def _worst(self, target: float, limits: Limits) -> list[Box]:
-        """Take the worst leaves above the target, bounded at the prices of today."""
-        batch: list[Box] = []
+    def _take_worst(self, batch: list[Box], target: float, limits: Limits) -> None:
+        """Take the worst leaves above the target, bounded at the prices of today, into a batch."""
         while self.leaves and len(batch) < BATCH and self.excess > target:
             leaf = heapq.heappop(self.leaves)[2]
             if leaf.version == self.version:
@@ -126,7 +124,6 @@ class BoundTree:
                 self._solved(leaf, limits)
             finally:
                 self._push(leaf)
-        return batch
 
     @staticmethod
     def _close(leaf: Box) -> bool:

@@ -40,6 +40,8 @@ class OuterCone:
 
     def __init__(self, prior: Array, cuts: Iterable[Cut]) -> None:
         self.prior, self.cuts = prior, list(cuts)
+        self.basic = len(self.cuts)
+        self._active: set[int] = set()
         k = self.dimension = len(prior)
         inverse = np.divide(1.0, prior, out=np.full(k, highspy.kHighsInf), where=prior > 0)
         self.low, self.high = np.zeros(k), inverse
@@ -84,7 +86,15 @@ class OuterCone:
         found = self._model.getSolution()
         duals = np.array(found.row_dual)
         point = np.clip(np.array(found.col_value[:k]), low, high)
-        return Maximum(point, np.maximum(-duals[1:], 0.0), float(duals[0]))
+        weights = np.maximum(-duals[1:], 0.0)
+        self._active.update(np.flatnonzero(weights).tolist())
+        return Maximum(point, weights, float(duals[0]))
+
+    def pruned(self) -> OuterCone:
+        """Return the cone without the added cuts that no maximum has touched."""
+        kept = OuterCone(self.prior, self.cuts[: self.basic])
+        kept.add(cut for i, cut in enumerate(self.cuts) if i >= self.basic and i in self._active)
+        return kept
 
     def rows(self, used: Iterable[int]) -> Array:
         """Return the rows of some cuts as a matrix."""
