@@ -44,7 +44,7 @@ from typing import Any
 from .arithmetic import enclose
 from .claims import Claim, decided
 from .design_bound import leaked_above, prior_entropy, proven_bound, read_reference
-from .design_value import DesignStatement, classes_of, contrast, utility, whole_columns
+from .design_value import DesignStatement, classes_of, contrast, distinguishes, utility, whole_columns
 from .expectation import prior_points
 from .form import Case, Form, Kind, Section, maximise
 from .mechanism import Rows, is_private, is_stochastic, private, read_matrix, stochastic
@@ -140,7 +140,9 @@ def _value(case: Case) -> Iterator[Claim]:
 
 def _worth(case: Case) -> bool | None:
     found = utility(case.answer, case.question)
-    return False if found is None else enclose(case.value).at_most(found)
+    if found is None:  # singular for certain, or not shown to be otherwise
+        return None if distinguishes(case.answer) else False
+    return enclose(case.value).at_most(found)
 
 
 def _bound(case: Case) -> Iterator[Claim]:

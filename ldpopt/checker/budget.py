@@ -71,6 +71,34 @@ def alarmed(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
+@contextmanager
+def confined(memory: int = BYTES) -> Iterator[None]:
+    """Let the system refuse what the estimates of :func:`reserve` miss.
+
+    Inside, the process may take so many bytes of addresses more than it has; a refusal is a MemoryError,
+    which is "undecided". Only for a process of its own, as its other threads would be refused as well.
+    Where the system does not say how much is in use, nothing happens.
+
+    Args:
+        memory: bytes.
+    """
+    try:
+        import resource
+
+        with open("/proc/self/statm", encoding="ascii") as file:
+            used = int(file.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError):
+        yield
+        return
+    before, most = resource.getrlimit(resource.RLIMIT_AS)
+    limits = [limit for limit in (before, most) if limit != resource.RLIM_INFINITY]
+    resource.setrlimit(resource.RLIMIT_AS, (min([used + memory, *limits]), most))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, (before, most))
+
+
 def tick() -> None:
     """Raise :class:`UndecidedError` if the time is up. Call it once per node, vertex or column."""
     budget = _CURRENT.get()

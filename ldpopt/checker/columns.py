@@ -27,7 +27,7 @@ from .form import Case, Form, Kind, Section, maximise
 from .mechanism import level_claims, private, read_matrix, stochastic
 from .ratios import Divergence
 from .reading import UnreadableError
-from .schema import EPSILON, Distribution, Joint, Label, List, Number, Record, Word
+from .schema import EPSILON, Distribution, Joint, Labels, List, Number, Record, Word
 
 MOST_DUAL = 1e30
 """The size of a number of the dual vector: E² at ε = 30 is 1.1e26."""
@@ -58,7 +58,7 @@ MOST_LOG_POWER = 30
 STATEMENT = Record(
     {
         "form": Word("column-program"),
-        "secrets": List(Label(), 2),
+        "secrets": Labels(2),
         "epsilon": EPSILON,
         "utility": Word(*UTILITIES),
         "distributions": List(Distribution(2), 1),

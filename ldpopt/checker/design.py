@@ -8,7 +8,8 @@ A mechanism is a matrix; what its rows mean is said by the section. The claims t
 * *counts*: the question that was answered is that of the section's counts, in the order of the labels:
   ``params.counts`` are these counts, or ``params.p_hat`` (``params.prior``) are c/n, each rounded to the
   nearest float.
-* *level*: ε (and, for a confidence set, α and n) of the section are those of the question.
+* *level*: ε (and, for a confidence set, α and n) of the section are those of the question, and what the
+  section calls different secrets the question hides from each other (:func:`_hides`).
 * *together*: where the section promises a level for r reports about one person, they have it; see
   :func:`_together`.
 * *digest*: SHA-256 of problem, parameters, mechanism and section, as :func:`digest` writes them.
@@ -36,7 +37,7 @@ from typing import Any
 from .claims import Claim, decided, quoted
 from .confidence import confidence, read_robust_question
 from .reading import UnreadableError
-from .robust import is_robustly_private
+from .robust import are_robustly_private
 from .schema import EPSILON, Flag, List, Nullable, Number, Record, Text, Whole, Word
 
 MOST_CELLS = 2**53
@@ -72,8 +73,13 @@ DESIGN = Record(
 """What ``ldpopt design`` says of its table."""
 
 
-def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
-    """Check the claims of the section, if the file has one; ``document`` is read by its schema."""
+def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[Claim]:
+    """Check the claims of the section, if the file has one.
+
+    Args:
+        document: the file, read by its schema.
+        plain: the statement of its question, read by the schema of its form.
+    """
     if "design" not in document:
         return
     section, params = document["design"], document["params"]
@@ -82,7 +88,7 @@ def design_claims(document: dict[str, Any]) -> Iterator[Claim]:
     yield inputs_claim(section["domain"], document["mechanism"], section["counts"])
     if counted(params):
         yield _counts(section["counts"], params)
-    yield _level(section, params)
+    yield _level(section, params, plain)
     if "together" in section:
         yield _together(section["together"], document["mechanism"]["matrix"], params)
     stated = section["digest"]
@@ -220,7 +226,7 @@ def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
     The last part of a pair runs fastest.
     """
     pairs = [list(pair) for pair in product(range(shape[0]), range(shape[1]))]
-    return inputs is None or inputs in (list(range(len(pairs))), pairs)
+    return inputs is None or repr(inputs) in (repr(list(range(len(pairs)))), repr(pairs))
 
 
 # ---------------------------------------------------------------- the question
@@ -228,7 +234,7 @@ def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
 
 def counted(params: dict[str, Any]) -> bool:
     """Return whether the question is about a distribution that was counted."""
-    return any(name in params for name in ("counts", "p_hat", "prior"))
+    return any(name in params for name in ("counts", "p_hat", "prior", "p"))
 
 
 def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
@@ -238,7 +244,7 @@ def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
     def holds() -> bool:
         if "counts" in params:
             return bool(params["counts"] == counts)
-        given = params.get("p_hat", params.get("prior"))
+        given = next(params[name] for name in ("p_hat", "prior", "p") if name in params)
         rows = [[count / total for count in row] for row in counts] if total else []
         flat = [entry for row in rows for entry in row]  # Python rounds int/int to the nearest float
         return total > 0 and given in (rows, flat)
@@ -246,11 +252,36 @@ def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
     return decided("counts", words, holds, value=float(total))
 
 
-def _level(section: dict[str, Any], params: dict[str, Any]) -> Claim:
+def _hides(plain: dict[str, Any], shape: tuple[int, int]) -> bool:
+    """Return whether inputs of different secrets of the section have different secrets in the question.
+
+    A question hides its own secrets from each other: those that it names, the rows of its table, or else
+    every input. Row x of the mechanism has in the section the secret x // (number of public values).
+
+    Args:
+        plain: the statement of the question.
+        shape: how many secrets and how many public values the section has.
+    """
+    if "p_hat" in plain:
+        return (len(plain["p_hat"]), len(plain["p_hat"][0])) == shape
+    if "secrets" not in plain:
+        return True
+    rows: dict[Any, int] = {}
+    return all(
+        rows.setdefault(secret, x // shape[1]) == x // shape[1]
+        for x, secret in enumerate(plain["secrets"])
+    )
+
+
+def _level(section: dict[str, Any], params: dict[str, Any], plain: dict[str, Any]) -> Claim:
     epsilon, alpha, robust = section["epsilon"], section["alpha"], section["robust"]
     confident = "p_hat" in params or "counts" in params
+    public = section["domain"]["public"]
+    shape = len(section["domain"]["secret"]["members"]), 1 if public is None else len(public["members"])
 
     def holds() -> bool:
+        if not _hides(plain, shape):
+            return False
         if not confident:  # private for every distribution: whatever the section asks for
             return bool(params.get("epsilon") == epsilon)
         sets = {"chi2": "counts" in params, "known": params.get("n") == KNOWN_SAMPLES}
@@ -285,7 +316,7 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
 
     They are one report of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry;
     the order does not matter, nor does a common factor, so that integers are multiplied. Each column is
-    decided as that of a single report.
+    decided as that of a single report, and not kept: there are C(outputs + r − 1, r) of them.
 
     Args:
         matrix: the mechanism, one row per input (s, u).
@@ -298,8 +329,7 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
         [math.prod(entries) for entries in zip(*chosen, strict=True)]
         for chosen in combinations_with_replacement(distinct, reports)
     )
-    columns = [column for column in products if any(column)]
-    return is_robustly_private(list(zip(*columns, strict=True)), question)
+    return are_robustly_private((column for column in products if any(column)), question)
 
 
 def _integers(column: Sequence[float]) -> tuple[int, ...]:

@@ -89,6 +89,29 @@ def whole_columns(matrix: Rows) -> tuple[Whole, int]:
     return [list(column) for column in zip(*rows, strict=True) if any(column)], shift
 
 
+def distinguishes(matrix: Rows) -> bool:
+    """Decide whether every F of a stochastic and private mechanism is positive definite.
+
+    Lemma. xᵀF(p)x = Σ_y (D_y·x)²/(W_y·p), and W_y·p > 0 for every column but that of zeros. So F is
+    positive definite exactly if the differences D_y span all k − 1 dimensions; else det F = 0 for every
+    p, and the utility is −∞. ∎ Their rank is found by elimination in fractions.
+    """
+    columns, _ = whole_columns(matrix)
+    basis: dict[int, list[Fraction]] = {}
+    for column in columns:
+        tick()
+        D = [Fraction(entry - column[-1]) for entry in column[:-1]]
+        for place, row in basis.items():
+            factor = D[place]
+            D = [a - factor * b for a, b in zip(D, row, strict=True)]
+        place = next((i for i, entry in enumerate(D) if entry), -1)
+        if place >= 0:
+            basis[place] = [entry / D[place] for entry in D]
+        if len(basis) == len(column) - 1:
+            return True
+    return False
+
+
 def high_set(column: Sequence[int]) -> int:
     """Find the entries above the middle, the first as the highest bit; none in a constant column."""
     least, most = min(column), max(column)

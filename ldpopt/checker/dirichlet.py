@@ -123,7 +123,7 @@ def _error(a: Fraction, raised: Fraction, c: Fraction, table: Nodes) -> Interval
     off = (TRAPEZOID * enclose(M)).high
     left = enclose(scale) * exp(Fraction(table.first, STEPS))
     right = enclose(min(Fraction(1), scale) / raised) * exp(-raised * Fraction(table.last, STEPS))
-    return Interval(-off, (left + right + enclose(off)).high)
+    return Interval(off.copy_negate(), (left + right + enclose(off)).high)
 
 
 def expected_log(a: Fraction, b: Fraction, c: Fraction) -> Interval:
@@ -191,6 +191,6 @@ def _digamma(x: Fraction) -> Interval:
         term = enclose(number / (2 * n)) / power
         if n < len(BERNOULLI):
             sum_ = sum_ + term
-    first_omitted = max(abs(term.low), abs(term.high))
-    error = Interval(-first_omitted, first_omitted)
+    first_omitted = max(term.low.copy_abs(), term.high.copy_abs())  # a bare abs would round
+    error = Interval(first_omitted.copy_negate(), first_omitted)
     return log(x) - enclose(1 / (2 * x)) - sum_ + error - total(shift)

@@ -196,10 +196,13 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
     if plain is None:
         plain = statement(fields["problem"], fields["params"])
+    elif "design" in fields:
+        raise UnreadableError("the section design needs a kind that the checker knows")
     form = _form(plain)
-    case = _case(fields, form, form.question(form.statement.read(plain)))
+    asked = form.statement.read(plain)
+    case = _case(fields, form, form.question(asked))
     found = [*form.members(case), *form.value(case), *_bound_claims(case, form, fields)]
-    return [*found, *design_claims(fields)]
+    return [*found, *design_claims(fields, asked)]
 
 
 def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:

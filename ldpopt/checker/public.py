@@ -93,6 +93,9 @@ def unchecked_public(document: dict[str, Any]) -> list[str]:
     section = document["public"]
     epsilon, level = section["epsilon"], section["level"]
     said = [f"public.method = {quoted(section['method'])}"]
+    if level is None and "together" in section:
+        promise = section["together"]
+        said.append(f"public.together: {promise['reports']} reports at {promise['epsilon']!r}")
     if level is not None and level <= epsilon:
         return said
     return [

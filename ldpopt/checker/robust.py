@@ -32,7 +32,7 @@ may be 0, the column counts as 0, which is below every μ_P(T) by Jensen's inequ
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
@@ -65,10 +65,23 @@ def is_robustly_private(
         question: p̂ and its uncertainty set F, and the level ε.
         level: the level to prove; ε if not given.
     """
+    return are_robustly_private(zip(*matrix, strict=True), question, level)
+
+
+def are_robustly_private(
+    columns: Iterable[Sequence[float]], question: RobustStatement, level: Fraction | None = None
+) -> bool:
+    """Return the same for columns that come one by one, and are not kept.
+
+    Args:
+        columns: the entries of every output, one per input (s, u).
+        question: p̂ and its uncertainty set F, and the level ε.
+        level: the level to prove; ε if not given.
+    """
     F = uncertain(question)
     proof = PrivacyProof(F, exp_below(question.epsilon if level is None else level))
     a2 = len(question.p_hat[0])
-    return all(proof.holds(split(column, a2)) for column in zip(*matrix, strict=True))
+    return all(proof.holds(split(column, a2)) for column in columns)
 
 
 def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:

@@ -131,11 +131,14 @@ def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the JSON object in a file."""
+    """Read the JSON object in a file, within the memory of the checker."""
     try:
-        document = read(os.fspath(path))
+        with limited():
+            document = read(os.fspath(path))
     except UnreadableError as error:
         raise UnreadableFileError(str(error)) from None
+    except UndecidedError as error:
+        raise UndecidedFileError(str(error)) from None
     if not isinstance(document, dict):
         raise UnreadableFileError(f"{os.fspath(path)} holds no JSON object")
     return document

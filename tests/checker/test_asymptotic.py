@@ -20,6 +20,7 @@ from ldpopt import solve
 from ldpopt.checker import asymptotic, design_bound, design_value, dirichlet, expectation, information
 from ldpopt.checker.arithmetic import Interval
 from ldpopt.checker.budget import UndecidedError, limited
+from ldpopt.checker.form import Case
 from ldpopt.core import certify
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
@@ -268,3 +269,18 @@ def test_there_is_a_corpus():
 
 def test_a_genuine_frontier_at_the_default_level_is_verified():
     assert judged(solve(PrivacyUtilityFrontier([0.5] * 3, 0.8)).to_json(), 60.0) == "verified"
+
+
+def test_a_utility_that_is_not_enclosed_is_undecided(monkeypatch):
+    """Singular for certain is refuted; not shown to be positive definite is another matter."""
+    close = [[0.5, 0.5], [0.5 + 2.0**-40, 0.5 - 2.0**-40]]
+    assert design_value.distinguishes(close)
+    assert design_value.distinguishes([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]])
+    assert not design_value.distinguishes([[0.5, 0.5]] * 2)
+    twins = [[0.5, 0.25, 0.25], [0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]
+    assert not design_value.distinguishes(twins)
+    monkeypatch.setattr(asymptotic, "utility", lambda matrix, question: None)
+    for matrix, verdict in ((close, None), ([[0.5, 0.5]] * 2, False)):
+        question = asymptotic.design_question({"alpha": [1.0, 1.0], "epsilon": 1.0, "floor": None})
+        case = Case(question, matrix, "feasible", -9.0, None, None, {})
+        assert asymptotic._worth(case) is verdict

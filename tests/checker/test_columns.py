@@ -127,3 +127,16 @@ def test_sums_that_are_off_make_no_constant_mechanism_informative():
     assert claims["value"] is False
     claims = {c.what: c.holds for c in frame.check(document | {"value": 0.0})}
     assert claims["value"] is True
+
+
+def test_secrets_that_are_equal_but_written_differently():
+    """Whether 1 and true are one secret would depend on who reads the statement."""
+    plain = {
+        "form": "column-program",
+        "secrets": [1, True, 2],
+        "epsilon": 1.0,
+        "utility": "mutual-information",
+        "distributions": [[0.5, 0.25, 0.25]],
+    }
+    with pytest.raises(UnreadableError, match="equal labels alike"):
+        frame.question(plain)

@@ -2,11 +2,12 @@
 
 import contextlib
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
 
-from ldpopt.checker import frame
+from ldpopt.checker import design, frame
 from ldpopt.checker.design import bin_names, digest
 from ldpopt.checker.reading import UnreadableError
 
@@ -90,3 +91,30 @@ def test_the_digest_reads_numbers_not_their_spelling():
 def test_names_of_bins_differ_where_edges_do():
     assert bin_names([0.1]) == ["< 0.1", "≥ 0.1"]
     assert bin_names([0.1, 0.1 + 2**-52])[1] == "[0.1, 0.10000000000000023)"
+
+
+def test_labels_that_are_truth_values():
+    """[false, true, …] is not [0, 1, …]."""
+    forged = json.loads((FORGERIES / "genuine-all.json").read_text(encoding="utf-8"))["file"]
+    rows = len(forged["mechanism"]["matrix"])
+    for labels, holds in ((list(range(rows)), True), ([False, True, *range(2, rows)], False)):
+        forged["mechanism"]["inputs"] = labels
+        forged["design"]["digest"] = digest(forged)
+        assert {claim.what: claim.holds for claim in frame.check(forged)}["inputs"] is holds
+
+
+def test_products_of_columns_are_not_kept(monkeypatch):
+    """A hundred reports have a hundred million products here: they come one by one."""
+    seen = []
+    monkeypatch.setattr(
+        design, "are_robustly_private", lambda columns, asked: seen.extend(islice(columns, 5)) or True
+    )
+    assert design.private_together(GENUINE["mechanism"]["matrix"], GENUINE["params"], 100)
+    assert len(seen) == 5
+
+
+def test_a_kind_of_another_package_has_no_section():
+    """What its parameters mean, only its package knows: the section would not be tied to anything."""
+    plain = frame.statement(GENUINE["problem"], GENUINE["params"])
+    with pytest.raises(UnreadableError, match="a kind that the checker knows"):
+        frame.check(GENUINE | {"problem": "another"}, plain)

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldpopt.checker import frame
-from ldpopt.checker.budget import UndecidedError, limited
+from ldpopt.checker.budget import UndecidedError, confined, limited
 from ldpopt.checker.reading import DEEPEST, MOST_BYTES, UnreadableError, parse
 
 PACKAGE = Path(frame.__file__).parent
@@ -237,3 +237,22 @@ def test_nesting_on_both_sides_of_the_limit():
     with pytest.raises(UnreadableError, match="nested deeper"):
         parse(b"[" * (DEEPEST + 1) + b"]" * (DEEPEST + 1))
     assert parse(b'["\\"' + b"[" * (DEEPEST + 1) + b'"]')
+
+
+def test_the_system_refuses_what_estimates_miss():
+    if not Path("/proc/self/statm").exists():
+        pytest.skip("the system does not say how much memory is in use")
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    with confined(memory=50_000_000):
+        assert len(bytearray(1_000_000)) == 1_000_000
+        with pytest.raises(MemoryError):
+            bytearray(400_000_000)
+    assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_reading_stays_within_the_memory(tmp_path, ldpopt):
+    """Thirty million bytes of empty lists would be a gigabyte and more as Python's lists."""
+    (tmp_path / "a.json").write_bytes(b'{"stats": {"a": [' + b"[]," * 9_900_000 + b"[]]}}")
+    answer = ldpopt("verify", tmp_path / "a.json")
+    assert answer.code == 3
+    assert "reading the file would take" in answer.err

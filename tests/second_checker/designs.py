@@ -35,7 +35,14 @@ def claims(found):
     yield "rows", len(W) == rows * width
     pairs = [[s, u] for s in range(rows) for u in range(width)]
     inputs = mechanism.get("inputs")
-    yield "inputs", inputs is None or inputs in (list(range(len(pairs))), pairs)
+    yield (
+        "inputs",
+        inputs is None or json.dumps(inputs) in map(json.dumps, (list(range(len(pairs))), pairs)),
+    )
+    if found["problem"] == "secret-staircase":
+        table = params["prior"] if "prior" in params else params["hypotheses"][0]
+        own = [s for s, row in enumerate(table) for _ in row]
+        yield "secrets", len({(s, x // width) for x, s in enumerate(own)}) == len(set(own))
     yield from _question(section, params, counts)
     if "together" in section:
         yield "together", together(section["together"], W, params)
@@ -133,9 +140,9 @@ def _question(section, params, counts):
     mass, robust = sum(map(sum, counts)), "p_hat" in params or "counts" in params
     if "counts" in params:
         yield "counts", params["counts"] == counts
-    elif "p_hat" in params or "prior" in params:
+    elif {"p_hat", "prior", "p"} & params.keys():
         shares = [[float(Fraction(n, mass)) for n in row] for row in counts] if mass else None
-        given = params.get("p_hat", params.get("prior"))
+        given = params.get("p_hat", params.get("prior", params.get("p")))
         yield "counts", shares is not None and given in (shares, list(itertools.chain(*shares)))
     yield "level", params.get("epsilon") == section["epsilon"]
     if robust:
