@@ -244,7 +244,7 @@ def _entrants(
 
 
 def _attempt(task: Task, cls: type[Solver[Any]], gap: float, limit: float, warm: set[str]) -> Row:
-    row: Row = {"form": next(iter(task.problem.forms())).name, "problem": task.kind}
+    row: Row = {"form": task.form, "problem": task.kind}
     row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
     row |= {"solver": cls.name, "status": "refused", "reason": "", **dict.fromkeys(_MEASURED)}
     try:

@@ -14,9 +14,10 @@ from ldpopt.core.problem import Problem
 
 
 class Task(NamedTuple):
-    """One instance for all solvers."""
+    """One instance for all solvers; ``form`` is the name of its first form."""
 
     kind: str
+    form: str
     size: int
     seed: int
     label: str
@@ -57,7 +58,7 @@ def draw_all(
         full: the longer of its lists.
         repeats: how many of each size.
         form: the form that an instance must have; None for any.
-        seconds: how long the drawing of one may take.
+        seconds: how long the drawing of one, and of its forms, may take.
     """
     found = Drawn([], [])
     for kind in kinds:
@@ -76,9 +77,9 @@ def draw_all(
 
 
 def _draw(kind: type[Problem], size: int, seed: int, form: str | None) -> list[Task]:
-    drawn = kind.random(size, np.random.default_rng(seed))
-    return [
-        Task(kind.kind, size, seed, label, problem)
-        for label, problem in drawn
-        if form is None or any(one.name == form for one in problem.forms())
-    ]
+    found = []
+    for label, problem in kind.random(size, np.random.default_rng(seed)):
+        forms = [one.name for one in problem.forms()]
+        if form is None or form in forms:
+            found.append(Task(kind.kind, forms[0], size, seed, label, problem))
+    return found
