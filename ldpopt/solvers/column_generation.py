@@ -7,7 +7,8 @@ dual vector: Σα + δ is a proven bound on the optimum (theory of column genera
 
 Plain duals of a degenerate program jump about, so prices are taken between them and the best proven
 dual vector (Wentges smoothing). For mutual information an abundance of columns is nearly optimal, all
-with the same P(S); they are found by pricing at slightly perturbed duals.
+with nearly the same P(S): the search starts with random ones that round a relaxation
+(:mod:`ldpopt.theory.columns.relaxation`), whose dual vector is nearly optimal, too.
 """
 
 from __future__ import annotations
@@ -24,13 +25,18 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.theory.columns.cones import SecretCone
 from ldpopt.theory.columns.generation import Generation
-from ldpopt.theory.columns.pricing import Mask, Pricer, pricer
+from ldpopt.theory.columns.pricing import InformationPricer, Mask, Pricer, pricer
+from ldpopt.theory.columns.relaxation import Part, relax, sampled
 from ldpopt.theory.robust import block_generation
 from ldpopt.theory.robust.block_generation import BlockSearch
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""
+SAMPLED = 6
+"""Random columns per input: enough to contain their mean."""
 MOST_NEWTON_STEPS = 30
+MOST_WIDTH = 64_000
+"""States of a knapsack: some seconds of work between two looks at the clock."""
 MOST_IDLE = 12
 """Rounds without a new column or a better bound after which floats have nothing more to give."""
 
@@ -94,21 +100,23 @@ class BoxSearch(Generation):
         self.scatter()
 
     def scatter(self) -> None:
-        """Add random columns that the reference dual likes as well as its favourite, up to 1e-6."""
-        if not self.pricer.many_optima or self.k < SCATTER_FROM:
+        """Add random columns that round the relaxation, whose dual vector is nearly optimal."""
+        if not isinstance(self.pricer, InformationPricer) or self.k < SCATTER_FROM:
             return
-        # not self.dual: the noise of one lucky trial in it would bias all later ones
-        centre = self.level * self.pricer.reference
-        covered = np.zeros(self.k, bool)
-        for trial in range(3 * self.k):
-            if self.finished() or (trial == 30 and covered.mean() < 0.75):
-                break
-            noise = 1 + 1e-6 * self.rng.standard_normal(self.k)
-            for rays in self._price(centre * noise, self.slack(), 50):
-                loss = centre @ rays - self.form.utility(rays)
-                best = rays[:, np.argsort(loss)[:2]]
-                covered |= (best > best.min(axis=0)).any(axis=1)
-                self.add(best)
+        prior = self.pricer.prior
+        relaxed = relax(prior, [Part(box) for box in self.cone.boxes], self.limits)
+        if relaxed is not None and any(map(self.pricer.alike, self.cone.boxes)):
+            alike = ((share, self.pricer.alike(share.part.box)) for share in relaxed.shares)
+            parts = [
+                part for share, sized in alike for part in (share.sized() if sized else [share.part])
+            ]
+            relaxed = relax(prior, parts, self.limits)
+        if relaxed is None:
+            return
+        self._price(self.classes @ relaxed.dual, 0.0, self.width)
+        for columns in sampled(relaxed.shares, prior, SAMPLED * self.k, self.rng):
+            self.limits.check()
+            self.add(columns)
         self.resolve()
 
     def step(self) -> None:
@@ -139,7 +147,7 @@ class BoxSearch(Generation):
             self.mix = min(0.9, self.mix + 0.1)
             return
         if self.mix == 0:
-            self.width *= 4
+            self.width = min(4 * self.width, MOST_WIDTH)
         self.mix = self.mix / 2 if self.mix > 0.1 else 0.0
 
     def finished(self) -> bool:

@@ -18,6 +18,9 @@ from ldpopt.theory.columns.utilities import Largest, MutualInformation, TwoHypot
 
 Mask = NDArray[np.bool_]
 
+ALIKE, ALIKE_FROM = 1.5, 16
+"""So many inputs whose probabilities differ by at most this factor are nearly alike."""
+ZOOMS = 8
 ROUNDING = 1e-15
 """The float error allowed for in every upper bound, relative to the sums involved."""
 
@@ -75,7 +78,7 @@ class InformationPricer:
     many_optima = True
 
     def __init__(self, utility: MutualInformation) -> None:
-        self._prior = utility.prior
+        self.prior = utility.prior
         self.reference = utility.prior / utility.prior.sum()
         self.order = utility.prior
         self.traits = utility.prior[:, None]
@@ -91,14 +94,20 @@ class InformationPricer:
         """
         low, high = box
         own = xlogy(low, low)
-        gain = self._prior * (xlogy(high, high) - own) - dual * (high - low)
-        weight = self._prior * (high - low)
+        gain = self.prior * (xlogy(high, high) - own) - dual * (high - low)
+        weight = self.prior * (high - low)
         free = box.free
-        start = State(float(self._prior @ own - dual @ low), float(self._prior @ low))
-        sets, upper, nodes = knapsack(start, gain[free], weight[free], slack, width)
+        start = State(float(self.prior @ own - dual @ low), float(self.prior @ low))
+        search = by_size if self.alike(box) else knapsack
+        sets, upper, nodes = search(start, gain[free], weight[free], slack, width)
         rays = np.repeat(low[:, None], len(sets), axis=1)
         rays[free] = np.where(sets.T, high[free, None], low[free, None])
         return Priced(rays, upper, nodes)
+
+    def alike(self, box: Box) -> bool:
+        """Return whether the free inputs of a box are many and nearly equally probable."""
+        shares = self.prior[box.free]
+        return len(shares) >= ALIKE_FROM and bool(shares.max() <= ALIKE * shares.min())
 
 
 class State(NamedTuple):
@@ -165,6 +174,43 @@ def knapsack(
     most = start.q + weight.sum()
     error = ROUNDING * float(1 + abs(start.A) + np.abs(gain).sum() + most * np.log(most))
     return _traced(chosen, near, kept, picks), max(upper, best) + grain * len(gain) + error, nodes
+
+
+def by_size(
+    start: State, gain: Array, weight: Array, slack: float, width: int
+) -> tuple[Mask, float, int]:
+    """Solve the same for nearly equal weights: a bound for each number m of chosen items.
+
+    For every λ the best set of m items takes the m largest gain − λ weight, and is worth at most A + Σ
+    of these + e^(λ−1) − λ q. The least over λ is nearly exact where weights are nearly equal; the
+    fractional relaxation of :func:`knapsack` lies above astronomically many sets. It is convex in λ:
+    for each m the range of λ is narrowed around the best of some.
+
+    Args:
+        start: A and q of the empty set.
+        gain: of each item.
+        weight: of each item.
+        slack: not used: every size has its bound.
+        width: the most sets that are returned.
+    """
+    n = len(gain)
+    low = np.full(n + 1, 1 + np.log(start.q))
+    high = np.full(n + 1, 1 + np.log(start.q + weight.sum()))
+    rows = np.arange(n + 1)
+    for _ in range(ZOOMS):
+        slopes = np.linspace(low, high, 9)
+        terms = -np.sort(slopes[:, :, None] * weight - gain, axis=2)
+        taken = np.concatenate([np.zeros((9, n + 1, 1)), terms.cumsum(axis=2)], axis=2)
+        bounds = start.A + np.exp(slopes - 1) - slopes * start.q + taken[:, rows, rows]
+        best = bounds.argmin(axis=0)
+        low, high = slopes[np.maximum(best - 1, 0), rows], slopes[np.minimum(best + 1, 8), rows]
+    upper, slope = bounds.min(axis=0), slopes[best, rows]
+    rank = np.argsort(np.argsort(slope[:, None] * weight - gain, axis=1), axis=1)
+    sets = rank < rows[:, None]
+    order = np.argsort(-upper)[:width]
+    most = start.q + weight.sum()
+    error = ROUNDING * float(1 + abs(start.A) + np.abs(gain).sum() + most * np.log(most))
+    return sets[order], float(upper.max()) + error, n + 1
 
 
 def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Array, Mask, Indices]:
