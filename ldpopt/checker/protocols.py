@@ -17,9 +17,19 @@ from .confidence import RobustStatement, most_share, uncertain
 from .fixed import BITS, UNIT, above, below, rounded
 from .limits import Limit, first, lowest, pair, pair_back, spread
 from .mechanism import Rows
+from .unary import Unary
 
 ENTRY_ERROR = Fraction(1, 10**9)
-"""How far an entry may be from that of the protocol."""
+ROUNDING = Fraction(1, 2**50)
+
+
+def entry_error(question: Reporting, entries: int) -> Fraction:
+    """Compute how far an entry may be from that of the protocol: what its repair to floats takes.
+
+    Rounding to multiples of 2^−52 takes a share of ε, which is made up for by mixing with the uniform
+    mechanism: in proportion to the number of entries of a row, and to 1/ε.
+    """
+    return max(ENTRY_ERROR, entries * ROUNDING / Fraction(question.robust.epsilon))
 
 
 class Reporting(NamedTuple):
@@ -155,21 +165,27 @@ Columns = Callable[[int], Iterator[int]]
 """The row of an input: an entry in units for every output."""
 
 
-def of_kind(matrix: Rows, question: Reporting) -> bool:
-    """Return whether the mechanism is the protocol with some parameters, up to ENTRY_ERROR per entry."""
-    parts = Protocol(question, [])
+def of_kind(answer: Rows | Unary, question: Reporting) -> bool:
+    """Return whether the answer is the protocol with some parameters, up to :func:`entry_error`."""
+    parts, most = Protocol(question, []), rounded(entry_error(question, entries(answer)))
+    if isinstance(answer, Unary):
+        return _is_unary(answer, parts, most)
+    matrix = answer
     read: dict[str, Any] = {
         "independent-reporting": _read_independent,
         "grr-conditional": _read_conditional,
         "ue-conditional": _read_unary,
     }
-    return any(
-        _agrees(matrix, columns, len(parts.p_hat)) for columns in read[question.protocol](matrix, parts)
-    )
+    most -= 4 * (len(parts.p_hat) + 2)
+    return any(_agrees(matrix, columns, most) for columns in read[question.protocol](matrix, parts))
 
 
-def _agrees(matrix: Rows, columns: Columns, secrets: int) -> bool:
-    most = rounded(ENTRY_ERROR) - 4 * (secrets + 2)
+def entries(answer: Rows | Unary) -> int:
+    """Count the numbers that one row, or the list of parameters, has."""
+    return 2 + len(answer.rights) if isinstance(answer, Unary) else len(answer[0])
+
+
+def _agrees(matrix: Rows, columns: Columns, most: int) -> bool:
     for x, row in enumerate(matrix):
         tick()
         for entry, should in zip(row, columns(x), strict=True):
@@ -313,6 +329,20 @@ def _unary_splits(
         true = Fraction(kappa, UNIT)
         if lam < 1:
             yield _clamped(lam * (1 - true) / (true * (1 - lam)) * Fraction(parts.E, UNIT), parts)
+
+
+def _is_unary(answer: Unary, parts: Protocol, most: int) -> bool:
+    """Return whether stated parameters are those of some split g."""
+    kappa, rights = rounded(answer.kappa), [rounded(y) for y in answer.rights]
+    splits = [_split_of(rights, parts)]
+    if 0 < answer.kappa < 1:
+        odds = answer.lam * (1 - answer.kappa) / (answer.kappa * (1 - answer.lam))
+        splits.append(_clamped(odds * Fraction(parts.E, UNIT), parts))
+    return any(
+        abs(rounded(answer.lam) - parts.lam(g, kappa)) <= most
+        and all(abs(a - b) <= most for a, b in zip(parts.rights(g), rights, strict=True))
+        for g in splits
+    )
 
 
 def _split_of(rights: list[int], parts: Protocol) -> int:

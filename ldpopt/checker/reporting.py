@@ -21,7 +21,7 @@ With *calibrate* the odds for u do not follow from Theorems 15 and 17 but from p
 Claims. Privacy, value and audit: ``robust.py``. For a bound, two more:
 
 Member (:func:`of_kind`). The mechanism is the protocol with some parameters, up to
-:data:`ENTRY_ERROR` in each entry (what its repair to exact numbers takes). The parameters are read
+:func:`entry_error` in each entry (what its repair to exact numbers takes). The parameters are read
 off the mechanism, exactly but as a guess; then every entry is compared. Lemma. A product of numbers
 in [0, 1] that are each rounded down by less than a unit, with every product rounded down, is off by
 less than two units per factor. ∎
@@ -33,7 +33,8 @@ good: the other can be computed from its output, entry by entry (for a bit, the 
 below the segments through the other's). So on a box of parameters the utility is at most that with
 every part at its own best end: the odds for u at the greatest g, κ at its greatest, λ at the least κ
 and g. ∎ These are rounded to the better side too and then exact numbers, at which the utilities of
-Theorems 16, 18 and 20 (they hold for all odds and every κ ≥ λ) are enclosed by ``fixed.py``.
+Theorems 16, 18 and 20 (they hold for all odds and every κ ≥ λ) are enclosed by ``fixed.py``. What the
+reported set says is also below Lemma 3 of ``unary.py``.
 
 Lemma 2 (the limits of a calibrated protocol). Let it be private against F. *independent-reporting*, g
 = E o₁: the output (s, v) has under s and z ≠ s probabilities in the ratio 1/o₁ times that of v in the
@@ -50,22 +51,33 @@ has both ratios above 1 and the product above E at some g, no larger g is privat
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from .budget import UndecidedError, reserve, tick
+from .budget import UndecidedError, tick
 from .claims import Claim, decided
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
-from .fixed import BITS, UNIT, entropy_above, entropy_below, rounded
+from .fixed import BITS, UNIT, entropy_above, log_units, rounded
 from .form import Case, Form, Kind, Section, maximise
 from .limits import lowest, most
 from .mechanism import Rows
-from .protocols import Member, Protocol, Reporting, of_kind
+from .protocols import Member, Protocol, Reporting, entries, entry_error, of_kind
 from .reading import UnreadableError
-from .robust import empirical_value, robust_answer, robust_audit, robust_members
+from .robust import empirical_value, private_words, robust_answer, robust_audit, robust_members
 from .schema import Anything, Flag, Joint, List, Record, Whole, Word
+from .unary import (
+    Encoding,
+    Response,
+    Unary,
+    encoding_cap,
+    information,
+    is_private,
+    read_unary,
+    value_below,
+)
 
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
 BLOCKS = Word("grr", "optimal")
@@ -127,17 +139,12 @@ class Search:
         if question.protocol == "independent-reporting":
             self.utility = self._independent
         self.seconds: dict[int, int] = {}
-        self.sums = [0]
-        if self.unary:
-            reserve(2 ** len(self.secrets), "the subsets of the secrets")
-            for p in self.secrets:
-                self.sums += [p + q for q in self.sums]
+        self.encoding = Encoding(self.secrets) if self.unary else None
 
     def holds(self, bound: float) -> bool | None:
         """Return whether every parameter vector has at most the bound."""
         goal = rounded(Fraction(bound))
         ranges = [(UNIT, self.top), (0, UNIT)] if self.unary else [(UNIT, self.top)]
-        spans = [high - low for low, high in ranges]
         pending = [ranges]
         for _ in range(MOST_BOXES):
             if not pending:
@@ -146,24 +153,25 @@ class Search:
             box = pending.pop()
             if self.above([low for low, _ in box], [high for _, high in box]) <= goal:
                 continue
-            widths = [
-                ((high - low) << BITS) // span for (low, high), span in zip(box, spans, strict=True)
-            ]
+            spread = (log_units(box[0][1]) - log_units(box[0][0])) << BITS
+            widths = [spread // log_units(self.top), *(high - low for low, high in box[1:])]
             side = widths.index(max(widths))
             if widths[side] < SMALLEST:
                 return False
             low, high = box[side]
-            for half in ((low, (low + high) // 2), ((low + high) // 2, high)):
+            middle = (low + high) // 2 if side else math.isqrt(low * high)
+            for half in ((low, middle), (middle, high)):
                 pending.append([*box[:side], half, *box[side + 1 :]])
         raise UndecidedError(f"not decided within {MOST_BOXES} boxes")
 
     def above(self, least: list[int], greatest: list[int]) -> int:
         """Bound the utility on a box of parameters from above, in units."""
         low, high = least[0], greatest[0]
-        if self.unary:
+        if self.encoding is not None:
             kappa = greatest[1]
             lam = min(self.parts.lam(low, least[1]), kappa)
-            return self._encoding(kappa, lam) + (kappa * self._reported(high) >> BITS) + 1
+            own = min(self.encoding.above(kappa, lam), encoding_cap(self.parts.E, low))
+            return own + (kappa * self._reported(high) >> BITS) + 1
         blocks = [lowest(limits, low, high) for limits in self.parts.limits]
         return most(self.utility, lowest([self.parts.first], low, high), blocks)
 
@@ -224,55 +232,6 @@ class Search:
                 found += entropy_above(max((out >> 2 * BITS) - 16, 0), 32)
         return found - s.noise() - u.noise()
 
-    def _encoding(self, kappa: int, lam: int) -> int:
-        """Compute I(S; UE(S)): the entropy of the reported set less that of its independent bits."""
-        k = len(self.secrets)
-        inside, outside = [0] * (k + 1), [0] * (k + 1)
-        for ones in range(k + 1):
-            if ones:
-                inside[ones] = _powers(kappa, (lam, ones - 1), (UNIT - lam, k - ones))
-            if ones < k:
-                outside[ones] = _powers(UNIT - kappa, (lam, ones), (UNIT - lam, k - 1 - ones))
-        slack = 8 * k + 16
-        found = 0
-        for i, mass in enumerate(self.sums):
-            ones = i.bit_count()
-            out = (mass * inside[ones] + (UNIT - mass) * outside[ones]) >> BITS
-            found += entropy_above(max(out - slack, 0), 2 * slack)
-        bits = entropy_below(kappa, 0) + entropy_below(UNIT - kappa, 0)
-        return found - bits - (k - 1) * (entropy_below(lam, 0) + entropy_below(UNIT - lam, 0))
-
-
-class Response:
-    """Randomised response, in units: p goes to slope·p + wrong, each off by at most a unit."""
-
-    def __init__(self, k: int, right: int) -> None:
-        self.k = k
-        self.right, self.wrong = right, (UNIT - right) // (k - 1)
-        self.slope = self.right - self.wrong
-
-    def noise(self) -> int:
-        """Bound the entropy of the output for a given input from below."""
-        return entropy_below(self.right) + (self.k - 1) * entropy_below(self.wrong)
-
-
-def information(p: Sequence[int], right: int) -> int:
-    """Bound I(X; Y) of randomised response from above; p in units, rounded down."""
-    response = Response(len(p), right)
-    found = 0
-    for entry in p:
-        out = (response.slope * entry >> BITS) + response.wrong
-        found += entropy_above(max(out - 4, 0), 8)
-    return found - response.noise()
-
-
-def _powers(start: int, *factors: tuple[int, int]) -> int:
-    """Compute start · Π base^count in units, rounded down by less than two units per factor."""
-    for base, count in factors:
-        for _ in range(count):
-            start = start * base >> BITS
-    return start
-
 
 # ---------------------------------------------------------------- the claims
 
@@ -284,7 +243,9 @@ def reporting_bound(case: Case) -> Iterator[Claim]:
     if question.blocks != "grr":
         raise UnreadableError("only protocols of randomised responses have a bound that can be proven")
     about = f"{question.protocol} with randomised responses"
-    words = f"it is {about}, each entry to within 1e-9"
+    entry = "parameter" if isinstance(case.answer, Unary) else "entry"
+    error = float(entry_error(question, entries(case.answer)))
+    words = f"it is {about}, each {entry} to within {error!r}"
     yield decided("member", words, partial(of_kind, case.answer, question))
     members = _read_members(case.proof, question)
     private = " that are private against the set" if question.calibrate else ""
@@ -322,20 +283,37 @@ def _all_in(members: list[Member], question: Reporting) -> bool | None:
     return None if None in answers else True
 
 
-def _answer(document: dict[str, Any], question: Reporting) -> Rows:
+def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
+    """Read the mechanism; of unary encoding with randomised responses, its parameters suffice."""
+    stated = document["mechanism"] is None and question.blocks == "grr"
+    if stated and question.protocol == "ue-conditional":
+        return read_unary(document.get("answer"), question.robust)
     return robust_answer(document, question.robust)
 
 
 def _members(case: Case) -> Iterator[Claim]:
-    return robust_members(case._replace(question=case.question.robust))
+    robust = case.question.robust
+    if not isinstance(case.answer, Unary):
+        yield from robust_members(case._replace(question=robust))
+        return
+    words = f"the reports of unary encoding with these parameters {private_words(robust)}"
+    yield decided("privacy", words, partial(is_private, case.answer, robust), value=robust.epsilon)
 
 
 def _value(case: Case) -> Iterator[Claim]:
-    return empirical_value(case._replace(question=case.question.robust))
+    robust = case.question.robust
+    if not isinstance(case.answer, Unary):
+        yield from empirical_value(case._replace(question=robust))
+        return
+    words = f"its mutual information under p_hat is at least {case.value!r}"
+    least = partial(value_below, case.answer, robust)
+    yield decided("value", words, lambda: Fraction(case.value) <= least(), value=case.value)
 
 
 def _audit(case: Case) -> Iterator[Claim]:
-    return robust_audit(case._replace(question=case.question.robust))
+    if isinstance(case.answer, Unary):
+        raise UnreadableError("a protocol that is stated by its parameters has no audit")
+    yield from robust_audit(case._replace(question=case.question.robust))
 
 
 SECTION = Section(

@@ -14,10 +14,11 @@ every ν ≤ min c. Proof. R·c = ν + Σ R (c − ν), and A² ≤ Σ q²/R · 
 is guessed in floats; A and the bound are intervals, so cancellation widens them. The same for −c
 gives the largest value. With r = (1 + t/p̂_s)² this is the product of the conditional sets.
 
-Lemma 3 (:func:`_pair_private`). Two secrets share the slack (Lemma 2 of ``confidence.py``), so for
-fixed ν, ν' the difference R_s·c_s − E R_z·c_z is at most the largest g(x) = −ν − A²/(1 + x k)² − E
-(ν' + C²/(1 + (1−x) m)²), k = t/p̂_s, m = t/p̂_z, x ∈ [0, 1]. g is concave, so g(x) ≤ g(x₀) +
-max(g'(x₀) (1 − x₀), −g'(x₀) x₀) for every x₀. ∎ ν, ν' and x₀ are guesses.
+Lemma 3 (:meth:`PrivacyProof.pair_private`). Two secrets share the slack (Lemma 2 of
+``confidence.py``), so for fixed ν, ν' the difference R_s·c_s − E R_z·c_z is at most the largest
+g(x) = −ν − A²/(1 + x k)² − E (ν' + C²/(1 + (1−x) m)²), k = t/p̂_s, m = t/p̂_z, x ∈ [0, 1]. g is
+concave, so g(x) ≤ g(x₀) + max(g'(x₀) (1 − x₀), −g'(x₀) x₀) for every x₀. ∎ ν, ν' and x₀ are
+guesses.
 
 Value. I(X; Y) under p̂ is enclosed by ``columns.py``. The least information over F:
 
@@ -141,15 +142,23 @@ class PrivacyProof:
             q = self.F.given[s]
             ends[s] = (_least(exact[s], q, r)[0], _least(_negated(exact[s]), q, r)[0].copy_negate())
         return all(
-            ends[s][1] <= DOWN.multiply(self.E.low, ends[z][0]) or self._pair_private(exact, s, z)
+            ends[s][1] <= DOWN.multiply(self.E.low, ends[z][0])
+            or self.pair_private(exact[s], exact[z], (s, z))
             for s, z in pairs
         )
 
-    def _pair_private(self, blocks: list[list[Decimal]], s: int, z: int) -> bool:
-        """Prove a pair by Lemma 3; the levels and x₀ follow from a bisection for the worst share."""
+    def pair_private(self, first: list[Decimal], second: list[Decimal], pair: tuple[int, int]) -> bool:
+        """Prove a pair by Lemma 3; the levels and x₀ follow from a bisection for the worst share.
+
+        Args:
+            first: the column of the first secret, exact.
+            second: the column of the second.
+            pair: the two secrets.
+        """
         F, E = self.F, self.E
+        s, z = pair
         k, m = F.step[s], F.step[z]
-        mine, theirs = _negated(blocks[s]), blocks[z]
+        mine, theirs = _negated(first), second
         low, high = Fraction(0), Fraction(1)
         for _ in range(60):
             tick()
@@ -301,14 +310,19 @@ def robust_answer(document: dict[str, Any], question: RobustStatement) -> Rows:
     return read_matrix(document, len(question.p_hat) * len(question.p_hat[0]))
 
 
+def private_words(question: RobustStatement) -> str:
+    """Say what privacy against the set is."""
+    return (
+        f"tell two secrets apart by at most a factor e^{question.epsilon!r}, for every "
+        f"distribution in the χ² set of n = {float(question.n)!r}, alpha = {float(question.alpha)!r}"
+    )
+
+
 def robust_members(case: Case) -> Iterator[Claim]:
     """Check the claims that a mechanism is stochastic and robustly private."""
     question = case.question
     yield stochastic(case.answer)
-    words = (
-        f"its outputs tell two secrets apart by at most a factor e^{question.epsilon!r}, for every "
-        f"distribution in the χ² set of n = {float(question.n)!r}, alpha = {float(question.alpha)!r}"
-    )
+    words = f"its outputs {private_words(question)}"
     test = partial(is_robustly_private, case.answer, question)
     yield decided("privacy", words, test, value=question.epsilon)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -11,16 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.checker.arithmetic import dyadic
+from ldpopt.checker.budget import UndecidedError
 from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
 from ldpopt.checker.mechanism import is_private
 from ldpopt.checker.printed import printed
 from ldpopt.checker.statistic_leakage import Leaf
 from ldpopt.core.errors import SolverError
+from ldpopt.core.form import FormSolution
 from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
 
 GRID = 2.0**-52
 """Entries become multiples of this: exact dyadic rationals that are also exact floats."""
+SMALL = 1e-6
+"""Values so small that rounding may break the proof of their bound."""
 
 
 def repair(matrix: Array, privacy: Privacy) -> Array:
@@ -102,6 +108,29 @@ def printed_above(exact: Fraction) -> float:
 def dual_bound(dual: Array) -> float:
     """Compute Σ_x β_x, rounded up to a float."""
     return value_above(sum(map(Fraction, dual.tolist()), Fraction(0)))
+
+
+def prove_small(solution: FormSolution, holds: Callable[[list[float]], bool | None]) -> FormSolution:
+    """Raise the dual vector of a tiny value until the checker accepts it.
+
+    A proof has room in proportion to the value. Below :data:`SMALL` that is less than the rounding of
+    the floats in which the dual vector was found.
+
+    Args:
+        solution: the solution, whose proof has a dual vector.
+        holds: whether a dual vector is proven.
+    """
+    if solution.proof is None or solution.value is None or abs(solution.value) > SMALL:
+        return solution
+    dual, step = np.array(solution.proof["dual"]), GRID / 64
+    try:
+        while not holds(dual.tolist()):
+            dual, step = dual + step, 2 * step
+            if step > SMALL:
+                return solution
+    except UndecidedError:
+        return solution
+    return replace(solution, bound=dual_bound(dual), proof={**solution.proof, "dual": dual.tolist()})
 
 
 def repair_leakage(

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.checker import frame
+from ldpopt.checker.blocks import dominates
 from ldpopt.checker.polyopt import conditional_entropy_above, grouping, merged
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.robust import empirical_information, robust_information
@@ -199,7 +200,8 @@ class PolyOpt(ColumnProblem):
         """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
         if self.calibrate or self.facets or self.objective == "robust":
             return replace(solution, bound=None, proof=None)
-        return solution
+        seen = self._privacy().question
+        return certify.prove_small(solution, lambda dual: dominates(dual, seen, self.pairs))
 
     def _calibrated(self, solution: FormSolution) -> FormSolution:
         """Give every column of a point of a wider cone the level ε against F."""

@@ -11,7 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.unary import is_private, read_unary, value_below
+from ldpopt.core import certify
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
@@ -19,10 +23,18 @@ from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import catalogue as mechanisms
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.theory.robust.block_cone import subset_sums
+from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.protocols import level_of, plain_member
 from ldpopt.theory.robust.response_limits import Apart, of_pair, reported_apart, rights
 
 MOST_SECRETS = 12
+MOST_REPORTS = 4096
+"""With more different reports the answer states the parameters of the protocol, not its matrix."""
+WORK = 1_500_000
+"""Subsets of the secrets that a bound may visit."""
+GRID = 2.0**-52
+NEVER = 1e-9
+"""Probabilities below this, which the grid would distort, are 0."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,13 +64,29 @@ class UEConditional(GRRConditional):
                 f"the table has {self.uncertainty.shape[0]} secrets: the utility of unary encoding "
                 f"is a sum over all their subsets, and at most {MOST_SECRETS} are allowed"
             )
+        if self.blocks == "optimal" and self.reports > MOST_REPORTS:
+            raise InvalidInputError(
+                f"optimal blocks need a list of all reports: at most {MOST_REPORTS} are allowed, and "
+                f"this table has (1 + {self.uncertainty.shape[1]})^{self.uncertainty.shape[0]}"
+            )
         return given
+
+    @property
+    def reports(self) -> int:
+        """How many different reports there are at most."""
+        a1, a2 = self.uncertainty.shape
+        return int((1 + a2) ** a1)
 
     @property
     def box(self) -> tuple[Array, Array]:
         """ε₂ ∈ [0, ε/2], or up to the last private split, and κ ∈ [0, 1]."""
         top = self.last_split[0] if self.calibrate else self.epsilon / 2
         return np.zeros(2), np.array([top, 1.0])
+
+    @property
+    def cost(self) -> int:
+        """How many evaluations a solver may spend: a bound that takes more is not checked in seconds."""
+        return min(super().cost, WORK >> self.uncertainty.shape[0])
 
     def back_limits(self, given: Array, least: Array) -> Array:
         """Limit the blocks by what makes another secret likelier, by the same factor."""
@@ -95,6 +123,8 @@ class UEConditional(GRRConditional):
             kappa = high[:, 1]
             lam = self.smallest(low[:, 1], self.epsilon - low[:, 0])
             own = self.encoding_information(kappa, np.minimum(lam, kappa))
+            spent = self.epsilon - low[:, 0]
+            own = np.minimum(own, spent * np.tanh(spent / 2) + 1e-15)
             return own + kappa * self.block_utilities(levels)
 
         return ScalarSearch(*self.box, lambda points: upper(points, points), upper, self.cost)
@@ -121,6 +151,52 @@ class UEConditional(GRRConditional):
         noise = entr(kappa) + entr(1 - kappa) + (k - 1) * (entr(lam) + entr(1 - lam))
         return entr(np.maximum(out, 0.0)).sum(axis=1) - noise
 
+    def lift(self, form: Form, solution: FormSolution) -> Any:
+        """Build the protocol at the point found: its matrix, or where that is wide its parameters."""
+        if self.reports <= MOST_REPORTS:
+            return super().lift(form, solution)
+        a2 = self.uncertainty.shape[1]
+        g, kappa = np.exp(solution.point[:1]), solution.point[1:]
+        kappa = np.where(1 - kappa < NEVER, 1.0, np.where(kappa < NEVER, 0.0, kappa))
+        right = rights(self.limits(g), g)[0]
+        lam = self.smallest(kappa, self.epsilon - solution.point[:1])[0]
+        touch = GRID / math.expm1(self.epsilon)
+        while touch < 1e-3:
+            answer = {
+                "kappa": _on_grid(kappa[0]),
+                "lambda": _on_grid(lam + touch * (kappa[0] - lam)),
+                "right": [
+                    max(_on_grid(y), _on_grid(1 / a2 + GRID)) for y in right - touch * (right - 1 / a2)
+                ],
+            }
+            if is_private(read_unary(answer, self._robust), self._robust):
+                return answer
+            touch *= 2
+        raise SolverError("the solver's protocol is too far from private to be repaired")
+
+    @property
+    def _robust(self) -> RobustStatement:
+        return RobustPrivacy.against(self.uncertainty, self.epsilon).question
+
+    def value(self, answer: Any) -> float:
+        """Compute I(X; Y) under p̂, from the matrix or from the parameters."""
+        if isinstance(answer, Mechanism):
+            return super().value(answer)
+        kappa, lam = np.array([answer["kappa"]]), np.array([answer["lambda"]])
+        levels = level_of(self.uncertainty.shape[1], np.array([answer["right"]]))
+        blocks = kappa * self.block_utilities(levels)
+        return float((self.encoding_information(kappa, lam) + blocks)[0])
+
+    def claim(self, answer: Any) -> float:
+        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
+        if isinstance(answer, Mechanism):
+            return super().claim(answer)
+        return certify.value_below(value_below(read_unary(answer, self._robust), self._robust))
+
+    def audit(self, answer: Any) -> dict[str, Any]:
+        """Measure the exact level of a matrix; parameters are decided by the checker alone."""
+        return super().audit(answer) if isinstance(answer, Mechanism) else {}
+
     def protocol(self, point: Array) -> mechanisms.UEConditional:
         """Build the protocol as a sampler."""
         kappa = np.array([point[1]])
@@ -142,3 +218,8 @@ class UEConditional(GRRConditional):
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(0.5, table, 1000), 0.164444363189, 1e-8)
         yield Example(cls(1.0, table, 1000), 0.337101347144, 1e-8)
+
+
+def _on_grid(x: float) -> float:
+    """Round down to a whole multiple of 2^−52."""
+    return math.floor(x / GRID) * GRID

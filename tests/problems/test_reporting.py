@@ -6,15 +6,17 @@ import numpy as np
 import pytest
 from known import TABLE
 
-from ldpopt import solve, testing, verify
+from ldpopt import Mechanism, solve, testing, verify
 from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.unary import is_private, read_unary, value_below
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
 from ldpopt.experiments.robust_study import best, drawn_table
-from ldpopt.mechanisms import secret_randomized_response
+from ldpopt.mechanisms import secret_randomized_response, ue_conditional_reporting
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 KINDS = (IndependentReporting, GRRConditional, UEConditional)
@@ -166,6 +168,50 @@ def _rejected(document):
         return True
 
 
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_wide_unary_encoding_states_its_parameters(calibrate):
+    p_hat = np.random.default_rng(0).dirichlet(np.ones(12)).reshape(6, 2).repeat(3, axis=1) / 3
+    problem = UEConditional(1.0, p_hat, 1000, calibrate=calibrate)
+    result = solve(problem)
+    assert result.mechanism is None
+    assert result.status.value == "optimal"
+    assert problem.value(result.answer) == pytest.approx(result.value, abs=1e-12)
+    assert verify(result)
+    document = {**result.to_json(), "status": "feasible", "bound": None, "gap": None}
+    assert not testing.refuted(document)
+    for change in (
+        {"lambda": result.answer["lambda"] / 2},
+        {"right": [1.0] * 6},
+        {"kappa": 0.5, "lambda": 0.25},
+        {"right": result.answer["right"][1:]},
+        {"kappa": 0.1},
+    ):
+        assert _rejected({**document, "answer": {**result.answer, **change}})
+    assert _rejected({**document, "value": result.value + 1e-9})
+    assert _rejected({**document, "answer": None})
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_stated_parameters_are_decided_as_their_matrix(seed):
+    """Lemma 1 of the checker against the audit of the matrix, on both sides of the level."""
+    rng = np.random.default_rng(seed)
+    p_hat = rng.dirichlet(np.ones(6)).reshape(3, 2)
+    problem = UEConditional(1.0, p_hat, float(rng.choice([30, 3000])))
+    kappa = [0.75, 1.0][seed % 2]
+    lam = [0.5, 1.0][seed % 2]
+    right = [float(np.floor(y * 2**20) / 2**20) for y in rng.uniform(0.5, 0.9, size=3)]
+    blocks = [Mechanism([[y, 1 - y], [1 - y, y]]) for y in right]
+    matrix = ue_conditional_reporting(p_hat, kappa, lam, blocks).mechanism()
+    level = rldp_level(matrix, problem.uncertainty).level
+    answer = {"kappa": kappa, "lambda": lam, "right": right}
+    for epsilon, private in ((level + 1e-6, True), (level - 1e-6, False)):
+        robust = RobustPrivacy.against(problem.uncertainty, epsilon).question
+        stated = read_unary(answer, robust)
+        assert is_private(stated, robust) is private
+        exact = MutualInformation(p_hat.ravel())(matrix.matrix).sum()
+        assert float(value_below(stated, robust)) == pytest.approx(exact, abs=1e-12)
+
+
 def test_theorem_18_holds_for_the_observed_distribution_only():
     """The term I(R(U); S | S̃) that (86) leaves out, though it is said to hold "for any P"."""
     from ldpopt.theory.columns.utilities import MutualInformation
@@ -218,6 +264,8 @@ def test_bad_input():
         GRRConditional(1.0, TABLE, 100, calibrate=1)
     with pytest.raises(InvalidInputError, match="at most 12 are allowed"):
         UEConditional(1.0, np.full((13, 2), 1 / 26), 100)
+    with pytest.raises(InvalidInputError, match="at most 4096 are allowed"):
+        UEConditional(1.0, np.full((6, 6), 1 / 36), 100, blocks="optimal")
 
 
 def test_secret_response_overtakes_later_on_larger_tables():

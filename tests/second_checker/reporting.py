@@ -32,6 +32,9 @@ def claims(found):
     demand(isinstance(calibrate, bool), "calibrate is true or false")
     robust = Robust(params)
     demand(kind != "ue-conditional" or len(robust.table) <= 12, "at most 12 secrets")
+    if found["mechanism"] is None and kind == "ue-conditional" and blocks == "grr":
+        yield "stated by parameters", None
+        return
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
     if found["bound"] is not None:

@@ -7,12 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.columns import utility_below
+from ldpopt.checker.columns import dominates, utility_below
 from ldpopt.core import certify
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Label, Mechanism
-from ldpopt.core.problem import Problem
+from ldpopt.core.problem import Problem, Stages
+from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
 from ldpopt.forms.column_program import ColumnProgram, Cone, Sublinear
 from ldpopt.theory.columns.cones import SecretCone
@@ -55,6 +56,17 @@ class ColumnProblem(Problem):
     def forms(self) -> Iterable[Form]:
         """Give one form: the column program over the cone."""
         return [ColumnProgram(self.cone, self.sublinear)]
+
+    def stages(self, form: Form) -> Stages:
+        """Declare the form itself; the proof of a tiny value is tried by the checker."""
+        yield Stage(form, self._provable)
+
+    def _provable(self, solution: FormSolution) -> FormSolution:
+        plain = self.statement()
+        if plain is None or plain["form"] != "column-program":
+            return solution
+        question = frame.question(plain)
+        return certify.prove_small(solution, lambda dual: dominates(dual, question))
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with columns θ_v v, repaired to exact arithmetic."""

@@ -112,7 +112,8 @@ class BlockSearch(Generation):
         """Prove the duals within the gap, or add the columns that refute them."""
         raised = dual + self.slack() / self.k
         proven, found = self._prove(raised)
-        if proven:
+        if proven:  # no column is missing: what is left of the gap is the program's own rounding
+            self.stuck = True
             return
         fresh = self.add(np.array(found).T) if found else 0
         if not fresh:

@@ -22,6 +22,8 @@ from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set
 
 ALONE, BATCH = 16, 512
 """So many places are searched one by one, which is often enough; the others in batches of this size."""
+NEAR = 1e-3
+"""Shares within this of 0 or 1 are sought more closely."""
 SHARES, LEVELS = 32, 48
 """Steps of the bisections for the worst share of the slack, and for the level of one minimum."""
 
@@ -247,7 +249,16 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
         return -_log_ratio(mine.maximum(columns[s, :, y])[0], low)
 
     inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
-    return max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
+    found = max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
+    if NEAR < found[1] < 1 - NEAR:
+        return found
+    # next to an end the share is sought on a logarithmic scale
+    places = sorted([0.0, 1.0, *(10.0**-j for j in range(2, 14)), *(1 - 10.0**-j for j in range(2, 14))])
+    best = max(range(len(places)), key=lambda i: -loss(places[i]))
+    ends = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
+    options = {"xatol": 1e-9 * (ends[1] - ends[0])}
+    closer = minimize_scalar(loss, bounds=ends, method="bounded", options=options)
+    return max(found, *((-loss(x), x) for x in (places[best], float(closer.x))))
 
 
 def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:

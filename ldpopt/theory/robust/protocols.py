@@ -49,8 +49,11 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
 """Blocks below this level release nothing."""
-BOUND_SLACK = 1e-12
-"""What a bound from floats is raised by, so that rounding does not break its proof."""
+BOUND_SLACK, ROUNDING = 1e-12, 4e-15
+"""What a bound from floats is raised by, so that rounding does not break its proof.
+
+The second is relative, over ε: levels of ε are told apart by floats around 1.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,7 +177,8 @@ class Reporting(Problem):
         if solution.bound is None:
             return solution
         proof = {"members": self.members()} if self.calibrate else solution.proof
-        return replace(solution, bound=solution.bound + BOUND_SLACK, proof=proof)
+        bound = solution.bound * (1 + ROUNDING / self.epsilon) + BOUND_SLACK
+        return replace(solution, bound=bound, proof=proof)
 
     def members(self) -> list[dict[str, Any]]:
         """List the members of F that prove the bound of a calibrated protocol."""
@@ -237,6 +241,7 @@ def level_of(k: int, right: Array) -> Array:
     >>> level_of(2, np.array([0.5, 1.0]))
     array([ 0., inf])
     """
+    right = np.maximum(right, 1 / k)  # what rounding took from a response that says nothing
     with np.errstate(divide="ignore"):
         return np.log(right * (k - 1)) - np.log1p(-right)
 

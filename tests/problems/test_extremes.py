@@ -1,0 +1,76 @@
+"""Genuine results of every kind verify at extreme but legal parameters."""
+
+import math
+
+import pytest
+from known import TABLE
+
+from ldpopt import solve, verify
+from ldpopt.problems import PROBLEMS
+
+RARE = [1 - 3e-12, 1e-12, 2e-12]
+PAIR = [[0.5, 0.5 - 1e-12, 1e-12], [1e-12, 0.5, 0.5 - 1e-12]]
+RARE_TABLE = [[0.5, 1e-12], [1e-12, 0.5 - 2e-12]]
+LEVELS = (1e-6, 20.0)
+REPORTING = ("independent-reporting", "grr-conditional", "ue-conditional")
+
+
+def cases():
+    """Parameters by kind: levels of 1e-6 and 20, probabilities of 1e-12, 1e-3 to 1e12 samples."""
+    for epsilon in LEVELS:
+        yield "staircase", {"epsilon": epsilon, "prior": RARE}
+        yield "staircase", {"epsilon": epsilon, "hypotheses": PAIR, "utility": "kl"}
+        yield "secret-staircase", {"epsilon": epsilon, "prior": RARE_TABLE}
+        for kind in ("circulant-fidelity", "square-fidelity", "broad-fidelity"):
+            yield kind, {"epsilon": epsilon, "k": 7}
+        for loss in ("mse", "f-divergence", "tv"):
+            yield "fidelity", {"epsilon": epsilon, "p": RARE, "loss": loss}
+            yield "minimax-fidelity", {"epsilon": epsilon, "k": 5, "p0": 1e-12, "loss": loss}
+        yield "asymptotic-utility", {"epsilon": epsilon, "alpha": [0.5, 0.5, 0.5]}
+        both = {"epsilon": epsilon, "alpha": [1.0, 1.0], "min_average_privacy": 0.01}
+        yield "privacy-utility-frontier", both
+        for table, n in ((RARE_TABLE, 1e-3), (TABLE, 1e12), (RARE_TABLE, 1e12)):
+            set_ = {"epsilon": epsilon, "p_hat": table, "n": n}
+            yield "polyopt", set_
+            if table is RARE_TABLE:
+                yield "robust-optimum", set_
+            for kind in REPORTING[:2]:
+                for calibrate in (False, True):
+                    yield kind, {**set_, "calibrate": calibrate}
+    for calibrate in (False, True):
+        set_ = {"p_hat": RARE_TABLE, "calibrate": calibrate}
+        yield "ue-conditional", {"epsilon": 1e-6, "n": 1e12, **set_}
+        yield "ue-conditional", {"epsilon": 20.0, "n": 1e-3, **set_}
+    yield "ue-conditional", {"epsilon": 1e-6, "p_hat": TABLE, "n": 1e12, "calibrate": True}
+    yield "leakage-design", {"tau": 2, "d": 3, "budget": 20.0}
+    yield "leakage-design", {"tau": 3, "d": 3, "budget": 1e-12}
+    rows = [[1 - 1e-12, 1e-12], [0.5, 0.5], [1e-12, 1 - 1e-12]]
+    yield "statistic-leakage", {"matrix": rows, "secrets": [0, 0, 1]}
+    marginals = [[0.5, 0.5], [1e-12, 1 - 1e-12]]
+    yield "composition-bound", {"marginals": marginals, "threshold": 1e-12}
+    yield "feature-release", {"threshold": 1e-12, "budget": 1e-12, "marginals": marginals}
+
+
+CASES = list(cases())
+
+
+def test_every_kind_is_here():
+    assert {kind for kind, _ in CASES} == set(PROBLEMS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "params"), CASES, ids=[f"{i}-{kind}" for i, (kind, _) in enumerate(CASES)]
+)
+def test_genuine_results_verify(kind, params):
+    result = solve(PROBLEMS[kind].from_params(**params), time_limit=60)
+    assert math.isfinite(result.value)
+    found = verify(result)
+    assert found.verdict is True, found
+
+
+def test_polyopt_at_the_highest_level_ends():
+    """Rounding of the linear program is not worked off by more rounds of the same proof."""
+    result = solve(PROBLEMS["polyopt"](20.0, TABLE, 1000))
+    assert result.stats["iterations"] < 200
+    assert result.value == pytest.approx(1.993418, abs=1e-6)
+    assert verify(result)
