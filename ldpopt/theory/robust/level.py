@@ -256,8 +256,8 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
     places = sorted([0.0, 1.0, *(10.0**-j for j in range(2, 14)), *(1 - 10.0**-j for j in range(2, 14))])
     best = max(range(len(places)), key=lambda i: -loss(places[i]))
     ends = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
-    options = {"xatol": 1e-9 * (ends[1] - ends[0])}
-    closer = minimize_scalar(loss, bounds=ends, method="bounded", options=options)
+    fine = 1e-9 * (ends[1] - ends[0])
+    closer = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": fine})
     return max(found, *((-loss(x), x) for x in (places[best], float(closer.x))))
 
 
