@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 def estimate(
     released: Annotated[
-        str, typer.Argument(metavar="RELEASED", help="The file that ldpopt privatize wrote.")
+        str, typer.Argument(metavar="RELEASED", help="The file of reports, or a directory of them.")
     ],
     mechanism: MechanismFile,
     level: Annotated[float, typer.Option(help="Of all confidence intervals together.")] = 0.95,

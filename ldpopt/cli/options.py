@@ -22,8 +22,8 @@ TableName = Annotated[
     str,
     typer.Argument(
         metavar="TABLE",
-        help="A .csv, .tsv, .txt or .parquet file, - for standard input, or an embedded table: adult, "
-        "adult:sex-race, …",
+        help="A .csv, .tsv, .txt or .parquet file, a directory of them, - for standard input, or an "
+        "embedded table: adult, adult:sex-race, …",
     ),
 ]
 Separator = Annotated[

@@ -1,4 +1,4 @@
-"""Tables of any length, read in batches: CSV and Parquet files, data frames, the embedded census.
+"""Tables of any length, read in batches: files, directories of them, frames, the embedded census.
 
 >>> open_table("adult:sex-race").columns
 ['sex', 'race']
@@ -63,7 +63,7 @@ class TableReader(ABC):
 
 
 def open_table(table: Any, *, sep: str | None = None, encoding: str = "utf-8") -> TableReader:
-    """Open a file, a pandas or polars frame, a dictionary of columns, or an embedded table.
+    """Open a file or a directory of them, a frame, a dictionary of columns, or an embedded table.
 
     The embedded census tables are called "adult" (sex, income, race, workclass) and "adult:PAIR" for
     the pairs of :func:`ldpopt.tables.datasets.tables`, a row per person in a fixed random order. "-" is
@@ -118,6 +118,8 @@ def _file(path: Path, sep: str | None, encoding: str) -> TableReader:
         raise InvalidInputError(
             f"there is no file {path}; embedded tables: {', '.join(embedded_tables())}"
         )
+    if path.is_dir():
+        return _Directory(path, sep, encoding)
     if not path.is_file():
         raise InvalidInputError(f"{path} is not a regular file, and a table is read more than once")
     if not os.access(path, os.R_OK):
@@ -249,6 +251,31 @@ class _Parquet(TableReader):
                 yield from file.iter_batches(BATCH_ROWS, columns=columns)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.name, error) from None
+
+
+class _Directory(TableReader):
+    """The rows of all files in a directory, in the order of their names; hidden files do not count."""
+
+    def __init__(self, path: Path, sep: str | None, encoding: str) -> None:
+        self.name = str(path)
+        files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
+        if not files:
+            raise InvalidInputError(f"the directory {path} has no files: a table is one or more of them")
+        nested = next((file for file in files if file.is_dir()), None)
+        if nested is not None:
+            raise InvalidInputError(f"the directory {path} must hold files alone, not {nested.name!r}")
+        self._files = [_file(file, sep, encoding) for file in files]
+        self.columns = self._files[0].columns
+        for file in self._files[1:]:
+            if set(file.columns) != set(self.columns):
+                raise InvalidInputError(
+                    f"the files of a directory must have the same columns: {self._files[0].name} has "
+                    f"{', '.join(self.columns)}, and {file.name} has {', '.join(file.columns)}"
+                )
+
+    def _read(self, columns: list[str]) -> Iterator[Batch]:
+        for file in self._files:
+            yield from file._read(columns)
 
 
 def _unreadable(name: str, error: Exception) -> UnreadableFileError:

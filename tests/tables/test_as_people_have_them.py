@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpopt.checker.design import MISSING, OTHER, design_claims
+from ldpopt.checker.design import MISSING, OTHER
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.verifying import verify_document
 from ldpopt.release.designing import design, load_design
@@ -304,7 +304,9 @@ def test_the_checker_ties_flags_to_values(towns):
         (day, {"missing": True}),
         (day, {"edges": [math.pi]}),
     ):
-        inputs = next(c for c in design_claims(forged(document, **changes)) if c.what == "inputs")
+        inputs = next(
+            c for c in verify_document(forged(document, **changes)).claims if c.what == "inputs"
+        )
         assert inputs.holds is False
     for document in (top, day):
         assert verify_document(document)
@@ -327,3 +329,61 @@ def test_bad_words(words, message, ldpopt, tmp_path):
     answer = ldpopt("design", "adult:sex-race", *fixed, *words)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert message in answer.err
+
+
+# ---------------------------------------------------------------- directories
+
+
+def test_a_directory_is_one_table(tmp_path):
+    frame = pd.DataFrame({"s": ["a", "b", "b", "a"] * 25, "u": ["x", "y", "y", "y"] * 25})
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    frame[:30].to_csv(parts / "1.csv", index=False)
+    frame[30:30].to_csv(parts / "2.csv", index=False)  # nobody reported that day
+    frame[30:][["u", "s"]].to_parquet(parts / "3.parquet")
+    (parts / ".hidden").write_text("nothing")
+    reader = open_table(parts)
+    rows = [row for batch in reader.batches(["s", "u"]) for row in batch.to_pylist()]
+    assert rows == frame.to_dict("records")
+    whole, pieces = (survey(open_table(t), ["s"], ["u"])[1].tolist() for t in (frame, parts))
+    assert whole == pieces
+
+
+@pytest.mark.parametrize(
+    ("files", "message"),
+    [
+        ({}, "has no files"),
+        (
+            {"a.csv": "s\n1\n", "b.csv": "t\n1\n"},
+            "must have the same columns: .*a.csv has s, and .*b.csv has t",
+        ),
+        ({"a.csv": "s\n1\n", "notes.md": ""}, "a table must end in .csv"),
+        ({"a.csv": "s\n", "b.csv": "s\n"}, "has no rows"),
+    ],
+)
+def test_bad_directories(files, message, tmp_path):
+    for name, content in files.items():
+        (tmp_path / name).write_text(content)
+    with pytest.raises(InvalidInputError, match=message):
+        list(open_table(tmp_path).batches(["s"]))
+    (tmp_path / "inner").mkdir()
+    with pytest.raises(InvalidInputError):
+        open_table(tmp_path)
+
+
+def test_reports_of_three_clients_give_the_numbers_of_one_file(ldpopt, tmp_path):
+    made = design(GAPS, "s", "u", epsilon=1.0, method="srr", robust="all", missing="drop")
+    made.save(tmp_path / "m.json")
+    names = {"__name__": "sampler"}
+    exec(export(made, "python"), names)
+    reports = [names["report"]({"s": "ab"[i % 2], "u": "xy"[i % 2]}) for i in range(600)]
+    (tmp_path / "clients").mkdir()
+    for client in range(3):
+        lines = [names["COLUMN"], *map(str, reports[client::3])]
+        (tmp_path / "clients" / f"{client}.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "all.csv").write_text("\n".join([names["COLUMN"], *map(str, reports)]) + "\n")
+    said = [
+        ldpopt("estimate", r, "-m", "m.json", "--json", cwd=tmp_path) for r in ("all.csv", "clients")
+    ]
+    assert said[0].code == 0, said[0].err
+    assert said[0] == said[1]
