@@ -85,7 +85,8 @@ def rows_in_words(count: int, rows: int) -> str:
 def release_in_words(found: Exposed) -> str:
     """Say which columns may be released, what that exposes, and whether more would be possible."""
     if not found.released:
-        return f"none of the columns: each exposes more than {found.budget:.10g} of the rows"
+        found_out = "exposes" if found.result.status.value == "optimal" else "may expose"
+        return f"none of the columns: each {found_out} more than {found.budget:.10g} of the rows"
     proven = found.result.status.value == "optimal" and len(found.released) < len(found.columns)
     more = "; no larger set of the columns stays within it" if proven else ""
     return (
