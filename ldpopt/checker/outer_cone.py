@@ -149,6 +149,7 @@ class Outer:
                 raise UnreadableError("certificate.proof.tree goes on after its last leaf")
             low, high = boxes.pop()
             if set(node) == SPLIT:
+                reserve(2 * len(low) * (len(boxes) + 2), "the boxes of the tree that wait")
                 boxes += self._parts(low, high, node["input"], _down(Fraction(node["at"]), RATIO))
             elif set(node) != LEAF:
                 raise UnreadableError(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ldpopt import solve, testing
 from ldpopt.checker import frame
-from ldpopt.checker.budget import limited
+from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.claims import verdict
 from ldpopt.checker.confidence import read_robust_question
 from ldpopt.checker.outer_cone import RATIO, SHARE, Outer, cut_row
@@ -100,6 +100,15 @@ def test_a_box_may_be_proven():
     assert outer.covers([{"price": 0.0, "cuts": [], "weights": []}])
     outer = Outer(question, question.p_hat, [], [0.25] * 4)
     assert not outer.covers([{"price": 0.0, "cuts": [], "weights": []}])
+
+
+def test_boxes_that_wait_count_as_memory():
+    """A file of cuts alone leaves a box behind at every one of them: undecided, before the memory goes."""
+    question = read_robust_question({"p_hat": SMALL, "n": 1000, "alpha": 0.05, "epsilon": 1.0})
+    outer = Outer(question, question.p_hat, [], [0.75] * 4)
+    tree = [{"input": 0, "at": 2.0**-i} for i in range(1, 60)]
+    with limited(memory=10_000), pytest.raises(UndecidedError, match="boxes of the tree"):
+        outer.covers(tree)
 
 
 # ---------------------------------------------------------------- forgeries
