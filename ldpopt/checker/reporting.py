@@ -64,10 +64,11 @@ from .fixed import BITS, UNIT, entropy_above, log_units, rounded
 from .form import Case, Form, Kind, Section, maximise
 from .limits import lowest, most
 from .mechanism import Rows
+from .polyopt import DUAL, ceiling_claim
 from .protocols import Member, Protocol, Reporting, entries, entry_error, of_kind
 from .reading import UnreadableError
 from .robust import empirical_value, private_words, robust_answer, robust_audit, robust_members
-from .schema import Anything, Flag, Joint, List, Record, Whole, Word
+from .schema import Anything, Flag, Joint, List, Number, Record, Whole, Word
 from .unary import (
     Encoding,
     Response,
@@ -101,6 +102,8 @@ PROOF = Record(
     }
 )
 """The proof of a calibrated protocol: members of the set that limit the responses."""
+CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
+"""The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
 SMALLEST = UNIT >> 60
 """A box that is not below the bound at this relative width is above it, or too close to tell."""
 
@@ -241,7 +244,11 @@ def reporting_bound(case: Case) -> Iterator[Claim]:
     question, bound = case.question, case.bound
     assert bound is not None
     if question.blocks != "grr":
-        raise UnreadableError("only protocols of randomised responses have a bound that can be proven")
+        proof = CEILING.read(case.proof, "certificate.proof")
+        yield ceiling_claim(proof, question.robust)
+        words = "the stated bound is not below that ceiling"
+        yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
+        return
     about = f"{question.protocol} with randomised responses"
     entry = "parameter" if isinstance(case.answer, Unary) else "entry"
     error = float(entry_error(question, entries(case.answer)))

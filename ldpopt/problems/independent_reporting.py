@@ -23,7 +23,6 @@ from ldpopt.theory.robust.protocols import (
     best_block,
     plain_member,
     response,
-    response_information,
     response_noise,
     unclaimed,
 )
@@ -36,6 +35,8 @@ from ldpopt.theory.robust.response_limits import (
     of_pair,
 )
 
+ROUNDS = 2
+"""How often the best responses for s and for u, given each other, are found in turn."""
 SPREAD = 32
 """Splits, spread over the range, whose worst members of F are part of a proof."""
 
@@ -138,21 +139,32 @@ class IndependentReporting(Reporting):
         noise = response_noise(a1, first) + response_noise(a2, second)
         return entr(out).sum(axis=(1, 2)) - noise
 
-    def _best(self, first: float, second: float) -> tuple[float, Mechanism]:
-        """Find the best R² for a given R¹: a staircase program, as I(U; R²(U) | R¹(S)) is a sum."""
+    def _best(self, first: float, second: float) -> tuple[float, Mechanism, Mechanism]:
+        """Find good R¹ and R², each the best one for the other; from randomised response for s.
+
+        Both are staircase programs: I(X; Y) is I(S; R¹(S)) + I(U; R²(U) | R¹(S)), and the same with the
+        parts exchanged; every step is no worse.
+        """
         P = self.uncertainty.p_hat
-        c, d = response(len(P), np.array([first]))
-        reported = c * P + d * P.sum(axis=0)
-        own = float(response_information(P.sum(axis=1), np.array([first]))[0])
-        value, block = best_block(Conditional(reported), P.shape[1], second)
-        return own + value, block
+        a1, a2 = P.shape
+        secret = mechanisms.response(a1, first)
+        value = 0.0
+        for _ in range(ROUNDS):
+            _, public = best_block(Conditional(secret.matrix.T @ P), a2, second)
+            gained, secret = best_block(Conditional((P @ public.matrix).T), a1, first)
+            known = float(MutualInformation(P.sum(axis=0))(public.matrix).sum())
+            value = max(value, known + gained)
+        return value, secret, public
 
     def mechanism(self, point: Array) -> Mechanism:
         """Build IR with the given ε₂."""
         first, second = self.epsilon - point[0], float(self.block_levels(point)[0])
         a1, a2 = self.uncertainty.shape
-        block = mechanisms.response(a2, second) if self.blocks == "grr" else self._best(first, second)[1]
-        return mechanisms.independent_reporting(mechanisms.response(a1, first), block)
+        if self.blocks == "optimal":
+            return mechanisms.independent_reporting(*self._best(first, second)[1:])
+        return mechanisms.independent_reporting(
+            mechanisms.response(a1, first), mechanisms.response(a2, second)
+        )
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -170,10 +182,10 @@ def _shares(plain: dict[str, Any]) -> tuple[float, float]:
 
 
 class Conditional:
-    """I(U; R(U) | R¹(S)) as a sublinear function of the columns of R; ``joint``[r][u] = P(r, u)."""
+    """I(U; R(U) | C) as a sublinear function of the columns of R; ``joint``[c][u] = P(c, u)."""
 
     def __init__(self, joint: Array) -> None:
-        self.parts = [(row.sum(), MutualInformation(row / row.sum())) for row in joint]
+        self.parts = [(row.sum(), MutualInformation(row / row.sum())) for row in joint if row.any()]
 
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -13,12 +12,10 @@ import numpy as np
 
 from ldpopt.checker import frame
 from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.polyopt import conditional_entropy_above
 from ldpopt.checker.robust import empirical_information, robust_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem, Stages
@@ -26,14 +23,18 @@ from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
 from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.forms.cut_program import CutProgram
-from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.exact_cone import ExactCone
 from ldpopt.theory.robust.exact_proof import exact_proof
 from ldpopt.theory.robust.information import RobustInformation
-from ldpopt.theory.robust.problem import RobustPrivacy, audited, confidence_set, robust_subject
+from ldpopt.theory.robust.problem import (
+    RobustPrivacy,
+    audited,
+    confidence_set,
+    robust_subject,
+    secret_ceiling,
+)
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 MOST_SECRETS, MOST_INPUTS = 12, 64
@@ -112,7 +113,7 @@ class RobustOptimum(Problem):
 
     def _proven(self, solution: FormSolution) -> FormSolution:
         """Make the proof exact; where the ceiling is lower, it is the bound."""
-        ceiling = self._ceiling()
+        ceiling = secret_ceiling(self.uncertainty, self._question())
         highest = ceiling["ceiling"]
         if solution.bound is None or solution.bound >= highest or solution.proof is None:
             return replace(solution, bound=highest, proof=ceiling)
@@ -124,22 +125,6 @@ class RobustOptimum(Problem):
         assert plain is not None
         question: RobustStatement = frame.question(plain).robust
         return question
-
-    def _ceiling(self) -> dict[str, Any]:
-        """Bound every mechanism private against F by max I(S; Y) + H(U | S), with a proof.
-
-        I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
-        """
-        secret = self.uncertainty.p_hat.sum(axis=1)
-        rays = staircase_cone(len(secret), self.epsilon).rays()
-        best = solve_listed(rays, MutualInformation(secret)(rays), UNLIMITED)
-        assert best.proof is not None
-        dual = best.proof["dual"]
-        entropy = conditional_entropy_above(self._question())
-        return {
-            "ceiling": certify.value_above(sum(map(Fraction, dual), entropy)),
-            "secret_dual": dual,
-        }
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, robustly private in exact arithmetic."""

@@ -240,6 +240,18 @@ def test_optimal_blocks_are_no_worse(kind):
     assert verify(best)
 
 
+def test_optimal_blocks_group_secrets_below_the_ceiling():
+    """Four equally frequent secrets at a small level are best reported in pairs."""
+    p_hat = np.repeat([[0.2, 0.05]], 4, axis=0)
+    grr, best = (solve(IndependentReporting(0.2, p_hat, 10, blocks=b)) for b in ("grr", "optimal"))
+    assert best.value > grr.value * 1.2
+    assert best.bound > best.value
+    assert verify(best)
+    document = best.to_json()
+    document["certificate"]["proof"]["secret_dual"][0] -= 1e-3
+    assert testing.refuted(document)
+
+
 def test_optimal_blocks_gain_at_small_levels():
     p_hat = np.full((2, 4), 1 / 8)
     grr, best = (solve(GRRConditional(0.3, p_hat, 20, blocks=b), "bracket") for b in ("grr", "optimal"))

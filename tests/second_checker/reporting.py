@@ -38,10 +38,9 @@ def claims(found):
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
     if found["bound"] is not None:
-        demand(blocks == "grr", "no bound for other blocks")
-        protocol = Protocol(kind, robust)
-        yield "member", None if calibrate else protocol.is_one(W)
-        yield "bound", None if calibrate else protocol.at_most(Fraction(found["bound"]))
+        protocol, left_open = Protocol(kind, robust), calibrate or blocks != "grr"
+        yield "member", None if left_open else protocol.is_one(W)
+        yield "bound", None if left_open else protocol.at_most(Fraction(found["bound"]))
     yield "private", is_private(W, robust, robust.e)
     yield "value", surely(Fraction(found["value"]), information(W, robust.table))
     yield from audit(found, W, robust)

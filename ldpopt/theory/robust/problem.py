@@ -10,12 +10,17 @@ from fractions import Fraction
 from typing import Any, Self
 
 from ldpopt.checker.confidence import RobustStatement, is_member, read_robust_question
-from ldpopt.checker.polyopt import in_cone
+from ldpopt.checker.polyopt import conditional_entropy_above, in_cone
 from ldpopt.checker.robust import is_robustly_private
+from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
+from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.theory.columns.linear_program import solve_listed
+from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
@@ -87,6 +92,20 @@ def robust_subject(mechanism: Mechanism, uncertainty: Chi2Set, epsilon: float) -
         epsilon: the level ε that is promised, in nats.
     """
     return Subject.of_pairs(mechanism, uncertainty.p_hat, uncertainty, {"robust": epsilon})
+
+
+def secret_ceiling(F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
+    """Bound every mechanism private against F by max I(S; Y) + H(U | S), with a proof.
+
+    I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
+    """
+    secret = F.p_hat.sum(axis=1)
+    rays = staircase_cone(len(secret), question.epsilon).rays()
+    best = solve_listed(rays, MutualInformation(secret)(rays), UNLIMITED)
+    assert best.proof is not None
+    dual = best.proof["dual"]
+    spent = sum(map(Fraction, dual), conditional_entropy_above(question))
+    return {"ceiling": certify.value_above(spent), "secret_dual": dual}
 
 
 @dataclass(frozen=True)

@@ -43,12 +43,15 @@ from ldpopt.theory.robust.problem import (
     confidence_set,
     inside,
     robust_subject,
+    secret_ceiling,
 )
 from ldpopt.theory.robust.response_limits import Apart, lines, member, rights
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
 """Blocks below this level release nothing."""
+MOST_SECRETS = 12
+"""More secrets make too many staircase columns for the ceiling."""
 BOUND_SLACK, ROUNDING = 1e-12, 4e-15
 """What a bound from floats is raised by, so that rounding does not break its proof.
 
@@ -69,7 +72,7 @@ class Reporting(Problem):
         alpha: the significance level of the confidence set F.
         counts: the contingency table [s][u].
         blocks: "grr", randomised response for u as in the paper; or "optimal", the best mechanism for u
-            at the same level.
+            at the same level, and in independent reporting for s too: it may group secrets.
         calibrate: choose the levels for u by the exact level over F instead of Theorems 15 and 17.
     """
 
@@ -166,11 +169,23 @@ class Reporting(Problem):
         yield self.search(self.limits)
 
     def stages(self, form: Form) -> Stages:
-        """Declare one stage.
+        """Declare one stage."""
+        yield Stage(form, self._below_ceiling if self.blocks == "optimal" else self.proven)
 
-        The bracket of "optimal" blocks rests on many linear programs and is not claimed.
+    def _below_ceiling(self, solution: FormSolution) -> FormSolution:
+        """Claim the ceiling of all private mechanisms as the bound.
+
+        The bracket of "optimal" blocks rests on many linear programs and is kept among the counts.
         """
-        yield Stage(form, unclaimed if self.blocks == "optimal" else self.proven)
+        found, question = (
+            unclaimed(solution),
+            RobustPrivacy.against(self.uncertainty, self.epsilon).question,
+        )
+        if found.point is None or self.uncertainty.shape[0] > MOST_SECRETS:
+            return found
+        asked = RobustPrivacy.against(self.uncertainty, self.epsilon).question
+        ceiling = secret_ceiling(self.uncertainty, asked)
+        return replace(found, bound=ceiling["ceiling"], proof=ceiling)
 
     def proven(self, solution: FormSolution) -> FormSolution:
         """Raise the bound by more than the rounding of floats, and name the members that prove it."""
