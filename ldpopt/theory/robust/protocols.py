@@ -177,10 +177,7 @@ class Reporting(Problem):
 
         The bracket of "optimal" blocks rests on many linear programs and is kept among the counts.
         """
-        found, question = (
-            unclaimed(solution),
-            RobustPrivacy.against(self.uncertainty, self.epsilon).question,
-        )
+        found = unclaimed(solution)
         if found.point is None or self.uncertainty.shape[0] > MOST_SECRETS:
             return found
         asked = RobustPrivacy.against(self.uncertainty, self.epsilon).question
