@@ -1,8 +1,8 @@
 """A bound over every column that is private against a χ² set: members of the set, and a tree of boxes.
 
-Statement. μ(w) = Σ_x p_x w_x log(w_x/q), q = p·w, for a distribution p on the inputs x = (s, u). A dual
-vector β is given; to prove is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. Then every
-mechanism W private against F has I_p(X; Y) = Σ_y μ(W_y) ≤ Σ_y β·W_y = Σ_x β_x, as its rows sum to 1.
+Statement. μ(w) = Σ_x p_x w_x log(w_x/q), q = p·w, for the centre p = p̂ of F, on the inputs x = (s, u).
+A dual vector β is given; to prove is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. Then
+every mechanism W private against F has I(X; Y) = Σ_y μ(W_y) ≤ Σ_y β·W_y = Σ_x β_x, as its rows sum to 1.
 
 Lemma 1 (:func:`cut_row`). If P ∈ F and s ≠ z, a private column has a·w ≥ 0, where a is E P_{U|z} on the
 block of z, −P_{U|s} on that of s, and 0 elsewhere, for every E ≥ e^ε. Proof. Definition 1, and w ≥ 0. ∎
@@ -77,11 +77,10 @@ def _up(number: Fraction, bits: int) -> int:
 
 
 class Outer:
-    """The outer cone that members of F describe, a distribution p, and a dual vector.
+    """The outer cone that members of F describe, and a dual vector.
 
     Args:
-        question: the set and the level.
-        prior: p, as a table [s][u].
+        question: the set and the level; p is its centre p̂.
         cuts: members of F, each with a pair (s, z) of secrets.
         dual: β.
     """
@@ -89,11 +88,10 @@ class Outer:
     def __init__(
         self,
         question: RobustStatement,
-        prior: Sequence[Sequence[Fraction]],
         cuts: Sequence[tuple[Sequence[Sequence[Fraction]], int, int]],
         dual: Sequence[float],
     ) -> None:
-        flat = [p for row in prior for p in row]
+        flat = [p for row in question.p_hat for p in row]
         if any(0 < p < LEAST_SHARE for p in flat):
             raise UndecidedError("a positive probability below 2^-200 is beyond the checker's means")
         reserve(len(cuts) * len(flat), "the cuts of the outer cone")

@@ -8,8 +8,8 @@ The claims, and which function decides which:
   the outer cone that the members describe (``outer_cone.py``), or the bound is not below the *ceiling*
   max I(S; Y) + H(U | S) (``polyopt.py``).
 
-With the objective "robust" the value is a guarantee, min over P ∈ F of I_P(X; Y). It is at most
-I_P(X; Y) for any one member P, so that the bound may be proven for a member ``prior`` in place of p̂.
+With the objective "robust" the value is a guarantee, min over P ∈ F of I_P(X; Y). As p̂ ∈ F, it is at
+most I(X; Y) under p̂, and has the same bound.
 """
 
 from __future__ import annotations
@@ -72,24 +72,18 @@ def _outer_claims(proof: dict[str, Any], bound: float, question: RobustOptimum) 
     robust, dual = question.robust, proof["dual"]
     if "cuts" not in proof:
         raise UnreadableError("certificate.proof needs the key 'cuts'")
-    if "prior" in proof and question.objective == "empirical":
-        raise UnreadableError("certificate.proof.prior is for the objective 'robust' only")
     a1, a2 = len(robust.p_hat), len(robust.p_hat[0])
-    prior = proof.get("prior", robust.p_hat)
     cuts = [(cut["member"], *cut["secrets"]) for cut in proof["cuts"]]
     if len(dual) != a1 * a2:
         raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
-    for P in (prior, *(member for member, _, _ in cuts)):
-        if (len(P), len(P[0])) != (a1, a2):
-            raise UnreadableError(f"members of the set must be tables of {a1} × {a2} cells")
+    if any((len(member), len(member[0])) != (a1, a2) for member, _, _ in cuts):
+        raise UnreadableError(f"members of the set must be tables of {a1} × {a2} cells")
     if any(s == z or max(s, z) >= a1 for _, s, z in cuts):
         raise UnreadableError(f"a cut must name two of {a1} secrets")
 
     @cache
     def members() -> bool | None:
         found = [is_member(member, robust) for member, _, _ in cuts]
-        if "prior" in proof:
-            found.append(is_member(prior, robust))
         return None if None in found and False not in found else all(found)
 
     words = f"the {len(cuts)} distributions that describe the outer cone lie in the set"
@@ -100,7 +94,7 @@ def _outer_claims(proof: dict[str, Any], bound: float, question: RobustOptimum) 
             return False
         if members() is not True:
             return members()
-        return Outer(robust, prior, cuts, dual).covers(proof["tree"])
+        return Outer(robust, cuts, dual).covers(proof["tree"])
 
     words = f"no mechanism private against the set has a utility above {bound!r}"
     yield decided("bound", words, test, about="mechanisms private against the set", value=bound)
@@ -152,7 +146,6 @@ SECTION = Section(
                 {
                     "ceiling": Number(),
                     "secret_dual": DUAL,
-                    "prior": Joint(2, 2),
                     "dual": DUAL,
                     "cuts": List(CUT),
                     "tree": List(NODE, 1),

@@ -76,7 +76,7 @@ def test_the_row_of_a_cut():
 def test_a_proven_box_has_no_column_above_the_dual(dual, ends, price, weight, seed):
     """Lemma 2, tried on columns of the box that satisfy the cut of p̂."""
     question = read_robust_question({"p_hat": SMALL, "n": 1000, "alpha": 0.05, "epsilon": 1.0})
-    outer = Outer(question, question.p_hat, [(question.p_hat, 0, 1)], dual)
+    outer = Outer(question, [(question.p_hat, 0, 1)], dual)
     low = [int(min(pair) * 2**RATIO) for pair in ends]
     high = [int(max(pair) * 2**RATIO) for pair in ends]
     weights = [(0, int(weight * 2**RATIO))]
@@ -96,9 +96,9 @@ def test_a_proven_box_has_no_column_above_the_dual(dual, ends, price, weight, se
 def test_a_box_may_be_proven():
     """The property above is not empty: a generous dual vector proves the whole root."""
     question = read_robust_question({"p_hat": SMALL, "n": 1000, "alpha": 0.05, "epsilon": 1.0})
-    outer = Outer(question, question.p_hat, [], [0.75] * 4)
+    outer = Outer(question, [], [0.75] * 4)
     assert outer.covers([{"price": 0.0, "cuts": [], "weights": []}])
-    outer = Outer(question, question.p_hat, [], [0.25] * 4)
+    outer = Outer(question, [], [0.25] * 4)
     assert not outer.covers([{"price": 0.0, "cuts": [], "weights": []}])
 
 
@@ -251,11 +251,6 @@ def _nothing(proof):
     proof.clear()
 
 
-def _own_prior(proof):
-    """Only the robust objective may choose the member that the bound is proven for."""
-    proof["prior"] = SMALL
-
-
 MALFORMED = [
     _short_tree,
     _long_tree,
@@ -271,7 +266,6 @@ MALFORMED = [
     _no_cuts,
     _no_tree,
     _nothing,
-    _own_prior,
 ]
 
 
@@ -281,12 +275,6 @@ def test_malformed_proofs_are_unreadable(change):
     change(file["certificate"]["proof"])
     with pytest.raises(UnreadableError):
         frame.check(file)
-
-
-def test_a_prior_outside_the_set_proves_nothing():
-    file = document("robust")
-    file["certificate"]["proof"]["prior"] = [[0.45, 0.05], [0.05, 0.45]]
-    assert judged(file) is False
 
 
 def test_the_budget_ends_the_tree():

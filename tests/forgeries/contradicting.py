@@ -102,6 +102,7 @@ class Ledger:
 MONOTONE = (
     "staircase",
     "secret-staircase",
+    "robust-optimum",
     "circulant-fidelity",
     "square-fidelity",
     "broad-fidelity",

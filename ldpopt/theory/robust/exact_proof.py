@@ -32,7 +32,7 @@ def exact_proof(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) ->
     rise = 0.0
     while rise < MOST_RISE:
         raised = _raised(proof, F.p_hat.ravel(), rise)
-        if Outer(question, question.p_hat, exact, raised["dual"]).covers(raised["tree"]):
+        if Outer(question, exact, raised["dual"]).covers(raised["tree"]):
             return {**raised, "cuts": cuts}
         rise = 4 * rise or FIRST_RISE
     raise SolverError("the bound over the outer cone is not proven by its multipliers")
