@@ -10,14 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ldpopt import solve, testing
+from ldpopt import FormSolution, Status, solve, testing
 from ldpopt.checker import frame
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.claims import verdict
 from ldpopt.checker.confidence import read_robust_question
 from ldpopt.checker.outer_cone import RATIO, SHARE, Outer, cut_row
 from ldpopt.checker.reading import UnreadableError
+from ldpopt.forms.column_program import Columns
 from ldpopt.problems import RobustOptimum
+from ldpopt.solvers import CuttingPlanes
 
 SMALL = [[0.3, 0.2], [0.15, 0.35]]
 GAPPED = [[0.3, 0.2, 0.0], [0.15, 0.3, 0.05]]
@@ -103,9 +105,9 @@ def test_a_box_may_be_proven():
 
 
 def test_boxes_that_wait_count_as_memory():
-    """A file of cuts alone leaves a box behind at every one of them: undecided, before the memory goes."""
+    """A file of cuts alone leaves a box behind at every one: undecided, before the memory goes."""
     question = read_robust_question({"p_hat": SMALL, "n": 1000, "alpha": 0.05, "epsilon": 1.0})
-    outer = Outer(question, question.p_hat, [], [0.75] * 4)
+    outer = Outer(question, [], [0.75] * 4)
     tree = [{"input": 0, "at": 2.0**-i} for i in range(1, 60)]
     with limited(memory=10_000), pytest.raises(UndecidedError, match="boxes of the tree"):
         outer.covers(tree)
@@ -284,8 +286,14 @@ def test_the_budget_ends_the_tree():
 
 
 def test_the_ceiling_alone_is_a_bound():
-    """What a solve without time returns."""
-    found = solve(RobustOptimum(1.0, SMALL, 1000), time_limit=1e-9)
+    """What a solve returns whose time was over before the tree."""
+
+    class Constant(CuttingPlanes):
+        def run(self, form, limits):
+            constant = Columns(np.ones(1), np.ones((form.cone.dimension, 1)))
+            return FormSolution(Status.FEASIBLE, constant, 0.0)
+
+    found = solve(RobustOptimum(1.0, SMALL, 1000), Constant())
     file = json.loads(json.dumps(found.to_json()))
     assert set(file["certificate"]["proof"]) == {"ceiling", "secret_dual"}
     assert judged(file) is True

@@ -107,13 +107,6 @@ def test_counts_are_a_table_and_the_seed_does_not_matter():
     assert found.value == pytest.approx(small().value, abs=1e-6)
 
 
-def test_without_time_the_ceiling_is_the_bound():
-    found = solve(RobustOptimum(1.0, SMALL, 1000), time_limit=1e-9)
-    if found.value is not None:
-        assert found.bound == pytest.approx(0.752882, abs=1e-6)
-        assert verify(found)
-
-
 @pytest.mark.parametrize(
     ("params", "words"),
     [

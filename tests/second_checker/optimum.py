@@ -32,12 +32,11 @@ def claims(found):
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
     if proof is not None or found["bound"] is not None:
-        keys(proof, set(), {"ceiling", "secret_dual", "dual", "cuts", "tree", "prior"})
+        keys(proof, set(), {"ceiling", "secret_dual", "dual", "cuts", "tree"})
     if found["bound"] is not None:
         demand(("ceiling" in proof) == ("secret_dual" in proof), "a ceiling with its dual")
         demand(("dual" in proof) == ("tree" in proof), "a tree with its dual")
         demand("tree" in proof or "ceiling" in proof, "no proof")
-        demand(objective == "robust" or "prior" not in proof or "tree" not in proof, "a prior")
         yield from _bounds(proof, robust, Fraction(found["bound"]))
     yield "private", is_private(W, robust, robust.e)
     value = Fraction(found["value"])
@@ -59,11 +58,6 @@ def _bounds(proof, robust, bound):
     beta = duals(proof["dual"])
     demand(len(beta) == robust.cells, "another number of duals")
     yield "sum", sum(beta) <= bound
-    prior = robust.table
-    if "prior" in proof:
-        prior = joint(proof["prior"])
-        demand(len(prior) == len(robust.table) and len(prior[0]) == len(robust.table[0]), "the prior")
-        yield "prior", robust.is_member(prior)
     demand(isinstance(proof["cuts"], list), "no cuts")
     rows = []
     for cut in proof["cuts"]:
@@ -75,7 +69,7 @@ def _bounds(proof, robust, bound):
         demand(s != z and sum(P[s]) > 0 and sum(P[z]) > 0, "two secrets with a probability")
         yield "member", robust.is_member(P)
         rows.append(cut_row(P, s, z, iv.exp(interval(robust.e))))
-    flat = [p for row in prior for p in row]
+    flat = [p for row in robust.table for p in row]
     demand(isinstance(proof["tree"], list), "no tree")
     nodes = iter(proof["tree"])
     box = [(Fraction(0), 1 / p if p else None) for p in flat]
