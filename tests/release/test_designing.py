@@ -255,3 +255,12 @@ def test_nothing_more_is_tried_after_an_interrupted_solve(made):
     stopped = replace(made, result=replace(made.result, stats={"interrupted": 1.0}))
     found = compare(stopped)
     assert [other for other in found.values() if not isinstance(other, str)] == [stopped]
+
+
+@pytest.mark.parametrize(("column", "values"), [("birthday", 31), ("postcode", 40)])
+def test_many_nearly_equal_values_are_designed_and_proven(column, values):
+    """Astronomically many sets of days are nearly as good as the best: no search may go through them."""
+    drawn = np.random.default_rng(3).integers(0, values, 20_000)
+    made = design({column: [f"{x:02}" for x in drawn]}, column, epsilon=1.0)
+    assert made.result.status.value == "optimal"
+    assert verify(made.result)
