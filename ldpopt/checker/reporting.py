@@ -60,7 +60,7 @@ from typing import Any
 from .budget import UndecidedError, tick
 from .claims import Claim, decided
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
-from .fixed import BITS, UNIT, entropy_above, log_units, rounded
+from .fixed import BITS, UNIT, entropy_above, rounded
 from .form import Case, Form, Kind, Section, maximise
 from .limits import lowest, most
 from .mechanism import Rows
@@ -104,8 +104,8 @@ PROOF = Record(
 """The proof of a calibrated protocol: members of the set that limit the responses."""
 CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
 """The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
-SMALLEST = UNIT >> 60
-"""A box that is not below the bound at this relative width is above it, or too close to tell."""
+MOST_HALVED = 60
+"""A box halved so often on every side that is not below the bound is above it, or too close to tell."""
 
 
 def _statement(protocol: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -142,29 +142,29 @@ class Search:
         if question.protocol == "independent-reporting":
             self.utility = self._independent
         self.seconds: dict[int, int] = {}
+        self.caps: dict[int, int] = {}
         self.encoding = Encoding(self.secrets) if self.unary else None
 
     def holds(self, bound: float) -> bool | None:
         """Return whether every parameter vector has at most the bound."""
         goal = rounded(Fraction(bound))
         ranges = [(UNIT, self.top), (0, UNIT)] if self.unary else [(UNIT, self.top)]
-        pending = [ranges]
+        pending = [(ranges, [0] * len(ranges))]
         for _ in range(MOST_BOXES):
             if not pending:
                 return True
             tick()
-            box = pending.pop()
+            box, halved = pending.pop()
             if self.above([low for low, _ in box], [high for _, high in box]) <= goal:
                 continue
-            spread = (log_units(box[0][1]) - log_units(box[0][0])) << BITS
-            widths = [spread // log_units(self.top), *(high - low for low, high in box[1:])]
-            side = widths.index(max(widths))
-            if widths[side] < SMALLEST:
+            side = halved.index(min(halved))
+            if halved[side] > MOST_HALVED:
                 return False
             low, high = box[side]
             middle = (low + high) // 2 if side else math.isqrt(low * high)
+            times = [*halved[:side], halved[side] + 1, *halved[side + 1 :]]
             for half in ((low, middle), (middle, high)):
-                pending.append([*box[:side], half, *box[side + 1 :]])
+                pending.append(([*box[:side], half, *box[side + 1 :]], times))
         raise UndecidedError(f"not decided within {MOST_BOXES} boxes")
 
     def above(self, least: list[int], greatest: list[int]) -> int:
@@ -173,7 +173,7 @@ class Search:
         if self.encoding is not None:
             kappa = greatest[1]
             lam = min(self.parts.lam(low, least[1]), kappa)
-            own = min(self.encoding.above(kappa, lam), encoding_cap(self.parts.E, low))
+            own = min(self.encoding.above(kappa, lam), self._cap(low))
             return own + (kappa * self._reported(high) >> BITS) + 1
         blocks = [lowest(limits, low, high) for limits in self.parts.limits]
         return most(self.utility, lowest([self.parts.first], low, high), blocks)
@@ -206,6 +206,12 @@ class Search:
         """Bound the utility of Theorem 18 from above: s, and u where s comes out true."""
         own = information(self.secrets, right)
         return own + (right * self._of_blocks(blocks) >> BITS) + 1
+
+    def _cap(self, g: int) -> int:
+        """Bound what the reported set says from the split g on."""
+        if g not in self.caps:
+            self.caps[g] = encoding_cap(self.parts.E, g)
+        return self.caps[g]
 
     def _reported(self, g: int) -> int:
         """Bound what the responses on u say at the split g."""

@@ -193,6 +193,7 @@ class Encoding:
     def __init__(self, secrets: Sequence[int]) -> None:
         reserve(2 ** len(secrets), "the subsets of the secrets")
         self.k, self.sums = len(secrets), [0]
+        self.bits: dict[int, int] = {}
         for p in secrets:
             self.sums += [p + q for q in self.sums]
 
@@ -200,8 +201,10 @@ class Encoding:
         """Bound the information from above; κ and λ in units, exact."""
         slack = 8 * self.k + 16
         found = sum(entropy_above(out, 2 * slack) for out in self._sets(kappa, lam, slack))
-        bits = entropy_below(kappa, 0) + entropy_below(UNIT - kappa, 0)
-        return found - bits - (self.k - 1) * (entropy_below(lam, 0) + entropy_below(UNIT - lam, 0))
+        if kappa not in self.bits:
+            self.bits[kappa] = entropy_below(kappa, 0) + entropy_below(UNIT - kappa, 0)
+        others = entropy_below(lam, 0) + entropy_below(UNIT - lam, 0)
+        return found - self.bits[kappa] - (self.k - 1) * others
 
     def below(self, kappa: int, lam: int) -> int:
         """Bound the information from below."""
