@@ -147,6 +147,8 @@ def inputs_claim(
         mechanism: the mechanism of the file, its labels included.
         counts: the counts [s][u] of the table; None for a file without them.
     """
+    if len(domain["secret"]["members"]) < 2:
+        raise UnreadableError("the secret must have at least two values: with one nothing is hidden")
     sides = [domain["secret"], *([domain["public"]] if domain["public"] is not None else [])]
     shape = (len(sides[0]["members"]), len(sides[1]["members"]) if len(sides) > 1 else 1)
     names = [column["name"] for side in sides for column in side["columns"]]

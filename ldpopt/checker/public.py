@@ -29,7 +29,6 @@ from typing import Any
 from .claims import Claim, decided, quoted
 from .design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 from .mechanism import MATRIX, private, stochastic
-from .reading import UnreadableError
 from .schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
 
 PUBLIC = Record(
@@ -55,8 +54,6 @@ def public_claims(document: Any) -> Iterator[Claim]:
     fields = DOCUMENT.read(document)
     section, matrix = fields["public"], fields["mechanism"]["matrix"]
     domain = section["domain"]
-    if len(domain["secret"]["members"]) < 2:
-        raise UnreadableError("the secret must have at least two values: with one nothing is hidden")
     yield stochastic(matrix)
     yield inputs_claim(domain, fields["mechanism"])
     if section["level"] is not None:

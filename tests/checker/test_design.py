@@ -118,3 +118,12 @@ def test_a_kind_of_another_package_has_no_section():
     plain = frame.statement(GENUINE["problem"], GENUINE["params"])
     with pytest.raises(UnreadableError, match="a kind that the checker knows"):
         frame.check(GENUINE | {"problem": "another"}, plain)
+
+
+def test_one_secret_hides_nothing():
+    forged = json.loads((FORGERIES / "genuine-all.json").read_text(encoding="utf-8"))["file"]
+    members = forged["design"]["domain"]["secret"]["members"]
+    forged["design"]["domain"]["secret"]["members"] = members[:1]
+    forged["design"]["digest"] = digest(forged)
+    with pytest.raises(UnreadableError, match="at least two values"):
+        frame.check(forged)

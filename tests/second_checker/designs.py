@@ -26,6 +26,7 @@ def claims(found):
         sides.append(section["domain"]["public"])
     shape = [len(side["members"]) for side in sides] + [1]
     rows, width = shape[0], shape[1]
+    demand(rows > 1, "one secret hides nothing")
     columns = [column for side in sides for column in side["columns"]]
     counts = section["counts"]
     yield "names", different(column["name"] for column in columns)
