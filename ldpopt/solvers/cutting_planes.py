@@ -23,7 +23,7 @@ from ldpopt.theory.robust.outer_bound import BoundTree
 
 START_SHARE, START_GAP = 0.1, 1e-3
 """Of the time, and the gap, for a mechanism of the inner cone."""
-SEARCH_SHARE, TREE_SHARE = 0.4, 0.75
+SEARCH_SHARE, TREE_SHARE = 0.35, 0.6
 """Of the time: for columns alone; then of what is left for the tree. The rest is for the proof."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
 """The search goes on to the tree when a round gains less than this, relatively; not before so many."""
