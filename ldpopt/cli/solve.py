@@ -70,7 +70,8 @@ def _read_spec(path: Path) -> Problem:
     params = spec.get("params", {})
     if not isinstance(params, dict):
         raise InvalidInputError(f"'params' in {path} must be a JSON object, not {params!r}")
-    if unknown := [key for key in spec if key not in ("problem", "params")]:
+    result = "format" in spec  # the question of a result file is asked again
+    if unknown := [key for key in spec if key not in ("problem", "params") and not result]:
         raise InvalidInputError(f"{path} has no key {unknown[0]!r}; allowed are problem, params")
     return problem_class(spec["problem"]).from_params(**params)
 
