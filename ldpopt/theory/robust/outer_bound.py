@@ -32,6 +32,10 @@ CLOSE = 0.3
 """Chords that account for less than this share of the excess are close."""
 INSIDE = 0.1
 """A box is cut at least this share of its width away from its ends."""
+MOST_SHOWN = 3
+"""Cuts that a column violates by less than the tolerance of the linear program do not end it."""
+LEAST_WIDTH = 1e-9
+"""A box is not cut any narrower than this, relative to its upper end or to 1."""
 DIGITS = 11
 """Decimals of a multiplier in the proof."""
 
@@ -48,6 +52,7 @@ class Box:
         gaps: by how much each chord lies above the curve there.
         excess: the bound on the excess.
         version: of the prices for which the multipliers were found.
+        shown: how often its column was shown to the oracle; at most :data:`MOST_SHOWN` times.
     """
 
     low: Array
@@ -60,7 +65,7 @@ class Box:
     gaps: Array = field(default_factory=lambda: np.zeros(0))
     excess: float = np.inf
     version: int = -1
-    shown: bool = False
+    shown: int = 0
     cut: tuple[int, float] | None = None
     parts: tuple[Box, ...] = ()
 
@@ -100,8 +105,16 @@ class BoundTree:
                 return False
             self.batches += 1
             everything = self.batches % SHOW_ALL == 0
-            shown = [leaf for leaf in batch if everything or self._close(leaf)]
-            split = [leaf for leaf in batch if not self._close(leaf) or leaf.shown]
+            shown = [
+                leaf for leaf in batch if (everything or self._close(leaf)) and leaf.shown < MOST_SHOWN
+            ]
+            split = [
+                leaf
+                for leaf in batch
+                if (not self._close(leaf) or leaf.shown >= MOST_SHOWN) and self._wide(leaf)
+            ]
+            if not shown and not split:
+                return False  # floats have nothing more to give
             if shown:
                 self._show(shown, max(FINE, target / 10), limits)
             for leaf in split:
@@ -129,13 +142,18 @@ class BoundTree:
     def _close(leaf: Box) -> bool:
         return bool(leaf.gaps.sum() < CLOSE * leaf.excess)
 
+    @staticmethod
+    def _wide(leaf: Box) -> bool:
+        x = int(leaf.gaps.argmax())
+        return bool(leaf.high[x] - leaf.low[x] > LEAST_WIDTH * max(leaf.high[x], 1.0))
+
     def _show(self, leaves: list[Box], least: float, limits: Limits) -> None:
         """Show the columns of leaves to the oracle; cuts and columns follow."""
         points = np.array([leaf.point for leaf in leaves]).T
         before = self.search.optimum.value
         excess = self.search.visit(points, least)
         for leaf, over in zip(leaves, excess, strict=True):
-            leaf.shown = bool(over <= least)
+            leaf.shown = MOST_SHOWN if over <= least else leaf.shown + 1
             leaf.version = -1
         self.search.resolve(limits)
         if self.search.optimum.value <= before:  # other prices of the same mechanism are no better
@@ -196,7 +214,7 @@ class BoundTree:
         leaves = [leaf for _, _, leaf in self.leaves]
         for leaf, excess in zip(leaves, self._excess(self.dual, leaves), strict=True):
             leaf.excess = float(excess)
-            leaf.shown = False
+            leaf.shown = 0
         self.leaves = []
         for leaf in leaves:
             self._push(leaf)

@@ -7,9 +7,14 @@ import pytest
 from known import TABLE
 
 from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.problems import RobustOptimum
+from ldpopt.theory.robust.column_search import ColumnSearch
 from ldpopt.theory.robust.exact_cone import ExactCone
+from ldpopt.theory.robust.exact_proof import exact_proof
 from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.outer_bound import BoundTree
 from ldpopt.theory.robust.outer_cone import OuterCone
+from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 SETS = {
@@ -100,3 +105,22 @@ def test_no_time_is_no_program():
     outer = OuterCone(F.p_hat.ravel(), ExactCone(F, 1.0).first_cuts())
     with pytest.raises(OutOfTime):
         outer.maximum(np.zeros(4), outer.low, outer.high, Limits(deadline=0.0))
+
+
+def test_a_target_out_of_reach_ends():
+    """Boxes are not cut narrower than floats tell apart, and what is there is a proof."""
+    F = SETS["small"]
+    [form] = RobustOptimum(1.0, F.p_hat, F.n).forms()
+    search = ColumnSearch(form, Limits())
+    for _ in range(3):
+        search.round(Limits())
+    tree = BoundTree(search)
+    tree.open(Limits())
+    steps = 0
+    while tree.step(-1e-9, Limits()):
+        steps += 1
+        assert steps < 500
+    assert 0 <= tree.bound - search.optimum.value < 1e-6
+    question = RobustPrivacy.against(F, 1.0).question
+    proof = exact_proof(tree.proof(1e-10), F, question)
+    assert sum(proof["dual"]) - search.optimum.value < 1e-6
