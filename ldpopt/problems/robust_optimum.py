@@ -12,6 +12,7 @@ import numpy as np
 
 from ldpopt.checker import frame
 from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.robust import empirical_information, robust_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
@@ -117,7 +118,10 @@ class RobustOptimum(Problem):
         highest = ceiling["ceiling"]
         if solution.bound is None or solution.bound >= highest or solution.proof is None:
             return replace(solution, bound=highest, proof=ceiling)
-        proof = exact_proof(solution.proof, self.uncertainty, self._question())
+        try:
+            proof = exact_proof(solution.proof, self.uncertainty, self._question())
+        except UnreadableError:  # the tree has boxes thinner than the checker's units
+            return replace(solution, bound=highest, proof=ceiling)
         return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
 
     def _question(self) -> RobustStatement:
