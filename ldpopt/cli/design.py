@@ -59,9 +59,7 @@ def design(
     alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
     method: Annotated[
         str,
-        typer.Option(
-            help="auto, optimum, polyopt, calibrated, staircase, srr, ir, cr, ue, ldp, learn or grr."
-        ),
+        typer.Option(help="auto, or a name that ldpopt list methods prints."),
     ] = "auto",
     compare: Annotated[
         bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
@@ -90,6 +88,12 @@ def design(
     reports: Annotated[
         int, typer.Option(min=1, help="How many reports about one person have together the level.")
     ] = 1,
+    goal: Annotated[
+        str, typer.Option("--for", help="information, or estimates: the least error of frequencies.")
+    ] = "information",
+    queries: Annotated[
+        str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
+    ] = "",
     time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
     force: Force = False,
     as_json: AsJson = False,
@@ -104,7 +108,7 @@ def design(
     from ldpopt.release.publishing import public_path
     from ldpopt.tables.files import open_table
 
-    public_file = public_path(out)
+    public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
         check_writable(file, table)
         check_new(file, force)
@@ -123,6 +127,8 @@ def design(
             missing=missing,
             width=width,
             reports=reports,
+            goal=goal,
+            queries=asked,
             time_limit=time_limit,
             progress=progress,
             warn=lambda sentence: tell(f"note: {sentence}"),
@@ -131,17 +137,17 @@ def design(
     if compare:
         with counting("methods") as count:
             found = comparing.compare(made, time_limit=time_limit, progress=count)
-        made = comparing.best(found) if method == "auto" else made
+        made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
     made.public.save(public_file)
     verification = verify(out)
     verified = bool(verification)
     if as_json:
-        print(json.dumps(_design_summary(made, found, verified), allow_nan=False))
+        print(json.dumps(_design_summary(made, found, verified, asked), allow_nan=False))
     else:
         if found:
-            _print_comparison(found, made)
-        _print_design(made, table, out, verification)
+            _print_comparison(found, made, goal, asked)
+        _print_design(made, table, out, verification, asked)
     if not verified:
         raise typer.Exit(1)
     if made.interrupted or comparing.INTERRUPTED in found.values():
@@ -154,12 +160,14 @@ def _robustness(robust: str | None, known: bool) -> str:
     return "known" if known else robust or "chi2"
 
 
-def _print_design(made: Design, table: str, out: Path, verification: Verification) -> None:
+def _print_design(
+    made: Design, table: str, out: Path, verification: Verification, queries: list[str]
+) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release.methods import METHODS
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
-    from ldpopt.release.words import against, caveat, merging, promise
+    from ldpopt.release.words import against, caveat, merging, outcome, promise
 
     result, question, domain = made.result, made.question, made.domain
     among = (
@@ -167,6 +175,7 @@ def _print_design(made: Design, table: str, out: Path, verification: Verificatio
     )
     status = verification.marked(f"{result.status.value}{among}")
     facts = {
+        "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]",
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–"
@@ -235,17 +244,27 @@ def _learnable(made: Design) -> str:
     return f"the reports determine {rank} of the {inputs} dimensions of the distribution; else ranges"
 
 
-def _print_comparison(found: dict[str, Design | str], kept: Design) -> None:
-    rows = [_comparison_row(name, made) for name, made in found.items() if not isinstance(made, str)]
-    rows.sort(key=lambda row: -row["nats"])
-    for row in rows:
-        row["method"] += " *" if row["method"] == kept.method else ""
-    titles = list(rows[0])
+TITLES = {
+    "information": "Information released, most first (* is kept)",
+    "estimates": "Frequencies from as many rows as the table's, least squared error first (* is kept)",
+}
+
+
+def _print_comparison(
+    found: dict[str, Design | str], kept: Design, goal: str, queries: list[str]
+) -> None:
+    designs = [made for made in found.values() if not isinstance(made, str)]
+    designs.sort(key=lambda made: -made.worth(goal, queries))
+    rows = []
+    for made in designs:
+        row = _comparison_row(made.method, made)
+        row = row if goal == "information" else _estimates_row(row, made, queries)
+        rows.append({**row, "method": made.method + (" *" if made.method == kept.method else "")})
     print_table(
-        titles,
+        list(rows[0]),
         [list(row.values()) for row in rows],
         left=("method", "status"),
-        title="Information released, most first (* is kept)",
+        title=TITLES[goal],
     )
     print(
         "verified: the independent checker decided status, proven bound and nats (for learn, not nats); "
@@ -275,13 +294,35 @@ def _comparison_row(name: str, made: Design) -> dict[str, Any]:
     }
 
 
-def _design_summary(made: Design, found: dict[str, Design | str], verified: bool) -> dict[str, Any]:
+def _estimates_row(row: dict[str, Any], made: Design, queries: list[str]) -> dict[str, Any]:
+    """Give the margins of a design first, then what else a reader may ask."""
+    from ldpopt.release.words import margin
+
+    n = int(made.question.counts.sum())
+    margins = {part.name: margin(part, n) for part in made.accuracy(queries)}
+    kept = ("nats", "status", "level of the secret", "LDP level", "determined", "seconds", "verified")
+    return {"method": made.method, **margins, **{name: row[name] for name in kept}}
+
+
+def _margins(made: Design, queries: list[str]) -> dict[str, Any]:
+    """Give ± of every column as a share, and the expected squared error of all frequencies together."""
+    n = int(made.question.counts.sum())
+    margins = {part.name: plain_number(part.margin(n)) for part in made.accuracy(queries)}
+    return {"margins": margins, "squared error": plain_number(-made.worth("estimates", queries) / n)}
+
+
+def _design_summary(
+    made: Design, found: dict[str, Design | str], verified: bool, queries: list[str]
+) -> dict[str, Any]:
     rows = {
-        name: {"reason": other} if isinstance(other, str) else _finite(_comparison_row(name, other))
+        name: {"reason": other}
+        if isinstance(other, str)
+        else {**_finite(_comparison_row(name, other)), **_margins(other, queries)}
         for name, other in found.items()
     }
     return {
         **_finite(_comparison_row(made.method, made)),
+        **_margins(made, queries),
         "secret": made.domain.secret.labels,
         "public": None if made.domain.public is None else made.domain.public.labels,
         "fingerprint": made.fingerprint,

@@ -49,6 +49,8 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 HIGHEST = validate.EPSILON_RANGE[1]
 CEILING_SLACK = 1e-12
 """What the dual vector of the ceiling is raised by, so that rounding does not break its proof."""
+OUTSIDE = 1e-6
+"""How far above ε the level of a point in the sense of Γ is, at least, where the point is outside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,8 +173,8 @@ class PolyOpt(ColumnProblem):
         channel = ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret))
         yield Stage(channel, self._ceiling, share=0.25, aside=True)
         first = yield Stage(form, self._within_cone, share=0.5 if self.calibrate else 1.0)
-        if not self.calibrate or first.point is None:
-            return
+        if not self.calibrate or first.point is None or self._is_outside(first.point):
+            return  # a solver that answers outside Γ does not depend on its level
         search = levels(
             self.epsilon, min(2 * self.epsilon + 1, HIGHEST), self.epsilon, self._tried(first)
         )
@@ -197,11 +199,20 @@ class PolyOpt(ColumnProblem):
         return rldp_level(rows, self.merged[0]).level
 
     def _within_cone(self, solution: FormSolution) -> FormSolution:
-        """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone."""
-        if self.calibrate or self.facets or self.objective == "robust":
-            return replace(solution, bound=None, proof=None)
-        seen = self._privacy().question
-        return certify.prove_small(solution, lambda dual: dominates(dual, seen, self.pairs))
+        """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone.
+
+        Where the answer is not sought in Γ alone, a point outside is made private by the audit.
+        """
+        if not (self.calibrate or self.facets or self.objective == "robust"):
+            seen = self._privacy().question
+            return certify.prove_small(solution, lambda dual: dominates(dual, seen, self.pairs))
+        inside = replace(solution, bound=None, proof=None)
+        if self.calibrate and solution.point is not None and self._is_outside(solution.point):
+            return self._calibrated(inside)
+        return inside
+
+    def _is_outside(self, point: Columns) -> bool:
+        return self.cone.level(point.matrix) > self.epsilon + OUTSIDE
 
     def _calibrated(self, solution: FormSolution) -> FormSolution:
         """Give every column of a point of a wider cone the level ε against F."""

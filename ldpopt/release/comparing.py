@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ldpopt.core.errors import LdpoptError
@@ -57,9 +57,17 @@ def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design |
         return INTERRUPTED
 
 
-def best(found: Mapping[str, Design | str]) -> Design:
-    """Return the most useful of the designs."""
+def best(
+    found: Mapping[str, Design | str], goal: str = "information", queries: Sequence[str] = ()
+) -> Design:
+    """Return the most useful of the designs.
+
+    Args:
+        found: the designs, or reasons why there is none.
+        goal: what they are for, of :data:`ldpopt.release.methods.GOALS`.
+        queries: the columns whose frequencies are wanted; all without.
+    """
     return max(
         (made for made in found.values() if isinstance(made, Design)),
-        key=lambda made: made.information,
+        key=lambda made: made.worth(goal, queries),
     )

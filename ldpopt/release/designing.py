@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpopt.checker.design import digest
 from ldpopt.core import notebook, validate
-from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Progress
 from ldpopt.core.measure import INFORMATION
@@ -29,6 +29,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.release.accuracy import Accuracy, accuracies, column_queries
 from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
@@ -126,6 +127,21 @@ class Design:
             return math.inf
         counts = self.question.counts.ravel() + 0.5
         return alpha(self.mechanism, counts / counts.sum(), "mse")
+
+    def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
+        """Compute how precisely reports give the frequencies of the named columns; of all, without."""
+        return accuracies(self.mechanism.matrix, self.question.counts, self.domain, queries)
+
+    def worth(self, goal: str, queries: Sequence[str] = ()) -> float:
+        """Measure how good the design is for a goal: the larger, the better.
+
+        Args:
+            goal: "information" in nats, or "estimates": less the expected squared error, times n.
+            queries: the columns whose frequencies are wanted; all without.
+        """
+        if goal == "information":
+            return self.information
+        return -sum(part.squared_error for part in self.accuracy(queries))
 
     @property
     def entropy(self) -> float:
@@ -303,6 +319,8 @@ def design(
     missing: str = "refuse",
     width: int | None = None,
     reports: int = 1,
+    goal: str = "information",
+    queries: Sequence[str] = (),
     gap: float = GAP,
     time_limit: float = SECONDS,
     progress: Progress | None = None,
@@ -320,7 +338,8 @@ def design(
         robust: hide s against "chi2" (every distribution that a χ² test at ``alpha`` does not reject),
             "all" distributions, or take the observed one for "known".
         alpha: the significance level.
-        method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies.
+        method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies, or
+            "public" where that is private and tells more; for estimates the best of nearly all.
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
         top: for columns of words, how many of the most frequent are told apart; others are "(other)".
@@ -328,6 +347,9 @@ def design(
         width: how many groups of public values polyopt tells apart; of wide tables, by default the best
             of a few (:mod:`ldpopt.release.merging`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
+        goal: what "auto" chooses by: "information", or "estimates": the least squared error of the
+            frequencies of ``queries``.
+        queries: the columns whose frequencies are wanted; all without.
         gap: the relative gap to prove.
         time_limit: seconds per solve.
         progress: called with (value, bound) during long work.
@@ -346,9 +368,17 @@ def design(
     if missing == "drop" and warn is not None:
         warn(complete.in_words)
     question = Question(counts, epsilon, robust, alpha, width, reports)
-    name = chosen(question, method)
-    question = with_width(question, name, time_limit)
-    return solved(domain, question, name, gap, time_limit, progress)
+    column_queries(domain, queries)  # unknown columns are refused before the work
+    found, failed = [], []
+    for name in chosen(question, method, goal):
+        asked = with_width(question, name, time_limit)
+        try:
+            found.append(solved(domain, asked, name, gap, time_limit, progress))
+        except LdpoptError as error:
+            failed.append(error)
+    if not found:
+        raise failed[0]
+    return max(found, key=lambda made: made.worth(goal, queries))
 
 
 def solved(

@@ -22,6 +22,7 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
+from ldpopt.release.accuracy import are_determined, unbiased_weights
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.releasing import released_reports
 from ldpopt.tables.domain import Domain
@@ -270,8 +271,8 @@ def confidence_intervals(
     if n == 0:
         raise InvalidInputError("there are no reports to estimate from")
     law = (counts + np.float64(0.5)) / (n + 0.5 * len(counts))
-    weights = _unbiased(W, functionals, law)
-    determined = np.abs(weights @ W.T - functionals).max(axis=1) < 1e-9
+    weights = unbiased_weights(W, functionals, law)
+    determined = are_determined(W, functionals, weights)
     alpha = (1 - level) / (1 if determined.all() or not determined.any() else 2)
     low, high = np.zeros(len(functionals)), np.ones(len(functionals))
     if determined.any():
@@ -283,15 +284,6 @@ def confidence_intervals(
     for i in np.flatnonzero(~determined):
         low[i], high[i] = _range(W, functionals[i], _box(counts, alpha))
     return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), determined)
-
-
-def _unbiased(W: Array, functionals: Array, law: Array) -> Array:
-    """Find for each functional c the a with W a = c of least variance under the law of the reports.
-
-    Where no a does that, it is the one that comes nearest.
-    """
-    root = np.sqrt(law)
-    return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
 
 
 def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:

@@ -26,13 +26,16 @@ from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.theory.robust.calibration import STEPS
+from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
+GOALS = ("information", "estimates")
+"""What a mechanism is for: much information about each person, or precise frequencies."""
 ROBUSTNESS = ("chi2", "all", "known")
 MOST_PUBLIC, MOST_CELLS = 10, 30
 """PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
-MOST_LEARNT = 12
-"""Inputs whose subsets are listed."""
+MOST_LEARNT = 200
+"""Inputs for which the checker computes φ in seconds."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
 MOST_REPORTS = 4096
@@ -99,6 +102,12 @@ class Question(Cleaned):
         n = KNOWN_SAMPLES if self.robust == "known" else float(self.counts.sum())
         return Chi2Set(self.p_hat, n, self.alpha)
 
+    @cached_property
+    def public_level(self) -> float:
+        """The exact level at which the public values as they are hide the secret."""
+        a1, a2 = self.counts.shape
+        return rldp_level(np.tile(np.eye(a2), (a1, 1)), self.uncertainty).level
+
     def confidence(self) -> dict[str, Any]:
         """Return the parameters of a problem over the confidence set."""
         if self.robust == "known":
@@ -153,10 +162,9 @@ def _everything(question: Question) -> Problem:
     return Staircase(question.epsilon, prior=question.p_hat.ravel())
 
 
-def _too_many_subsets(question: Question) -> str | None:
-    k = question.counts.size
-    if k > MOST_LEARNT:
-        return f"would report one of too many subsets of {k} values, more than {MOST_LEARNT}"
+def _too_many_inputs(question: Question) -> str | None:
+    if (k := question.counts.size) > MOST_LEARNT:
+        return f"is certified for {MOST_LEARNT} inputs at most, not {k}"
     return None
 
 
@@ -186,6 +194,18 @@ def _too_large(question: Question) -> str | None:
     if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
         return f"takes {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not {a1} and {a1 * a2}"
     return _without_set(question)
+
+
+def _public_column(question: Question) -> Problem:
+    return PolyOpt(question.epsilon, **question.confidence(), calibrate=True)
+
+
+def _tells_too_much(question: Question) -> str | None:
+    if (reason := _without_set(question)) is not None:
+        return reason
+    if question.public_level > question.epsilon:
+        return f"the public values as they are have the level {question.public_level:.4g} of the secret"
+    return None
 
 
 METHODS: dict[str, Method] = {
@@ -225,11 +245,13 @@ METHODS: dict[str, Method] = {
         "the best that hides all columns, public ones too", _everything, _without_public, adds_up=True
     ),
     "learn": Method(
-        "subset selection: of all that hide all columns, the frequencies are learnt best from it",
+        "subset selection, or a design that is nearly it: the frequencies are learnt best from it",
         lambda question: BroadFidelity(question.counts.size, question.epsilon),
-        _too_many_subsets,
+        _too_many_inputs,
+        "restricted-designs",
         adds_up=True,
     ),
+    "public": Method("the public values as they are", _public_column, _tells_too_much, "public-column"),
     "grr": Method(
         "randomised response on all columns", _everything, _never, "randomized-response", adds_up=True
     ),
@@ -246,20 +268,34 @@ def applicable(question: Question) -> dict[str, str | None]:
     return {name: method.refusal(question) for name, method in METHODS.items()}
 
 
-def chosen(question: Question, name: str) -> str:
-    """Return the name of the method that is meant; "auto" means the first that applies and is quick.
+def chosen(question: Question, name: str, goal: str = "information") -> list[str]:
+    """Return the names of the methods that are meant, the best of which is kept.
+
+    "auto" means for information the first that applies and is quick, and the public values as they are where these
+    are private; for estimates all but those that solve another one many times.
+
+    Args:
+        question: what the table is to be protected against.
+        name: the name of a method, or "auto".
+        goal: what the mechanism is for, of :data:`GOALS`.
 
     >>> chosen(Question([[3], [4]], 1.0), "auto")
-    'staircase'
+    ['staircase']
+    >>> chosen(Question([[3], [4]], 1.0), "auto", "estimates")
+    ['staircase', 'learn', 'grr']
     """
+    validate.choice("goal", goal, GOALS)
     reasons = applicable(question)
     if name == "auto":
-        return next(
+        private = [
             method
             for method, reason in reasons.items()
             if reason is None and METHODS[method].automatic(question)
-        )
+        ]
+        if goal == "estimates":
+            return [method for method in private if METHODS[method].repeats is None]
+        return [private[0], *(method for method in private[1:] if method == "public")]
     validate.choice("method", name, ("auto", *METHODS))
     if reasons[name] is not None:
         raise InvalidInputError(f"the method {name!r} does not apply: {reasons[name]}")
-    return name
+    return [name]

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 
 from ldpopt.checker.polyopt import CEILING
 from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.release.accuracy import LEVEL, Accuracy
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.exposing import Exposed
 
+MOST_POINTS = 99.5
+"""A wider margin says nothing about a frequency."""
 MOST_NAMED = 3
 """Values of a group that are named."""
 
@@ -37,6 +40,26 @@ def against(made: AnyDesign) -> str:
     if joint and asked.robust == "chi2":
         return f"for all distributions that a χ² test at {asked.alpha:.2g} does not reject"
     return "whatever the distribution of the data"
+
+
+def outcome(made: Design, queries: Sequence[str] = ()) -> str:
+    """Say how precisely the reports of as many rows as the table's give the frequencies."""
+    n = int(made.question.counts.sum())
+    margins = ", ".join(f"{part.name} {margin(part, n)}" for part in made.accuracy(queries))
+    return f"with your {n:,} rows: {margins} ({100 * LEVEL:g} %)"
+
+
+def margin(part: Accuracy, n: float) -> str:
+    """Say ± of the frequency that is known least, in points (a hundredth each).
+
+    >>> import numpy as np
+    >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 1_000_000)
+    '±0.39 points'
+    """
+    points = 100 * part.margin(n)
+    if math.isinf(points):
+        return "not determined"
+    return f"±{points:.2g} points" if points < MOST_POINTS else "not to within 100 points"
 
 
 def caveat(made: Design) -> str:

@@ -23,10 +23,12 @@ BY_FORM: dict[str, dict[str, str]] = {
         "cdd": "ldpopt.solvers.cdd:Cdd",
         "enumerate-default": "ldpopt.solvers.enumerate:EnumerateDefault",
         "randomized-response": "ldpopt.solvers.randomized_response:RandomizedResponse",
+        "public-column": "ldpopt.solvers.public_column:PublicColumn",
     },
     "cut-program": {"cutting-planes": "ldpopt.solvers.cutting_planes:CuttingPlanes"},
     "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",
+        "restricted-designs": "ldpopt.solvers.restricted_designs:RestrictedDesigns",
         "descent": "ldpopt.solvers.descent:Descent",
         "optimal-design": "ldpopt.solvers.optimal_design:OptimalDesign",
     },

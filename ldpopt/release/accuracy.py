@@ -1,0 +1,149 @@
+"""How precisely the reports of n rows give the frequencies of each column.
+
+A frequency is c·P, P the distribution of the inputs (s, u). With the law q = PW of a report, the
+estimate by maximum likelihood has for large n the variance of the best unbiased one,
+
+    (Σ_y q_y a_y² − (c·P)²) / n,    a of least Σ_y q_y a_y² with W a = c,
+
+and none where no a does that: then the reports leave c·P open. P is taken as observed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+from ldpopt.tables.domain import Attribute, Domain
+
+LEVEL = 0.95
+"""Of the interval of one frequency by itself."""
+ERROR = 1e-9
+"""How near W a must come to c."""
+
+
+class Query(NamedTuple):
+    """The frequencies of a column: for every value the inputs (s, u) that have it."""
+
+    name: str
+    weights: Array
+
+
+def column_queries(domain: Domain, names: Sequence[str] = ()) -> list[Query]:
+    """List the frequencies of the named columns; without names, of every column.
+
+    Args:
+        domain: the columns of the table.
+        names: the names of some of them.
+    """
+    for name in names:
+        if name not in domain.columns:
+            raise InvalidInputError(
+                f"queries must be columns of the design, {', '.join(domain.columns)}, not {name!r}"
+            )
+    wanted = names or domain.columns
+    return [query for query in _all_queries(domain) if query.name in wanted]
+
+
+def _all_queries(domain: Domain) -> Iterator[Query]:
+    a1, a2 = domain.shape
+    for name, values in _membership(domain.secret):
+        yield Query(name, np.repeat(values, a2, axis=1))
+    if domain.public is not None:
+        for name, values in _membership(domain.public):
+            yield Query(name, np.tile(values, a1))
+
+
+def _membership(attribute: Attribute) -> Iterator[tuple[str, Array]]:
+    """Yield for each column the matrix [value][member] that is 1 where the member has the value."""
+    codes = np.array(attribute.members)
+    for i, column in enumerate(attribute.columns):
+        yield column.name, (codes[:, i] == np.arange(len(column.values))[:, None]).astype(float)
+
+
+def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
+    """Find for each functional c the a with W a = c of least variance under the law of the reports.
+
+    Where no a does that, it is the one that comes nearest.
+
+    Args:
+        W: the mechanism W[x, y].
+        functionals: c, one a row.
+        law: the probability of every report, all positive.
+    """
+    root = np.sqrt(law)
+    return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
+
+
+def are_determined(W: Array, functionals: Array, weights: Array) -> NDArray[np.bool_]:
+    """Return for each functional c whether W a = c."""
+    found: NDArray[np.bool_] = np.abs(weights @ W.T - functionals).max(axis=1) < ERROR
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Accuracy:
+    """How well the frequencies of a column are known from reports.
+
+    Attributes:
+        name: the column.
+        variances: n times the variance of the estimate for each value; infinite where the reports do not
+            determine it.
+    """
+
+    name: str
+    variances: Array
+
+    @cached_property
+    def squared_error(self) -> float:
+        """The expected squared error of all values together, times n."""
+        return float(self.variances.sum())
+
+    def margin(self, n: float, level: float = LEVEL) -> float:
+        """Compute ± of the value that is known least, from n reports.
+
+        Args:
+            n: the number of reports.
+            level: the probability with which the interval of each value by itself covers it.
+        """
+        return float(norm.isf((1 - level) / 2) * math.sqrt(self.variances.max() / n))
+
+    def rows_for(self, target: float, level: float = LEVEL) -> float:
+        """Compute how many reports it takes for this margin; infinitely many if undetermined.
+
+        Args:
+            target: the margin.
+            level: the probability with which the interval of each value by itself covers it.
+        """
+        needed = self.margin(1, level) ** 2 / target**2
+        return needed if math.isinf(needed) else math.ceil(needed)
+
+
+def accuracies(
+    W: Array, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
+) -> tuple[Accuracy, ...]:
+    """Compute how well reports of a mechanism give the frequencies of the named columns.
+
+    Args:
+        W: the mechanism W[x, y].
+        counts: the observed counts [s][u]; half a row is added to each, so that none is impossible.
+        domain: the columns of the table.
+        names: the names of some of them; all without.
+    """
+    likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
+    used = W[:, W.any(axis=0)]
+    law = likely @ used
+    found = []
+    for name, C in column_queries(domain, names):
+        a = unbiased_weights(used, C, law)
+        spread = np.maximum((a**2) @ law - (C @ likely) ** 2, 0.0)
+        found.append(Accuracy(name, np.where(are_determined(used, C, a), spread, math.inf)))
+    return tuple(found)

@@ -1,0 +1,39 @@
+"""The public value as it is: a known mechanism to compare with."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
+from ldpopt.core.status import Status
+from ldpopt.forms.column_program import ColumnProgram, Columns
+from ldpopt.theory.robust.block_cone import BlockCone
+
+
+class PublicColumn(Solver[ColumnProgram]):
+    """Release u and ignore s: W[(s, u), y] = 1 for y = u, worth H(U).
+
+    It hides s as well as P(u|s) depends little on s, so that it seldom lies in the cone; the question
+    decides whether it is private, and mixes it with a constant release where it is not.
+    """
+
+    name: ClassVar[str] = "public-column"
+    automatic: ClassVar[bool] = False
+
+    def accepts(self, form: ColumnProgram) -> Literal[True] | str:
+        """Accept column programs over PolyOpt's cone, whose inputs are pairs (s, u)."""
+        if isinstance(form.cone, BlockCone):
+            return True
+        return f"needs the cone of a confidence set, not a {type(form.cone).__name__}"
+
+    def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
+        """Build the columns; a program without public values has none."""
+        if not isinstance(form.cone, BlockCone):
+            return FormSolution(Status.LIMIT)
+        a1, a2 = form.cone.shape
+        rows = np.tile(np.eye(a2), (a1, 1))
+        return FormSolution(Status.FEASIBLE, Columns(np.ones(a2), rows), float(form.utility(rows).sum()))

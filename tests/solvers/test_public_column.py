@@ -1,0 +1,86 @@
+"""The public value as it is, as a solver."""
+
+import math
+
+import numpy as np
+import pytest
+
+from ldpopt import Status, solve, verify
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.engine.verifying import verify_document
+from ldpopt.problems import PolyOpt, Staircase
+from ldpopt.release import comparing
+from ldpopt.release.comparing import best, compare
+from ldpopt.release.designing import design, load_design
+from ldpopt.release.methods import Question, applicable
+from ldpopt.solvers import PublicColumn
+from ldpopt.theory.robust.level import rldp_level
+
+COUNTS = [[420, 380, 400], [510, 470, 520]]
+"""Nearly independent: the values as they are tell little of the secret."""
+SHARES = np.sum(COUNTS, axis=0) / np.sum(COUNTS)
+ENTROPY = float(-(SHARES * np.log(SHARES)).sum())
+
+
+def table():
+    cells = [(s, u) for s in range(2) for u in range(3) for _ in range(COUNTS[s][u])]
+    return {"s": [f"s{s}" for s, _ in cells], "u": [f"u{u}" for _, u in cells]}
+
+
+def test_it_is_the_public_value_exactly():
+    result = solve(PolyOpt(1.0, counts=COUNTS, calibrate=True), "public-column")
+    assert result.mechanism.matrix.tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 1]] * 2
+    assert (result.status, result.bound) == (Status.FEASIBLE, None)
+    assert result.value == pytest.approx(ENTROPY, abs=1e-12)
+    assert verify(result)
+
+
+def test_where_it_is_not_private_it_is_mixed():
+    problem = PolyOpt(0.1, counts=COUNTS, calibrate=True)
+    result = solve(problem, "public-column")
+    assert rldp_level(result.mechanism, problem.uncertainty).level == pytest.approx(0.1, rel=1e-6)
+    assert 0 < result.value < ENTROPY
+    assert verify(result)
+
+
+def test_a_claim_of_a_lower_level_is_refuted():
+    result = solve(PolyOpt(1.0, counts=COUNTS, calibrate=True), "public-column")
+    for change in (
+        lambda d: d["params"].update(epsilon=0.1),
+        lambda d: d.update(value=ENTROPY + 1e-9),
+        lambda d: d["mechanism"]["matrix"][0].reverse(),
+    ):
+        document = result.to_json()
+        change(document)
+        assert verify_document(document).verdict is False
+
+
+def test_auto_and_compare_find_it(tmp_path, monkeypatch):
+    made = design(table(), "s", "u", epsilon=1.0, width=2)
+    assert made.method == "public"
+    assert made.information == pytest.approx(ENTROPY)
+    assert made.level.level <= 1
+    monkeypatch.setattr(comparing, "applicable", lambda _: dict.fromkeys(["polyopt", "srr", "public"]))
+    found = compare(design(table(), "s", "u", epsilon=1.0, method="srr", width=2))
+    assert best(found).method == "public"
+    assert found["public"].fingerprint == made.fingerprint
+    made.save(tmp_path / "m.json")
+    assert verify(tmp_path / "m.json")
+    assert load_design(tmp_path / "m.json").fingerprint == made.fingerprint
+
+
+def test_many_reports_of_it_are_one():
+    made = design(table(), "s", "u", epsilon=1.0, reports=2, method="public")
+    assert made.information == pytest.approx(ENTROPY)
+    assert made.verification
+
+
+def test_refusals():
+    assert "have the level" in applicable(Question(COUNTS, 0.1))["public"]
+    assert "confidence set" in applicable(Question(COUNTS, 9.0, robust="all"))["public"]
+    assert applicable(Question([[3], [4]], 1.0))["public"] == "there is no public column"
+    assert math.isinf(Question([[3, 0], [0, 4]], 1.0, robust="known").public_level)
+    with pytest.raises(InvalidInputError, match="'public' does not apply: the public values"):
+        design(table(), "s", "u", epsilon=0.1, method="public")
+    (form,) = Staircase(1.0, prior=[0.5, 0.5]).forms()
+    assert "needs the cone of a confidence set" in PublicColumn().accepts(form)
