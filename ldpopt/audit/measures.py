@@ -16,13 +16,13 @@ from ldpopt.core.plain import plain_number
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.release.designing import AnyDesign, level_given_public
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import Question
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.theory.bayes import metrics
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.leakage import measures as leakage
-from ldpopt.theory.robust.level import Level, rldp_level
+from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
 from ldpopt.theory.robust.repeated import together
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "demo": "demo",
     "bench": "bench",
     "design": "design",
+    "plan": "plan",
     "privatize": "privatize",
     "export": "export",
     "estimate": "estimate",

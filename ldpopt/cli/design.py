@@ -270,9 +270,9 @@ def _print_comparison(
         "verified: the independent checker decided status, proven bound and nats (for learn, not nats); "
         "the other columns are computed and not checked."
     )
-    for name, made in found.items():
-        if isinstance(made, str):
-            say(f"{name}: {made}")
+    for name, reason in found.items():
+        if isinstance(reason, str):
+            say(f"{name}: {reason}")
     print()
 
 

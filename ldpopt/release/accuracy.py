@@ -1,11 +1,13 @@
 """How precisely the reports of n rows give the frequencies of each column.
 
 A frequency is c·P, P the distribution of the inputs (s, u). With the law q = PW of a report, the
-estimate by maximum likelihood has for large n the variance of the best unbiased one,
+unbiased estimate at which the confidence intervals of ``ldpopt estimate`` are centred has the variance
 
     (Σ_y q_y a_y² − (c·P)²) / n,    a of least Σ_y q_y a_y² with W a = c,
 
-and none where no a does that: then the reports leave c·P open. P is taken as observed.
+for large n; where no a does that, the reports leave c·P open. P is taken as observed. Maximum likelihood
+has the same limit, but keeps away from negative frequencies of cells, which biases sums of many rare
+cells that are known badly: there its error can be larger.
 """
 
 from __future__ import annotations
@@ -81,6 +83,21 @@ def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
     """
     root = np.sqrt(law)
     return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
+
+
+def unbiased_estimates(W: Array, counts: NDArray[np.int64], functionals: Array) -> tuple[Array, Array]:
+    """Estimate c·P for each functional c without bias; return the estimates and their weights a.
+
+    The weights are the best under the observed law of the reports, half a report added to each.
+
+    Args:
+        W: the mechanism W[x, y].
+        counts: how often each report was made.
+        functionals: c, one a row.
+    """
+    law = (counts + np.float64(0.5)) / (counts.sum() + 0.5 * len(counts))
+    weights = unbiased_weights(W, functionals, law)
+    return weights @ (counts / counts.sum()), weights
 
 
 def are_determined(W: Array, functionals: Array, weights: Array) -> NDArray[np.bool_]:

@@ -18,30 +18,28 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.checker.design import digest
-from ldpopt.core import notebook, validate
+from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Progress
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
-from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.release.accuracy import Accuracy, accuracies, column_queries
+from ldpopt.release.counting import counted
 from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
 from ldpopt.release.several import several
-from ldpopt.tables.cells import CompleteRows
 from ldpopt.tables.domain import Domain
-from ldpopt.tables.files import open_table
-from ldpopt.tables.survey import Bins, survey
+from ldpopt.tables.survey import Bins
 from ldpopt.theory.bayes.metrics import mutual_information
 from ldpopt.theory.columns.utilities import entropy
 from ldpopt.theory.fidelity.measures import alpha
-from ldpopt.theory.robust.level import Level, rldp_level
+from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
 
 GAP, SECONDS = 1e-6, 30.0
 """The relative gap to prove, and the time limit of one solve."""
@@ -216,16 +214,6 @@ class Design:
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
 
 
-def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
-    """Compute the LDP level of the secret for an observer who knows the public value.
-
-    >>> level_given_public(np.array([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]]), (2, 2))
-    inf
-    """
-    given = matrix.reshape(*shape, -1).transpose(1, 0, 2)
-    return max(Mechanism(rows).epsilon() for rows in given)
-
-
 AnyDesign = Design | PublicDesign
 
 
@@ -358,15 +346,7 @@ def design(
     The counts of the table are part of the file that :meth:`Design.save` writes, and edges of bins that
     were not given are values of it: design on data that may be known, such as an earlier sample.
     """
-    validate.choice("missing", missing, ("refuse", "drop", "category"))
-    reader, columns = open_table(table), (_names(secret), _names(public))
-    if missing == "drop":
-        reader = complete = CompleteRows(reader, [*columns[0], *columns[1]], text)
-    domain, counts = survey(
-        reader, *columns, bins, text, top=top, missing=missing == "category", warn=warn
-    )
-    if missing == "drop" and warn is not None:
-        warn(complete.in_words)
+    domain, counts = counted(table, secret, public, bins, text, top, missing, warn)
     question = Question(counts, epsilon, robust, alpha, width, reports)
     column_queries(domain, queries)  # unknown columns are refused before the work
     found, failed = [], []
@@ -416,13 +396,3 @@ def solved(
             "(--width 4)"
         )
     return Design(answer, domain, question, name)
-
-
-def _names(columns: str | Sequence[str]) -> list[str]:
-    names = (
-        list(columns) if isinstance(columns, Iterable) and not isinstance(columns, str) else [columns]
-    )
-    for name in names:
-        if not isinstance(name, str):
-            raise InvalidInputError(f"the name of a column is text, not {name!r}")
-    return names

@@ -22,7 +22,7 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
-from ldpopt.release.accuracy import are_determined, unbiased_weights
+from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.releasing import released_reports
 from ldpopt.tables.domain import Domain
@@ -270,14 +270,12 @@ def confidence_intervals(
     n = int(counts.sum())
     if n == 0:
         raise InvalidInputError("there are no reports to estimate from")
-    law = (counts + np.float64(0.5)) / (n + 0.5 * len(counts))
-    weights = unbiased_weights(W, functionals, law)
+    centres, weights = unbiased_estimates(W, counts, functionals)
     determined = are_determined(W, functionals, weights)
     alpha = (1 - level) / (1 if determined.all() or not determined.any() else 2)
     low, high = np.zeros(len(functionals)), np.ones(len(functionals))
     if determined.any():
-        a = weights[determined]
-        centre = a @ (counts / n)
+        a, centre = weights[determined], centres[determined]
         variance = _largest_means((a - centre[:, None]) ** 2, _box(counts, alpha))
         half = norm.isf(alpha / 2 / len(a)) * np.sqrt(variance / n)
         low[determined], high[determined] = centre - half, centre + half

@@ -271,8 +271,8 @@ def applicable(question: Question) -> dict[str, str | None]:
 def chosen(question: Question, name: str, goal: str = "information") -> list[str]:
     """Return the names of the methods that are meant, the best of which is kept.
 
-    "auto" means for information the first that applies and is quick, and the public values as they are where these
-    are private; for estimates all but those that solve another one many times.
+    "auto" means for information the first that applies and is quick, and the public values as they are
+    where these are private; for estimates all but those that solve another one many times.
 
     Args:
         question: what the table is to be protected against.

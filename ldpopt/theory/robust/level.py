@@ -85,6 +85,16 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
     )
 
 
+def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
+    """Compute the LDP level of the secret for an observer who knows the public value.
+
+    >>> level_given_public(np.array([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]]), (2, 2))
+    inf
+    """
+    given = matrix.reshape(*shape, -1).transpose(1, 0, 2)
+    return max(Mechanism(rows).epsilon() for rows in given)
+
+
 def _level_of_all(columns: Array) -> Level:
     a1, a2, _ = columns.shape
     level, y, s, other = _worst(columns.max(axis=1), columns.min(axis=1))

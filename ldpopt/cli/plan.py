@@ -1,0 +1,130 @@
+"""``ldpopt plan``: how private, or how many rows, for frequencies of a wanted precision."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from ldpopt.cli.options import AsJson, TableName, read_bins, split_columns
+from ldpopt.cli.terminal import counting, print_table
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.plain import plain_number
+
+if TYPE_CHECKING:
+    from ldpopt.release.planning import Plan, Point
+
+
+def plan(
+    table: TableName,
+    secret: Annotated[str, typer.Option(help="Columns to hide, comma-separated.")],
+    target: Annotated[
+        str, typer.Option(help="The wanted ± of every frequency at 95 %: 1% or 0.01 is one point.")
+    ],
+    public: Annotated[str, typer.Option(help="Columns to release, comma-separated.")] = "",
+    epsilon: Annotated[
+        float | None, typer.Option(help="Say how many rows this level takes, instead of the level.")
+    ] = None,
+    queries: Annotated[
+        str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
+    ] = "",
+    robust: Annotated[
+        str, typer.Option(help="chi2: hide for distributions near the table's; all; known: for its own.")
+    ] = "chi2",
+    alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
+    method: Annotated[
+        str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
+    ] = "auto",
+    bins: Annotated[
+        list[str] | None, typer.Option(help="COLUMN=5 (that many bins) or COLUMN=18,30,65 (edges).")
+    ] = None,
+    text: Annotated[str, typer.Option(help="Columns whose cells are words; comma-separated.")] = "",
+    time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
+    as_json: AsJson = False,
+) -> None:
+    """Find the privacy level, or with --epsilon the number of rows, for frequencies of a precision."""
+    from ldpopt.release import planning
+
+    with counting("levels") as progress:
+        found = planning.plan(
+            table,
+            split_columns(secret),
+            split_columns(public),
+            target=read_share(target),
+            epsilon=epsilon,
+            queries=split_columns(queries),
+            robust=robust,
+            alpha=alpha,
+            method=method,
+            bins=read_bins(bins or []),
+            text=split_columns(text),
+            time_limit=time_limit,
+            progress=progress,
+        )
+    if as_json:
+        wanted = None if found.wanted is None else _plain(found.wanted)
+        points = [_plain(point) for point in found.points]
+        plain = {"target": found.target, "n": found.n, "wanted": wanted, "levels": points}
+        print(json.dumps(plain, allow_nan=False))
+        return
+    print(_sentence(found, epsilon is not None))
+    rows = [
+        (f"{p.epsilon:g}", p.method, _points(p.margin), "–" if math.isinf(p.rows) else f"{p.rows:,.0f}")
+        for p in found.points
+    ]
+    titles = (
+        "epsilon",
+        "method",
+        f"± with {found.n:,} rows",
+        f"rows for ±{100 * found.target:g} points",
+    )
+    print_table(titles, rows, left=("method",), title="Precision by level (95 %, each value by itself)")
+    print(
+        "Computed from the covariance of the estimates, for data like those of the table; not checked."
+    )
+
+
+def read_share(text: str) -> float:
+    """Read ``1%`` or ``0.01``.
+
+    >>> read_share("1%"), read_share("0.01")
+    (0.01, 0.01)
+    """
+    number, percent = text.strip().removesuffix("%"), text.strip().endswith("%")
+    try:
+        return float(number) / (100 if percent else 1)
+    except ValueError:
+        raise InvalidInputError(f"--target must look like 1% or 0.01, not {text!r}") from None
+
+
+def _sentence(found: Plan, level_given: bool) -> str:
+    wanted, points = found.wanted, f"±{100 * found.target:g} points"
+    if wanted is None:
+        highest = found.points[-1].epsilon
+        return f"{points} need a level above {highest:g}, or more than the table's {found.n:,} rows."
+    if not level_given:
+        return (
+            f"{points} need epsilon = {wanted.epsilon:.3g} with your {found.n:,} rows "
+            f"(--method {wanted.method})."
+        )
+    if math.isinf(wanted.rows):
+        return f"at epsilon = {wanted.epsilon:g} no number of rows gives {points}."
+    return (
+        f"{points} need {wanted.rows:,.0f} rows at epsilon = {wanted.epsilon:g} "
+        f"(--method {wanted.method}); the table has {found.n:,}."
+    )
+
+
+def _points(margin: float) -> str:
+    return "not determined" if math.isinf(margin) else f"±{100 * margin:.2g} points"
+
+
+def _plain(point: Point) -> dict[str, object]:
+    return {
+        "epsilon": point.epsilon,
+        "method": point.method,
+        "margin": plain_number(point.margin),
+        "rows": plain_number(point.rows),
+    }

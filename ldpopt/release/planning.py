@@ -1,0 +1,168 @@
+"""How private, or how many rows: what it takes for frequencies of a wanted precision.
+
+>>> found = plan("adult:sex-race", "sex", "race", target=0.05, epsilon=1.0)
+>>> found.wanted.method, found.wanted.rows < found.n
+('learn', True)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.release.counting import Counted, counted
+from ldpopt.release.designing import GAP, SECONDS, Design, solved
+from ldpopt.release.methods import METHODS, Question, applicable
+from ldpopt.tables.survey import Bins
+
+QUICK = ("learn", "srr", "grr", "public")
+"""Methods that are built, not searched: they are tried at every level."""
+LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+"""The levels of the table."""
+BISECTIONS = 6
+"""Steps between two of these levels: a factor of 2^(1/64), about one percent."""
+
+
+class Point(NamedTuple):
+    """What the best mechanism of a level gives.
+
+    Attributes:
+        epsilon: the level, in nats.
+        method: the method of the mechanism.
+        margin: ± of the frequency that is known least, from as many rows as the table's, at 95 %.
+        rows: how many rows it takes for the target.
+    """
+
+    epsilon: float
+    method: str
+    margin: float
+    rows: float
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What it takes for a target.
+
+    Attributes:
+        target: the wanted ± of every frequency, as a share.
+        n: the rows of the table.
+        wanted: the level at which the target is met with the table's rows, or the level that was given
+            with the rows that it takes; None if no level of the table meets it.
+        points: the levels of the table.
+    """
+
+    target: float
+    n: int
+    wanted: Point | None
+    points: tuple[Point, ...]
+
+
+def plan(
+    table: Any,
+    secret: str | Sequence[str],
+    public: str | Sequence[str] = (),
+    *,
+    target: float,
+    epsilon: float | None = None,
+    queries: Sequence[str] = (),
+    robust: str = "chi2",
+    alpha: float = 0.05,
+    method: str = "auto",
+    bins: Mapping[str, Bins] | None = None,
+    text: Iterable[str] = (),
+    top: Mapping[str, int] | None = None,
+    missing: str = "refuse",
+    time_limit: float = SECONDS,
+    progress: Callable[[int, int], None] | None = None,
+) -> Plan:
+    """Find the level, or with a level the number of rows, at which frequencies are known well enough.
+
+    The margins are those of :mod:`ldpopt.release.accuracy`, for a population like the table.
+
+    Args:
+        table: a file, a data frame, columns by name, or an embedded table.
+        secret: the column or columns to hide.
+        public: the column or columns to release.
+        target: the wanted ± of every frequency at 95 %, as a share: 0.01 is one point.
+        epsilon: the level; without, the least is found that the rows of the table allow.
+        queries: the columns whose frequencies are wanted; all without.
+        robust: the distributions against which the secret is hidden: "chi2", "all" or "known".
+        alpha: the significance level of the χ² set.
+        method: the name of a method; "auto" takes the best of :data:`QUICK` at each level.
+        bins: for columns of numbers, dates or times, how many bins, or the edges between them.
+        text: columns whose cells are words.
+        top: for columns of words, how many of the most frequent are told apart.
+        missing: what becomes of rows with an empty cell: "refuse", "drop" or "category".
+        time_limit: seconds per solve.
+        progress: called with (finished, total) levels.
+    """
+    if not 0 < validate.positive_number("target", target) < 1:
+        raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
+    validate.choice("method", method, ("auto", *METHODS))
+    about = counted(table, secret, public, bins, text, top, missing, None)
+    first = Question(about.counts, LEVELS[0] if epsilon is None else epsilon, robust, alpha)
+    search = _Search(about, first, target, queries, method, time_limit)
+    levels = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
+    points: list[Point] = []
+    for level in levels:
+        if progress is not None:
+            progress(len(points), len(levels))
+        points.append(search.at(level))
+    if epsilon is not None:
+        wanted = next(point for point in points if point.epsilon == first.epsilon)
+        return Plan(target, search.n, wanted, tuple(points))
+    return Plan(target, search.n, search.least(points), tuple(points))
+
+
+class _Search:
+    """The best mechanisms for a table at any level."""
+
+    def __init__(
+        self,
+        about: Counted,
+        question: Question,
+        target: float,
+        queries: Sequence[str],
+        method: str,
+        time_limit: float,
+    ) -> None:
+        self.domain, self.question = about.domain, question
+        self.target, self.queries = target, queries
+        self.names = QUICK if method == "auto" else (method,)
+        self.time_limit = time_limit
+        self.n = int(about.counts.sum())
+
+    def at(self, epsilon: float) -> Point:
+        """Design by every method at a level and keep the one with the smallest margin."""
+        question = replace(self.question, epsilon=epsilon)
+        reasons = applicable(question)
+        points = [self._point(question, name) for name in self.names if reasons[name] is None]
+        if not points:
+            reason = next(reasons[name] for name in self.names)
+            raise InvalidInputError(f"no method applies: {reason}")
+        return min(points, key=lambda point: point.margin)
+
+    def _point(self, question: Question, name: str) -> Point:
+        try:
+            made: Design = solved(self.domain, question, name, GAP, self.time_limit, None)
+        except LdpoptError:
+            return Point(question.epsilon, name, math.inf, math.inf)
+        parts = made.accuracy(self.queries)
+        worst = max(part.margin(self.n) for part in parts)
+        return Point(question.epsilon, name, worst, max(part.rows_for(self.target) for part in parts))
+
+    def least(self, points: Sequence[Point]) -> Point | None:
+        """Find the least level with the target's margin, between levels whose margins are known."""
+        good = next((i for i, point in enumerate(points) if point.margin <= self.target), None)
+        if good is None:
+            return None
+        best = points[good]
+        low = points[good - 1].epsilon if good else best.epsilon / 2
+        for _ in range(BISECTIONS):
+            middle = self.at(math.sqrt(low * best.epsilon))
+            low, best = (low, middle) if middle.margin <= self.target else (middle.epsilon, best)
+        return best

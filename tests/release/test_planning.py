@@ -1,0 +1,60 @@
+"""Planning: the level or the number of rows for a precision."""
+
+import json
+import math
+
+import pytest
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.release.designing import design
+from ldpopt.release.planning import plan
+
+TABLE = {"s": ["a"] * 600 + ["b"] * 400}
+
+
+def test_rows_for_a_level():
+    found = plan(TABLE, "s", target=0.05, epsilon=1.0)
+    made = design(TABLE, "s", epsilon=1.0, method=found.wanted.method)
+    (part,) = made.accuracy()
+    assert found.wanted.rows == part.rows_for(0.05)
+    assert part.margin(found.wanted.rows) <= 0.05 < part.margin(found.wanted.rows - 1)
+    assert found.wanted in found.points
+
+
+def test_the_least_level():
+    found = plan(TABLE, "s", target=0.1)
+    assert found.wanted.margin <= 0.1
+    lower = design(TABLE, "s", epsilon=found.wanted.epsilon / 1.02, method=found.wanted.method)
+    assert lower.accuracy()[0].margin(1000) > 0.1
+    margins = [point.margin for point in found.points]
+    assert margins == sorted(margins, reverse=True)
+
+
+def test_out_of_reach():
+    found = plan(TABLE, "s", target=0.001)
+    assert found.wanted is None
+    named = plan({**TABLE, "u": ["x", "y"] * 500}, "s", "u", target=0.1, epsilon=1.0, method="ldp")
+    assert all(point.method == "ldp" for point in named.points)
+
+
+def test_refusals():
+    with pytest.raises(InvalidInputError, match="target must lie between 0 and 1, not 2"):
+        plan(TABLE, "s", target=2)
+    with pytest.raises(InvalidInputError, match="no method applies: there is no public column"):
+        plan(TABLE, "s", target=0.1, method="srr")
+
+
+def test_the_command(tmp_path, ldpopt):
+    rows = "\n".join(TABLE["s"])
+    (tmp_path / "t.csv").write_text(f"s\n{rows}\n")
+    said = ldpopt("plan", "t.csv", "--secret", "s", "--target", "10%", cwd=tmp_path)
+    assert said.code == 0, said.err
+    assert said.out.startswith("±10 points need epsilon = ")
+    assert "with your 1,000 rows" in said.out
+    options = ("--secret", "s", "--target", "0.05", "--epsilon", "1", "--json")
+    answer = json.loads(ldpopt("plan", "t.csv", *options, cwd=tmp_path).out)
+    assert answer["wanted"]["epsilon"] == 1
+    assert answer["wanted"]["rows"] == math.ceil(answer["wanted"]["rows"])
+    bad = ldpopt("plan", "t.csv", "--secret", "s", "--target", "much", cwd=tmp_path)
+    assert bad.code == 2
+    assert "--target must look like 1% or 0.01, not 'much'" in bad.err
