@@ -101,7 +101,13 @@ def unbiased_estimates(W: Array, counts: NDArray[np.int64], functionals: Array) 
 
 
 def are_determined(W: Array, functionals: Array, weights: Array) -> NDArray[np.bool_]:
-    """Return for each functional c whether W a = c."""
+    """Return for each functional c whether W a = c.
+
+    Args:
+        W: the mechanism W[x, y].
+        functionals: c, one a row.
+        weights: a, one a row.
+    """
     found: NDArray[np.bool_] = np.abs(weights @ W.T - functionals).max(axis=1) < ERROR
     return found
 
