@@ -13,7 +13,7 @@ import numpy as np
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms import catalogue as mechanisms
+from ldpopt.mechanisms import catalogue
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.protocols import (
     Reporting,
@@ -85,7 +85,7 @@ class GRRConditional(Reporting):
         """Build R^s for every s."""
         levels = self.block_levels(point)
         if self.blocks == "grr":
-            return [mechanisms.response(self.given.shape[1], level) for level in levels]
+            return [catalogue.response(self.given.shape[1], level) for level in levels]
         pairs = zip(self.given, levels, strict=True)
         return [best_block(MutualInformation(q), len(q), level)[1] for q, level in pairs]
 
@@ -93,7 +93,7 @@ class GRRConditional(Reporting):
         """Build GRR-CR with the given ε₂."""
         blocks = self.block_mechanisms(point)
         p_hat = self.uncertainty.p_hat
-        return mechanisms.grr_conditional_reporting(p_hat, self.epsilon - point[0], blocks)
+        return catalogue.grr_conditional_reporting(p_hat, self.epsilon - point[0], blocks)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -16,7 +16,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms import catalogue as mechanisms
+from ldpopt.mechanisms import catalogue
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.protocols import (
     Reporting,
@@ -147,7 +147,7 @@ class IndependentReporting(Reporting):
         """
         P = self.uncertainty.p_hat
         a1, a2 = P.shape
-        secret = mechanisms.response(a1, first)
+        secret = catalogue.response(a1, first)
         value = 0.0
         for _ in range(ROUNDS):
             _, public = best_block(Conditional(secret.matrix.T @ P), a2, second)
@@ -161,9 +161,9 @@ class IndependentReporting(Reporting):
         first, second = self.epsilon - point[0], float(self.block_levels(point)[0])
         a1, a2 = self.uncertainty.shape
         if self.blocks == "optimal":
-            return mechanisms.independent_reporting(*self._best(first, second)[1:])
-        return mechanisms.independent_reporting(
-            mechanisms.response(a1, first), mechanisms.response(a2, second)
+            return catalogue.independent_reporting(*self._best(first, second)[1:])
+        return catalogue.independent_reporting(
+            catalogue.response(a1, first), catalogue.response(a2, second)
         )
 
     @classmethod

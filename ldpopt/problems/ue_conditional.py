@@ -20,7 +20,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.forms.scalar_search import ScalarSearch
-from ldpopt.mechanisms import catalogue as mechanisms
+from ldpopt.mechanisms import catalogue
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.theory.robust.block_cone import subset_sums
 from ldpopt.theory.robust.problem import RobustPrivacy
@@ -197,13 +197,13 @@ class UEConditional(GRRConditional):
         """Measure the exact level of a matrix; parameters are decided by the checker alone."""
         return super().audit(answer) if isinstance(answer, Mechanism) else {}
 
-    def protocol(self, point: Array) -> mechanisms.UEConditional:
+    def protocol(self, point: Array) -> catalogue.UEConditional:
         """Build the protocol as a sampler."""
         kappa = np.array([point[1]])
         lam = float(self.smallest(kappa, np.array([self.epsilon - point[0]]))[0])
         blocks = self.block_mechanisms(point)
         p_hat = self.uncertainty.p_hat
-        return mechanisms.ue_conditional_reporting(p_hat, float(kappa[0]), lam, blocks)
+        return catalogue.ue_conditional_reporting(p_hat, float(kappa[0]), lam, blocks)
 
     def mechanism(self, point: Array) -> Mechanism:
         """Build UE-CR with the given ε₂ and κ; outputs that never occur are left out."""
