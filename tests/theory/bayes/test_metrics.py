@@ -8,6 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from bayesian import ALPHA, Q_A, response
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import digamma
@@ -26,15 +27,6 @@ from ldpopt.theory.bayes.metrics import (
     tally_utility,
 )
 from ldpopt.theory.bayes.priors import Dirichlet, PointMixture
-
-# the paper's matrices have inputs as columns
-Q_A = Mechanism(np.array([[0.6, 0.2, 0.1], [0.3, 0.5, 0.3], [0.1, 0.3, 0.6]]).T)
-ALPHA = Dirichlet([0.5, 1.2, 2.0])
-
-
-def response(k: int, epsilon: float) -> Mechanism:
-    E = math.exp(epsilon)
-    return Mechanism((np.ones((k, k)) + (E - 1) * np.eye(k)) / (E + k - 1))
 
 
 def random_mechanism(rng: np.random.Generator, k: int, outputs: int) -> Mechanism:
