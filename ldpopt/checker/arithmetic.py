@@ -89,8 +89,10 @@ class Interval:
         return Interval(_below(NEAREST.exp(self.low)), _above(NEAREST.exp(self.high)))
 
     def log(self) -> Interval:
-        """Enclose log x, x > 0."""
-        return Interval(_below(NEAREST.ln(self.low)), _above(NEAREST.ln(self.high)))
+        """Enclose log x, x > 0; an end of 1 has the end 0, exactly."""
+        low = _below(NEAREST.ln(self.low)) if self.low != 1 else Decimal(0)
+        high = _above(NEAREST.ln(self.high)) if self.high != 1 else Decimal(0)
+        return Interval(low, high)
 
     def sqrt(self) -> Interval:
         """Enclose √x, x ≥ 0; a lower end below 0 counts as 0."""
@@ -144,8 +146,8 @@ def exp(x: Rational) -> Interval:
 
 
 def log(x: Rational) -> Interval:
-    """Enclose log x of a positive rational; log 1 is exactly 0."""
-    return ZERO if x == 1 else enclose(x).log()
+    """Enclose log x of a positive rational."""
+    return enclose(x).log()
 
 
 def exp_below(x: Rational) -> Fraction:

@@ -39,6 +39,13 @@ def test_logarithms(x):
     assert arithmetic.log_above(x) - arithmetic.log_below(x) < Fraction(1, 10**55)
 
 
+def test_the_logarithm_of_one_is_zero():
+    """One unit below zero would be 10^−1000059: true, and a million digits long as a fraction."""
+    assert (arithmetic.log(1).low, arithmetic.ONE.log().high) == (0, 0)
+    half = Interval(Decimal("0.5"), Decimal(1)).log()
+    assert half.low < Decimal("-0.69") < half.high == 0
+
+
 @given(st.floats(-700, 700))
 def test_exponentials(x):
     found = arithmetic.exp(x)
