@@ -183,18 +183,31 @@ def _excess(q: Array, drops: Array, height: float) -> float:
 
 
 def _height(q: Array, drops: Array, bound: float) -> float:
-    """Find how far above max c the level is at which the excess is the bound, on a logarithmic scale."""
+    """Find how far above max c the level is at which the excess is the bound, on a logarithmic scale.
+
+    The search is between two bounds on the excess. Let κ be the ratio of the largest root of the gaps
+    to the smallest, with masses a and b there: ab (κ − 1)²/κ ≤ excess ≤ (κ − 1)²/(4κ), the second by
+    Kantorovich. Either side is the bound at one κ, and κ² − 1 = spread/height.
+    """
     spread = float(drops.max())
 
     def above(t: float) -> float:
         return math.log(max(_excess(q, drops, spread * math.exp(t)), 1e-300) / bound)
 
-    low, high = -60.0, 60.0
+    ends = float(q[drops == 0].sum() * q[drops == spread].sum())
+    low, high = _log_height(bound / max(2 * ends, 1e-300)), _log_height(2 * bound)
     if above(low) <= 0:
         return spread * math.exp(low)
     if above(high) >= 0:
         return spread * math.exp(high)
     return spread * math.exp(float(brentq(above, low, high, xtol=1e-13)))
+
+
+def _log_height(x: float) -> float:
+    """Compute log(height/spread) = −log(κ² − 1) for (κ − 1)²/κ = 2x, kept within ±60."""
+    x = min(float(x), 1e20)  # below −60 for all that are larger
+    step = x + math.sqrt(x * (x + 2))  # κ − 1
+    return min(max(-math.log(step) - math.log(2 + step), -60.0), 60.0)
 
 
 def _l1(B: float, mass: Any) -> Any:
