@@ -13,7 +13,6 @@ import contextlib
 import importlib.util
 import io
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -61,6 +60,18 @@ def build(project):
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=900)
 
 
+def small_project(directory, text):
+    config = 'site_name: small\nplugins: [{mkdocstrings: {handlers: {python: {paths: ["."]}}}}]\n'
+    (directory / "mkdocs.yml").write_text(config)
+    (directory / "docs").mkdir()
+    (directory / "docs" / "index.md").write_text(f"# Home\n\n{text}\n")
+    return directory
+
+
+def test_a_link_that_leads_somewhere_is_built(tmp_path):
+    assert build(small_project(tmp_path, "[the top](index.md#home)")).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("text", "warning"),
     [
@@ -70,13 +81,7 @@ def build(project):
     ],
 )
 def test_a_broken_link_fails_the_build(text, warning, tmp_path):
-    config = 'site_name: small\nplugins: [{mkdocstrings: {handlers: {python: {paths: ["."]}}}}]\n'
-    (tmp_path / "mkdocs.yml").write_text(config)
-    (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "index.md").write_text("# Home\n")
-    assert build(tmp_path).returncode == 0
-    (tmp_path / "docs" / "index.md").write_text(f"# Home\n\n{text}\n")
-    done = build(tmp_path)
+    done = build(small_project(tmp_path, text))
     assert done.returncode != 0
     assert warning in done.stdout + done.stderr
 
@@ -174,38 +179,7 @@ def _run_python(code, page, names):
     return printed.getvalue()
 
 
-def _run_sh(code, directory):
-    """The commands ``ldpopt`` and ``python`` are those of this environment."""
-    commands = directory / ".bin"
-    commands.mkdir(exist_ok=True)
-    for command, arguments in {
-        # fixed random bits: an audit errs once in a hundred releases
-        "ldpopt": '-c "import os, random; os.urandom = random.Random(1).randbytes; '
-        'from ldpopt.cli import main; main()"',
-        "python": "",
-    }.items():
-        script = commands / command
-        script.write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-        script.chmod(0o755)
-    paths = [str(directory), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
-    extra = {
-        "PATH": f"{commands}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": os.pathsep.join(p for p in paths if p),
-    }
-    done = subprocess.run(
-        ["sh", "-ec", code],
-        cwd=directory,
-        env=os.environ | extra,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=1800,
-    )
-    assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-def run_page(page, directory):
+def run_page(page, directory, follow):
     """Run the blocks of a page; the names that its Python blocks leave behind."""
     text = page.read_text(encoding="utf-8")
     names, printed = {"__name__": "page"}, None
@@ -217,13 +191,13 @@ def run_page(page, directory):
         elif language == "python":
             printed = _run_python(code, page, names)
         elif language == "sh" and RUN_SH in text:
-            printed = _run_sh(code, directory)
+            printed = follow(code, directory)
     return names
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name)
-def test_the_blocks_of_a_page(page, workshop):
-    run_page(page, workshop)
+def test_the_blocks_of_a_page(page, workshop, follow):
+    run_page(page, workshop, follow)
 
 
 def test_every_block_is_seen():
@@ -233,20 +207,21 @@ def test_every_block_is_seen():
         assert len(re.findall(r"^\s*```\w", text, flags=re.MULTILINE)) == len(BLOCK.findall(text)), page
 
 
-def test_a_wrong_page_is_noticed(workshop, monkeypatch):
+def test_a_wrong_page_is_noticed(workshop, follow, monkeypatch):
     monkeypatch.setattr(sys.modules[__name__], "DOCS", workshop)
     page = workshop / "page.md"
     for wrong in (
         "```python\nassert 1 == 2\n```\n",
         '```python\nprint(1)\n```\n\n```text title="Output"\n2\n```\n',
         f"{RUN_SH}\n```sh\nfalse\ntrue\n```\n",
+        f"{RUN_SH}\n```sh\nldpopt verify absent.json\ntrue\n```\n",
         '```python title="broken.py"\n1 +\n```\n',
     ):
         page.write_text(wrong)
         with pytest.raises((AssertionError, SyntaxError)):
-            run_page(page, workshop)
+            run_page(page, workshop, follow)
     page.write_text("```sh\nfalse\n```\n")
-    run_page(page, workshop)
+    run_page(page, workshop, follow)
 
 
 # ---------------------------------------------------------------- the format of certificates

@@ -1,17 +1,12 @@
 """The README's examples, executed as they stand."""
 
-import os
-import random
 import re
-import shlex
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from ldpopt import solve, testing
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.report import tradeoff
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -38,37 +33,16 @@ def test_the_tour(tmp_path, monkeypatch, capsys):
     assert (tmp_path / "best.json").exists()
 
 
-@pytest.fixture
-def follow(tmp_path, ldpopt):
-    """Run the lines of a block one by one, ``ldpopt`` in this process; all must succeed."""
-
-    def run_lines(code):
-        said = []
-        for line in code.splitlines():
-            if line.startswith("ldpopt "):
-                answer = ldpopt(*shlex.split(line)[1:], cwd=tmp_path)
-                assert answer.code == 0, answer.err
-                said.append(answer.out)
-            else:
-                subprocess.run(["sh", "-c", line], cwd=tmp_path, check=True)
-        return "".join(said)
-
-    return run_lines
-
-
 def test_the_command_line_tour(tmp_path, follow):
-    assert "verified" in follow(block("sh", "question.json"))
+    lines = block("sh", "question.json").splitlines(keepends=True)
+    assert "verified" in "".join(follow(line, tmp_path) for line in lines)
     assert (tmp_path / "frontier" / "ldp-frontier.png").exists()
 
 
-def test_from_a_table_to_a_report(tmp_path, follow, monkeypatch):
-    monkeypatch.setattr(os, "urandom", random.Random(1).randbytes)  # an audit may err once in a hundred
-    monkeypatch.setattr(
-        tradeoff, "FACTORS", (1.0, 2.0)
-    )  # a short curve: its own tests draw the whole one
+def test_from_a_table_to_a_report(tmp_path, follow):
     first, then = block("sh", "ldpopt privatize"), block("sh", "ldpopt estimate")
     assert len(first.strip().splitlines()) == 3
-    said = follow(first + then)
+    said = follow(first + then, tmp_path)
     for words in ("the independent checker verifies every claim", "From 32,561 reports", "PASSED"):
         assert words in said
     for name in ("mech.json", "released.csv", "estimate.png", "report.html"):
