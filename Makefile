@@ -14,7 +14,7 @@ demo: $(STAMP)  ## design, solve and verify a few mechanisms; results in demo-ou
 # The workers of pytest are the parallelism: one thread each for the linear algebra.
 test: export OMP_NUM_THREADS := 1
 test: $(STAMP)  ## run the tests and the doctests
-	$(VENV)/bin/python -m pytest -n 2
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 docs: $(STAMP)  ## build the documentation; open site/index.html
 	$(VENV)/bin/zensical build --clean --strict

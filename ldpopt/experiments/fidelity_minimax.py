@@ -25,7 +25,7 @@ def points(quick: bool) -> Iterable[Point]:
     for k in sizes:
         for share in (0.5, 0.1):
             for loss in measures.LOSSES:
-                for epsilon in np.geomspace(0.1, 5, 5 if quick else 21):
+                for epsilon in np.geomspace(0.1, 5, 3 if quick else 21):
                     yield {
                         "k": k,
                         "p0": round(share / k, 9),

@@ -48,7 +48,7 @@ def points(quick: bool) -> Iterable[Point]:
     sources += [] if quick else ["uniform-10", "uniform-50", "age-10", "age-20", "age-50"]
     for name in sources:
         for loss in measures.LOSSES:
-            for epsilon in np.geomspace(0.1, 6, 5 if quick else 25):
+            for epsilon in np.geomspace(0.1, 6, 3 if quick else 25):
                 yield {"source": name, "loss": loss, "epsilon": round(float(epsilon), 6)}
 
 

@@ -23,10 +23,10 @@ from ldpopt.theory.bayes.priors import Dirichlet
 def points(quick: bool) -> Iterable[Point]:
     """List the frontier at ε = 1, 2 and free, and the protocols by ε, for a = 3 values."""
     for limit in (1.0, 2.0, None):
-        for floor in np.linspace(0.1, 0.95, 6 if quick else 18):
+        for floor in np.linspace(0.1, 0.95, 3 if quick else 18):
             yield {"protocol": "optimum", "epsilon": limit, "floor": round(float(floor), 6)}
     for name in PROTOCOLS:
-        for level in np.geomspace(0.2, 8, 6 if quick else 25):
+        for level in np.geomspace(0.2, 8, 3 if quick else 25):
             yield {"protocol": name, "epsilon": round(float(level), 6), "floor": None}
 
 

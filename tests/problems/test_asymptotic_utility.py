@@ -44,7 +44,7 @@ def catalogue(k: int, epsilon: float) -> list[object]:
     ),
     epsilon=st.floats(0.1, 3),
 )
-@settings(max_examples=8)
+@settings(max_examples=5)
 def test_never_below_any_catalogue_mechanism(alpha, epsilon):
     result = solve(AsymptoticUtility(alpha, epsilon))
     prior = Dirichlet(alpha)
@@ -82,7 +82,7 @@ def test_high_privacy_wants_larger_sets(k, epsilon, size):
     assert result.value > response + 1e-3
 
 
-@pytest.mark.parametrize("k", [3, 8, *(pytest.param(k, marks=pytest.mark.slow) for k in (4, 5, 6, 7))])
+@pytest.mark.parametrize("k", [2, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 9))])
 def test_both_solvers_agree_and_verify(k):
     problem = AsymptoticUtility([0.5] * k, 1.0)
     found = {name: solve(problem, name) for name in ("frank-wolfe", "cvxpy")}
@@ -91,7 +91,9 @@ def test_both_solvers_agree_and_verify(k):
     assert all(verify(result) for result in found.values())
 
 
-@pytest.mark.parametrize("alpha", [[0.5, 1.2, 2.0], [0.5, 1.2, 2.0, 0.7]])
+@pytest.mark.parametrize(
+    "alpha", [[0.5, 1.2, 2.0], pytest.param([0.5, 1.2, 2.0, 0.7], marks=pytest.mark.slow)]
+)
 def test_both_solvers_agree_for_unequal_priors(alpha):
     problem = AsymptoticUtility(alpha, 0.5)
     first, second = solve(problem, "frank-wolfe"), solve(problem, "cvxpy")
