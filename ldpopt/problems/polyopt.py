@@ -201,15 +201,28 @@ class PolyOpt(ColumnProblem):
     def _within_cone(self, solution: FormSolution) -> FormSolution:
         """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone.
 
-        Where the answer is not sought in Γ alone, a point outside is made private by the audit.
+        A solver that proves no bound may give a point outside Γ: to calibrate, it is made private by the
+        audit, and else moved into Γ.
         """
+        known = solution.bound is None and solution.point is not None
+        if known and self._is_outside(solution.point):
+            return self._calibrated(solution) if self.calibrate else self._moved_inside(solution)
         if not (self.calibrate or self.facets or self.objective == "robust"):
             seen = self._privacy().question
             return certify.prove_small(solution, lambda dual: dominates(dual, seen, self.pairs))
-        inside = replace(solution, bound=None, proof=None)
-        if self.calibrate and solution.point is not None and self._is_outside(solution.point):
-            return self._calibrated(inside)
-        return inside
+        return replace(solution, bound=None, proof=None)
+
+    def _moved_inside(self, solution: FormSolution) -> FormSolution:
+        """Mix a point with a constant release, as little as it takes to lie in Γ."""
+        rows = solution.point.matrix
+        constant, low, high = rows.mean(axis=0), 0.0, 1.0
+        while high - low > OUTSIDE:
+            share = (low + high) / 2
+            inside = self.cone.level((1 - share) * rows + share * constant) <= self.epsilon
+            low, high = (low, share) if inside else (share, high)
+        mixed = (1 - high) * rows + high * constant
+        point = Columns(np.ones(mixed.shape[1]), mixed)
+        return replace(solution, point=point, value=float(self.sublinear(mixed).sum()))
 
     def _is_outside(self, point: Columns) -> bool:
         return self.cone.level(point.matrix) > self.epsilon + OUTSIDE

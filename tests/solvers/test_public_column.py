@@ -43,6 +43,15 @@ def test_where_it_is_not_private_it_is_mixed():
     assert verify(result)
 
 
+def test_within_the_cone_it_is_mixed_further():
+    problem = PolyOpt(0.2, counts=COUNTS)
+    result = solve(problem, "public-column")
+    assert problem.cone.level(result.mechanism.matrix) == pytest.approx(0.2, abs=1e-4)
+    assert (result.status, result.bound) == (Status.FEASIBLE, None)
+    assert 0 < result.value < ENTROPY
+    assert verify(result)
+
+
 def test_a_claim_of_a_lower_level_is_refuted():
     result = solve(PolyOpt(1.0, counts=COUNTS, calibrate=True), "public-column")
     for change in (
