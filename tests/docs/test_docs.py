@@ -7,6 +7,8 @@ How a page's fenced blocks are executed, in order, in one directory that is empt
   and the entry points of a ``pyproject.toml`` are registered, as ``pip install -e .`` would do.
 * ``text title="Output"`` is what the block before it prints, to the letter.
 * ``sh`` runs if the page says so in a comment: ``<!-- the tests run the sh blocks of this page -->``.
+* ``text`` after such a block is what it prints: every fact of it (see :data:`FACTS`) to the letter;
+  seconds and what a time limit may cut short are examples.
 """
 
 import contextlib
@@ -179,6 +181,20 @@ def _run_python(code, page, names):
     return printed.getvalue()
 
 
+FACTS = (
+    *("outcome", "table", "secret", "public", "merged", "promise", "it holds", "method", "utility"),
+    *("proven", "certificate", "share", "audit", "estimates", "holds"),
+)
+"""The first words of lines that a command prints on every machine, up to the last digits."""
+
+
+def facts(text):
+    """List the lines of an output that are the same on every machine, numbers to six digits."""
+    lines = (" ".join(line.split()) for line in text.splitlines())
+    told = (line for line in lines if line.startswith(tuple(f"{name} " for name in FACTS)))
+    return [re.sub(r"\d+\.\d{6,}(e-?\d+)?", lambda m: f"{float(m[0]):.6g}", line) for line in told]
+
+
 def run_page(page, directory, follow):
     """Run the blocks of a page; the names that its Python blocks leave behind."""
     text = page.read_text(encoding="utf-8")
@@ -186,6 +202,9 @@ def run_page(page, directory, follow):
     for language, title, code in BLOCK.findall(text):
         if (language, title) == ("text", "Output"):
             assert printed == code, f"{name(page)}: a block prints\n{printed}"
+        elif language == "text" and not title and printed is not None and RUN_SH in text:
+            missing = [line for line in facts(code) if line not in facts(printed)]
+            assert not missing, f"{name(page)}: {missing} are not what is printed:\n{printed}"
         elif title:
             _write(directory, title, code)
         elif language == "python":
@@ -215,13 +234,16 @@ def test_a_wrong_page_is_noticed(workshop, follow, monkeypatch):
         '```python\nprint(1)\n```\n\n```text title="Output"\n2\n```\n',
         f"{RUN_SH}\n```sh\nfalse\ntrue\n```\n",
         f"{RUN_SH}\n```sh\nldpopt verify absent.json\ntrue\n```\n",
+        f"{RUN_SH}\n```sh\necho 'utility  0.5 nats'\n```\n\n```text\nutility  0.6 nats\n```\n",
         '```python title="broken.py"\n1 +\n```\n',
     ):
         page.write_text(wrong)
         with pytest.raises((AssertionError, SyntaxError)):
             run_page(page, workshop, follow)
-    page.write_text("```sh\nfalse\n```\n")
-    run_page(page, workshop, follow)
+    told = "```sh\necho 'utility 0.6543214 nats in 3 s'\n```\n\n```text\nutility  0.6543213 nats in 3 s\n```\n"
+    for right in ("```sh\nfalse\n```\n", f"{RUN_SH}\n{told}"):
+        page.write_text(right)
+        run_page(page, workshop, follow)
 
 
 # ---------------------------------------------------------------- the format of certificates
