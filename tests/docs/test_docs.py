@@ -240,7 +240,7 @@ def test_a_wrong_page_is_noticed(workshop, follow, monkeypatch):
         page.write_text(wrong)
         with pytest.raises((AssertionError, SyntaxError)):
             run_page(page, workshop, follow)
-    told = "```sh\necho 'utility 0.6543214 nats in 3 s'\n```\n\n```text\nutility  0.6543213 nats in 3 s\n```\n"
+    told = "```sh\necho 'utility 0.6543214 nats'\n```\n\n```text\nutility  0.6543213 nats\n```\n"
     for right in ("```sh\nfalse\n```\n", f"{RUN_SH}\n{told}"):
         page.write_text(right)
         run_page(page, workshop, follow)
