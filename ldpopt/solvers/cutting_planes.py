@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ldpopt.core import certify
+from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
@@ -35,9 +36,22 @@ class CuttingPlanes(Solver[CutProgram]):
     name: ClassVar[str] = "cutting-planes"
 
     def run(self, form: CutProgram, limits: Limits) -> FormSolution:
-        """Search columns, then close the gap with the tree; the best so far is kept on the way."""
+        """Search columns, then close the gap with the tree; the best so far is kept on the way.
+
+        At extreme levels and probabilities a linear program of the cuts may be beyond floats: then the
+        best mechanism so far is the answer, without a bound over the cuts, and ``failed_programs`` of
+        the statistics is 1.
+        """
         search = ColumnSearch(form, limits)
         self._keep(search, None, limits)
+        try:
+            return self._closed(form, search, limits)
+        except SolverError:
+            found = _solution(search, None, limits.gap)
+            return replace(found, stats={**(found.stats or {}), "failed_programs": 1.0})
+
+    def _closed(self, form: CutProgram, search: ColumnSearch, limits: Limits) -> FormSolution:
+        """Search columns, and prove a bound over the cuts by a tree of boxes."""
         with suppress(OutOfTime):
             search.begin(_start(form.inner, limits))
         with suppress(OutOfTime):
