@@ -211,21 +211,10 @@ def conditional_entropy_above(question: RobustStatement) -> Fraction:
     return Fraction(total(parts).high)
 
 
-def _answer(document: dict[str, Any], question: Polyopt) -> list[list[float]]:
-    return robust_answer(document, question.robust)
-
-
-def _members(case: Case) -> Iterator[Claim]:
-    return robust_members(case._replace(question=case.question.robust))
-
-
-def _value(case: Case) -> Iterator[Claim]:
+def information_value(case: Case) -> Iterator[Claim]:
+    """Check the claim about the information, under p̂ or under every member, as the objective says."""
     claims = empirical_value if case.question.objective == "empirical" else robust_value
-    return claims(case._replace(question=case.question.robust))
-
-
-def _audit(case: Case) -> Iterator[Claim]:
-    return robust_audit(case._replace(question=case.question.robust))
+    return claims(case)
 
 
 DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)
@@ -235,13 +224,13 @@ SECTION = Section(
         "polyopt": Form(
             statement=Record({"form": Word("polyopt"), **CONFIDENCE, **OPTIONS}),
             question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
+            answer=robust_answer,
+            members=robust_members,
+            value=information_value,
             bound=polyopt_bound,
             sense=maximise,
             proof=Record({"ceiling": Number(), "secret_dual": DUAL}, {"dual": DUAL}),
-            audit=_audit,
+            audit=robust_audit,
         )
     },
 )

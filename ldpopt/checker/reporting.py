@@ -301,13 +301,13 @@ def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
     stated = document["mechanism"] is None and question.blocks == "grr"
     if stated and question.protocol == "ue-conditional":
         return read_unary(document.get("answer"), question.robust)
-    return robust_answer(document, question.robust)
+    return robust_answer(document, question)
 
 
 def _members(case: Case) -> Iterator[Claim]:
     robust = case.question.robust
     if not isinstance(case.answer, Unary):
-        yield from robust_members(case._replace(question=robust))
+        yield from robust_members(case)
         return
     words = f"the reports of unary encoding with these parameters {private_words(robust)}"
     yield decided("privacy", words, partial(is_private, case.answer, robust), value=robust.epsilon)
@@ -316,7 +316,7 @@ def _members(case: Case) -> Iterator[Claim]:
 def _value(case: Case) -> Iterator[Claim]:
     robust = case.question.robust
     if not isinstance(case.answer, Unary):
-        yield from empirical_value(case._replace(question=robust))
+        yield from empirical_value(case)
         return
     words = f"its mutual information under p_hat is at least {case.value!r}"
     least = partial(value_below, case.answer, robust)
@@ -326,7 +326,7 @@ def _value(case: Case) -> Iterator[Claim]:
 def _audit(case: Case) -> Iterator[Claim]:
     if isinstance(case.answer, Unary):
         raise UnreadableError("a protocol that is stated by its parameters has no audit")
-    yield from robust_audit(case._replace(question=case.question.robust))
+    yield from robust_audit(case)
 
 
 SECTION = Section(

@@ -305,9 +305,9 @@ def _chord_least(a: Fraction, b: Fraction, at_a: Fraction, at_b: Fraction) -> De
 # ---------------------------------------------------------------- the claims
 
 
-def robust_answer(document: dict[str, Any], question: RobustStatement) -> Rows:
-    """Read the mechanism, one row per pair (s, u)."""
-    return read_matrix(document, len(question.p_hat) * len(question.p_hat[0]))
+def robust_answer(document: dict[str, Any], question: Any) -> Rows:
+    """Read the mechanism, one row per pair (s, u) of ``question.robust``, as all below take it."""
+    return read_matrix(document, sum(map(len, question.robust.p_hat)))
 
 
 def private_words(question: RobustStatement) -> str:
@@ -320,7 +320,7 @@ def private_words(question: RobustStatement) -> str:
 
 def robust_members(case: Case) -> Iterator[Claim]:
     """Check the claims that a mechanism is stochastic and robustly private."""
-    question = case.question
+    question = case.question.robust
     yield stochastic(case.answer)
     words = f"its outputs {private_words(question)}"
     test = partial(is_robustly_private, case.answer, question)
@@ -332,7 +332,7 @@ def empirical_value(case: Case) -> Iterator[Claim]:
     words = f"its mutual information under p_hat is at least {case.value!r}"
 
     def test() -> bool | None:
-        return enclose(case.value).at_most(_information(case.answer, case.question))
+        return enclose(case.value).at_most(_information(case.answer, case.question.robust))
 
     yield decided("value", words, test, value=case.value)
 
@@ -342,7 +342,7 @@ def robust_value(case: Case) -> Iterator[Claim]:
     words = "for every distribution in the set its mutual information is at least"
 
     def test() -> bool:
-        return Fraction(case.value) <= robust_information(case.answer, case.question)
+        return Fraction(case.value) <= robust_information(case.answer, case.question.robust)
 
     yield decided("value", f"{words} {case.value!r}", test, value=case.value)
 
@@ -360,7 +360,7 @@ AUDIT = Record(
 
 def robust_audit(case: Case) -> Iterator[Claim]:
     """Check the claims about a stated level: a member of F attains it, and none exceeds it, to 1e-9."""
-    question, matrix = case.question, case.answer
+    question, matrix = case.question.robust, case.answer
     audit = AUDIT.read(case.audit, "certificate.audit")
     if set(audit) != set(AUDIT.optional):
         raise UnreadableError(f"certificate.audit needs the keys {', '.join(AUDIT.optional)}")

@@ -24,9 +24,9 @@ from .columns import MOST_DUAL
 from .confidence import CONFIDENCE, PARAMS, RobustStatement, confidence, is_member, robust_question
 from .form import Case, Form, Kind, Section, maximise
 from .outer_cone import Outer
-from .polyopt import ceiling_claim
+from .polyopt import CEILING, DUAL, ceiling_claim, information_value
 from .reading import UnreadableError
-from .robust import empirical_value, robust_answer, robust_audit, robust_members, robust_value
+from .robust import robust_answer, robust_audit, robust_members
 from .schema import Joint, List, Number, Record, Whole, Word
 
 OPTIONS = {"objective": Word("empirical", "robust")}
@@ -97,27 +97,9 @@ def _outer_claims(proof: dict[str, Any], bound: float, question: RobustOptimum) 
         return Outer(robust, cuts, dual).covers(proof["tree"])
 
     words = f"no mechanism private against the set has a utility above {bound!r}"
-    yield decided("bound", words, test, about="mechanisms private against the set", value=bound)
+    yield decided("bound", words, test, about=CEILING, value=bound)
 
 
-def _answer(document: dict[str, Any], question: RobustOptimum) -> list[list[float]]:
-    return robust_answer(document, question.robust)
-
-
-def _members(case: Case) -> Iterator[Claim]:
-    return robust_members(case._replace(question=case.question.robust))
-
-
-def _value(case: Case) -> Iterator[Claim]:
-    claims = empirical_value if case.question.objective == "empirical" else robust_value
-    return claims(case._replace(question=case.question.robust))
-
-
-def _audit(case: Case) -> Iterator[Claim]:
-    return robust_audit(case._replace(question=case.question.robust))
-
-
-DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)
 SECRET = Whole(0, 10**9)
 CUT = Record({"member": Joint(2, 2), "secrets": List(SECRET, 2, 2)})
 NODE = Record(
@@ -136,9 +118,9 @@ SECTION = Section(
         "robust-optimum": Form(
             statement=Record({"form": Word("robust-optimum"), **CONFIDENCE, **OPTIONS}),
             question=_question,
-            answer=_answer,
-            members=_members,
-            value=_value,
+            answer=robust_answer,
+            members=robust_members,
+            value=information_value,
             bound=_bound,
             sense=maximise,
             proof=Record(
@@ -151,7 +133,7 @@ SECTION = Section(
                     "tree": List(NODE, 1),
                 },
             ),
-            audit=_audit,
+            audit=robust_audit,
         )
     },
 )

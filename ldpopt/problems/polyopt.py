@@ -40,8 +40,8 @@ from ldpopt.theory.robust.merging import entropy_keeping_groups
 from ldpopt.theory.robust.problem import (
     ConePrivacy,
     RobustPrivacy,
+    TableProblem,
     audited,
-    confidence_set,
     robust_subject,
 )
 from ldpopt.theory.robust.uncertainty import Chi2Set
@@ -54,7 +54,7 @@ OUTSIDE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class PolyOpt(ColumnProblem):
+class PolyOpt(TableProblem, ColumnProblem):
     """Maximise I(X; Y) over mechanisms whose columns lie in the polyhedral cone Γ.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (44). By Theorem 11 every such mechanism is (ε, F)-RLDP for the
@@ -84,11 +84,6 @@ class PolyOpt(ColumnProblem):
 
     kind: ClassVar[str] = "polyopt"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
-    epsilon: float
-    p_hat: Any = None
-    n: float | None = None
-    alpha: float = 0.05
-    counts: Any = None
     pairs: str = "distinct"
     objective: str = "empirical"
     calibrate: bool = False
@@ -98,8 +93,7 @@ class PolyOpt(ColumnProblem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
-        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        given = super().cleaned()
         validate.choice("pairs", self.pairs, PAIRS)
         validate.choice("objective", self.objective, ("empirical", "robust"))
         if not isinstance(self.calibrate, bool):
@@ -108,10 +102,11 @@ class PolyOpt(ColumnProblem):
             raise InvalidInputError(f"facets must be a whole number >= 0, not {self.facets!r}")
         if self.width is not None and (not isinstance(self.width, int) or self.width < 2):
             raise InvalidInputError(f"width must be a whole number >= 2, not {self.width!r}")
-        return {"epsilon": validate.epsilon(self.epsilon), "groups": self._grouped(F), **given}
+        return {**given, "groups": self._grouped()}
 
-    def _grouped(self, F: Chi2Set) -> list[int] | None:
+    def _grouped(self) -> list[int] | None:
         """Check the groups of the public values, or choose them."""
+        F = self.uncertainty
         given, values = self.groups, F.shape[1]
         if given is None and self.width is not None and self.width < values:
             given = entropy_keeping_groups(F.p_hat, self.width).tolist()
@@ -120,11 +115,6 @@ class PolyOpt(ColumnProblem):
         except UnreadableError as error:
             raise InvalidInputError(str(error)) from None
         return given
-
-    @cached_property
-    def uncertainty(self) -> Chi2Set:
-        """The confidence set F."""
-        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
 
     @cached_property
     def merged(self) -> tuple[Chi2Set, NDArray[np.int64]]:

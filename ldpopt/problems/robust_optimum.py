@@ -19,7 +19,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Example, Problem, Stages
+from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
 from ldpopt.forms.column_program import ColumnProgram
@@ -31,19 +31,18 @@ from ldpopt.theory.robust.exact_proof import exact_proof
 from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.problem import (
     RobustPrivacy,
+    TableProblem,
     audited,
-    confidence_set,
     robust_subject,
     secret_ceiling,
 )
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 MOST_SECRETS, MOST_INPUTS = 12, 64
 """More secrets make too many staircase columns for the ceiling, more inputs too many cuts."""
 
 
 @dataclass(frozen=True, eq=False)
-class RobustOptimum(Problem):
+class RobustOptimum(TableProblem):
     """Maximise I(X; Y) over all mechanisms that are (ε, F)-RLDP for the χ² confidence set F.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Definition 1. PolyOpt maximises over a polyhedral cone inside
@@ -64,30 +63,19 @@ class RobustOptimum(Problem):
 
     kind: ClassVar[str] = "robust-optimum"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
-    epsilon: float
-    p_hat: Any = None
-    n: float | None = None
-    alpha: float = 0.05
-    counts: Any = None
     objective: str = "empirical"
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
-        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        given = super().cleaned()
         validate.choice("objective", self.objective, ("empirical", "robust"))
-        a1, a2 = F.shape
+        a1, a2 = self.uncertainty.shape
         if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
             raise InvalidInputError(
                 f"a table of {self.kind} may have {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not "
                 f"{a1} and {a1 * a2}; polyopt takes larger ones"
             )
-        return {"epsilon": validate.epsilon(self.epsilon), **given}
-
-    @cached_property
-    def uncertainty(self) -> Chi2Set:
-        """The confidence set F."""
-        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        return given
 
     @cached_property
     def _utility(self) -> MutualInformation | RobustInformation:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 import os
-from importlib.resources import files
+from collections import Counter
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from ldpopt.core.files import write_whole
 from ldpopt.release.exposing import Exposed
 from ldpopt.release.words import release_in_words, rows_in_words
+from ldpopt.report.rendering import rendered
 
 WIDTH, HEIGHT, LEFT, BOTTOM = 640, 280, 56, 44
 """The size of the drawing and the room for its labels, in its own units."""
@@ -19,22 +19,14 @@ WIDTH, HEIGHT, LEFT, BOTTOM = 640, 280, 56, 44
 
 def write_page(found: Exposed, out: str | os.PathLike[str]) -> None:
     """Write one self-contained HTML page on the exposure of a table."""
-    environment = Environment(
-        loader=PackageLoader("ldpopt.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    style = files("ldpopt.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    text = environment.get_template("exposure.html").render(
+    text = rendered(
+        "exposure.html",
         found=found,
         columns=list(zip(found.columns, found.values, found.alone, strict=True)),
         thresholds=[(t, found.exposed_at(t)) for t in (1e-4, 1e-3, 1e-2, 1e-1)],
         release=release_in_words(found),
         rows=rows_in_words,
         curve=Markup(curve(found)),
-        style=Markup(style),
     )
     write_whole(out, text)
 
@@ -42,9 +34,9 @@ def write_page(found: Exposed, out: str | os.PathLike[str]) -> None:
 def curve(found: Exposed) -> str:
     """Draw the exposed share of the rows against the threshold, a step function, as SVG paths."""
     steps, exposed = [], 0
-    for size in sorted(set(found.sizes)):
+    for size, groups in sorted(Counter(found.sizes).items()):
         steps.append((size, exposed))
-        exposed += size * found.sizes.count(size)
+        exposed += size * groups
     steps.append((found.rows, exposed))
     points = [f"M{LEFT},{HEIGHT - BOTTOM}"]
     for crowd, below in steps:

@@ -13,10 +13,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from importlib.resources import files
-
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
 from ldpopt.core.files import write_whole
 from ldpopt.engine.verifying import NOT_CHECKED
@@ -29,8 +25,8 @@ from ldpopt.report.heatmap import heatmap
 from ldpopt.report.parts import Fact, Part
 from ldpopt.report.privacy import audited, certificate_audit, witness, worst_case
 from ldpopt.report.question import design_question, explanation, problem_question, title
+from ldpopt.report.rendering import rendered
 from ldpopt.report.reproducing import design_commands, embedded_table, result_commands
-from ldpopt.report.words import number
 from ldpopt.tables import datasets
 
 
@@ -85,21 +81,8 @@ def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None =
 
 def page(parts: Sequence[Part]) -> str:
     """Write the whole page as HTML that loads nothing from anywhere."""
-    environment = Environment(
-        loader=PackageLoader("ldpopt.report", "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    return environment.get_template("report.html").render(
-        title=parts[0].title if len(parts) == 1 else f"{len(parts)} results",
-        parts=parts,
-        style=Markup(
-            files("ldpopt.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-        ),
-    )
+    title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
+    return rendered("report.html", title=title, parts=parts)
 
 
 def report(

@@ -7,15 +7,11 @@ from mpmath import iv
 from second_checker.confidence import (
     OPTIONAL,
     Robust,
-    audit,
-    information,
-    is_private,
     joint,
-    least_information,
 )
 from second_checker.fidelity import larger
 from second_checker.intervals import both, interval, surely, total, xlogx
-from second_checker.polyopt import duals, is_ceiling
+from second_checker.polyopt import duals, is_ceiling, mechanism_claims
 from second_checker.reading import demand, keys, matrix, number, numbers, whole, word
 
 
@@ -38,13 +34,7 @@ def claims(found):
         demand(("dual" in proof) == ("tree" in proof), "a tree with its dual")
         demand("tree" in proof or "ceiling" in proof, "no proof")
         yield from _bounds(proof, robust, Fraction(found["bound"]))
-    yield "private", is_private(W, robust, robust.e)
-    value = Fraction(found["value"])
-    if objective == "empirical":
-        yield "value", surely(value, information(W, robust.table))
-    else:
-        yield "value", surely(value, least_information(W, robust)) or None
-    yield from audit(found, W, robust)
+    yield from mechanism_claims(found, W, robust, objective)
 
 
 def _bounds(proof, robust, bound):

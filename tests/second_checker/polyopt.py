@@ -57,6 +57,11 @@ def claims(found):
         else:
             demand(dual is not None, "no dual")
             yield from _within_cone(W, robust, pairs, group, dual, bound)
+    yield from mechanism_claims(found, W, robust, objective)
+
+
+def mechanism_claims(found, W, robust, objective):
+    """The claims about the mechanism itself: private, worth its value, and the audit."""
     yield "private", is_private(W, robust, robust.e)
     value = Fraction(found["value"])
     if objective == "empirical":

@@ -6,6 +6,7 @@ Lopuhaä-Zwakenberg and Goseling 2021, Def. 1.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -26,6 +27,8 @@ NEAR = 1e-3
 """Shares within this of 0 or 1 are sought more closely."""
 SHARES, LEVELS = 32, 48
 """Steps of the bisections for the worst share of the slack, and for the level of one minimum."""
+
+Compare = Callable[[Array, Array, Array, Array], tuple[Array, NDArray[np.bool_]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,10 +137,50 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
 
 
 def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
-    """Compute the levels of many places (y, s, s'), each at its worst share of the slack.
+    """Compute the levels of many places (y, s, s'): log P_{y|s} − log P_{y|s'} at its worst share."""
 
-    The logarithm of the ratio has one maximum in the share x, and its slope is explicit: the least R·c
-    over Σ q²/R ≤ r is ν + A²/r at its best level ν, so that it changes with r by −A²/r².
+    def level(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(top) - np.log(np.maximum(bottom, 0.0)), gain / top > loss / bottom
+
+    return _worst_shares(columns, F, places, level)
+
+
+def excesses(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
+    """Compute by how much every output breaks the level.
+
+    That is the maximum of P_{y|s} − e^ε P_{y|s'} over P ∈ F, s and s'. The first term is concave in
+    √r_s and the second convex in √r_s', so their difference is concave in the share of the slack. An
+    output is private where its excess is at most 0.
+
+    Args:
+        matrix: the mechanism or a part of its columns, one row per input (s, u).
+        F: the confidence set.
+        epsilon: the level, in nats.
+    """
+    a1, a2 = F.shape
+    columns, factor = matrix.reshape(a1, a2, -1), math.exp(epsilon)
+    outputs = columns.shape[2]
+    places = np.array([(y, s, z) for y in range(outputs) for s, z in permutations(range(a1), 2)])
+
+    def excess(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
+        return top - factor * bottom, gain > factor * loss
+
+    return _worst_shares(columns, F, places, excess).reshape(outputs, -1).max(axis=1)
+
+
+def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare: Compare) -> Array:
+    """Compute the largest comparison of P_{y|s} with P_{y|s'} at many places (y, s, s').
+
+    The comparison has one maximum in the share x of the slack that s takes, and its slope is explicit:
+    the least R·c over Σ q²/R ≤ r is ν + A²/r at its best level ν, so that it changes with r by −A²/r².
+
+    Args:
+        columns: the mechanism, [s][u][y].
+        F: the confidence set.
+        places: a row (y, s, s') for each comparison.
+        compare: from P_{y|s}, P_{y|s'} and how fast they grow and fall with x, half as fast, the
+            comparison and whether it rises.
     """
     y, s, other = places.T
     given = np.array([ball.center for ball in F.conditionals])
@@ -150,52 +193,11 @@ def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
         root, rest = 1 + x * k, 1 + (1 - x) * m
         top, A = _least(mine, given[s], root**2)
         bottom, C = _least(theirs, given[other], rest**2)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            best = np.fmax(best, np.log(-top) - np.log(np.maximum(bottom, 0.0)))
-            rises = A**2 * k / root**3 / -top > C**2 * m / rest**3 / bottom
+        found, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
+        best = np.fmax(best, found)
         if step >= 2:
             low, high = np.where(rises, x, low), np.where(rises, high, x)
     return best
-
-
-def excesses(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
-    """Compute by how much every output breaks the level.
-
-    That is the maximum of P_{y|s} − e^ε P_{y|s'} over P ∈ F, s and s'.
-
-    As in :func:`rldp_level` the pair shares the slack: the first term is concave in √r_s and the second
-    convex in √r_s', so their difference is concave in the share x, and a bisection on its slope ends at
-    the maximum. An output is private where its excess is at most 0.
-
-    Args:
-        matrix: the mechanism or a part of its columns, one row per input (s, u).
-        F: the confidence set.
-        epsilon: the level, in nats.
-    """
-    a1, a2 = F.shape
-    columns, factor = matrix.reshape(a1, a2, -1), math.exp(epsilon)
-    y, s, other = (
-        part.ravel()
-        for part in np.meshgrid(np.arange(columns.shape[2]), np.arange(a1), np.arange(a1), indexing="ij")
-    )
-    y, s, other = (part[s != other] for part in (y, s, other))
-    given = np.array([ball.center for ball in F.conditionals])
-    mine, theirs = -columns[s, :, y], columns[other, :, y]
-    k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
-    low, high = np.zeros(len(y)), np.ones(len(y))
-    best = np.full(len(y), -np.inf)
-    for step in range(SHARES):
-        x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
-        root, rest = 1 + x * k, 1 + (1 - x) * m
-        top, A = _least(mine, given[s], root**2)
-        bottom, C = _least(theirs, given[other], rest**2)
-        best = np.fmax(best, -top - factor * bottom)
-        rises = A**2 * k / root**3 > factor * C**2 * m / rest**3
-        if step >= 2:
-            low, high = np.where(rises, x, low), np.where(rises, high, x)
-    found = np.full(columns.shape[2], -np.inf)
-    np.maximum.at(found, y, best)
-    return found
 
 
 def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:

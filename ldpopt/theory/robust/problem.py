@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self
 
 from ldpopt.checker.confidence import RobustStatement, is_member, read_robust_question
 from ldpopt.checker.polyopt import conditional_entropy_above, in_cone
 from ldpopt.checker.robust import is_robustly_private
-from ldpopt.core import certify
+from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Problem
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.theory.columns.cones import staircase_cone
@@ -51,6 +53,36 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
     if found.shape[1] < 2:
         raise InvalidInputError("the table has one public value (column): use a staircase instead")
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class TableProblem(Problem):
+    """A problem about the χ² confidence set F of a table: the parameters that say which.
+
+    Args:
+        epsilon: the level, in nats.
+        p_hat: the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of F.
+        counts: the contingency table [s][u].
+    """
+
+    epsilon: float
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float = 0.05
+    counts: Any = None
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        F = self.uncertainty
+        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        return {"epsilon": validate.epsilon(self.epsilon), **given}
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set:
+        """The confidence set F."""
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
 
 
 def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:

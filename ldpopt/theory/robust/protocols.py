@@ -26,7 +26,7 @@ from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.problem import Problem, Stages
+from ldpopt.core.problem import Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
 from ldpopt.core.subject import Subject
@@ -39,8 +39,8 @@ from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.problem import (
     RobustPrivacy,
+    TableProblem,
     audited,
-    confidence_set,
     inside,
     robust_subject,
     secret_ceiling,
@@ -60,7 +60,7 @@ The second is relative, over ε: levels of ε are told apart by floats around 1.
 
 
 @dataclass(frozen=True, eq=False)
-class Reporting(Problem):
+class Reporting(TableProblem):
     """A protocol whose parameters are to be chosen best; subclasses say which.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII.
@@ -79,29 +79,18 @@ class Reporting(Problem):
     measure: ClassVar[Measure] = INFORMATION
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 4, 8, 16)
-    epsilon: float
-    p_hat: Any = None
-    n: float | None = None
-    alpha: float = 0.05
-    counts: Any = None
     blocks: str = "grr"
     calibrate: bool = False
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        F = confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
-        given = {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+        given = super().cleaned()
         validate.choice("blocks", self.blocks, ("grr", "optimal"))
         if not isinstance(self.calibrate, bool):
             raise InvalidInputError(f"calibrate must be true or false, not {self.calibrate!r}")
         if self.calibrate and self.blocks != "grr":
             raise InvalidInputError(f"calibrate needs the blocks 'grr', not {self.blocks!r}")
-        return {"epsilon": validate.epsilon(self.epsilon), **given}
-
-    @cached_property
-    def uncertainty(self) -> Chi2Set:
-        """The confidence set F."""
-        return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
+        return given
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
