@@ -29,7 +29,7 @@ from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import Verification, read_document, verify
 from ldpopt.release.designing import AnyDesign, read_design
 from ldpopt.release.publishing import SECTION, PublicDesign, load_public
-from ldpopt.release.releasing import ExactSampler
+from ldpopt.release.sampling import ExactSampler
 from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import Level

@@ -10,7 +10,7 @@ import numpy as np
 from ldpopt.audit.black_box import Indices
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.releasing import released_reports
+from ldpopt.release.reading import released_reports
 from ldpopt.tables.files import open_table
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, MechanismFile
+from ldpopt.cli.options import AsJson, Jobs, MechanismFile, Scheduler
 from ldpopt.cli.terminal import check_writable, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 
@@ -27,6 +27,8 @@ def estimate(
         bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampled posterior.")] = 0,
+    jobs: Jobs = 1,
+    scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
     """Estimate the frequencies of the data from released reports, with their uncertainty."""
@@ -38,7 +40,7 @@ def estimate(
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
     made = load_mechanism(mechanism)
-    found = estimating.estimate(released, made, level=level, seed=seed)
+    found = estimating.estimate(released, made, level=level, seed=seed, jobs=jobs, scheduler=scheduler)
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:

@@ -33,6 +33,10 @@ Encoding = Annotated[str, typer.Option(help="The encoding of a text file, e.g. l
 MechanismFile = Annotated[
     Path, typer.Option("--mechanism", "-m", help="A file that ldpopt design wrote, private or public.")
 ]
+Jobs = Annotated[int, typer.Option(min=1, help="Worker processes, for a directory of files.")]
+Scheduler = Annotated[
+    str | None, typer.Option(help="Address of a Dask scheduler, for a directory of files.")
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import Encoding, MechanismFile, Separator, TableName, prepared
+from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
 
 if TYPE_CHECKING:
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 def privatize(
     table: TableName,
     mechanism: MechanismFile,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The released file: .csv or .parquet.")],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", help="The released file, .csv or .parquet; without an ending a directory."
+        ),
+    ],
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
@@ -37,6 +42,8 @@ def privatize(
         bool,
         typer.Option("--force", help="Write over a file; release a table that contradicts the design."),
     ] = False,
+    jobs: Jobs = 1,
+    scheduler: Scheduler = None,
 ) -> None:
     """Send every row of a table through a mechanism; only the reports are written.
 
@@ -61,6 +68,7 @@ def privatize(
     if beware := repetition.warning(made, before):
         tell(f"warning: {beware}")
     found: list[Agreement | None] = []
+    listed: list[repetition.Release] = []
     reader = prepared(table, made, missing, sep, encoding)
     with counting("rows") as count:
         rows = releasing.privatize(
@@ -70,17 +78,21 @@ def privatize(
             seed=seed,
             progress=None if count is None else lambda n: count(n, None),
             compared=found.append,
-            recorded=lambda sha256: repetition.record(mechanism, made, out, sha256),
+            recorded=lambda sha256: listed.extend(
+                repetition.record(mechanism, made, out, sha256, max_level)
+            ),
             force=force,
+            jobs=jobs,
+            scheduler=scheduler,
         )
     last = made.mechanism.shape[1] - 1
     say(f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to {last}")
     if isinstance(reader, CompleteRows):
         tell(f"note: {reader.in_words}")
     _compare(made, found[0])
-    total = len(before) + 1
-    listed = "this release has" if total == 1 else f"{total} releases on the same people have together"
-    say(f"ledger: {listed} {repetition.total(made, total)}; see {repetition.ledger_of(mechanism)}")
+    total = len(listed)
+    which = "this release has" if total == 1 else f"{total} releases on the same people have together"
+    say(f"ledger: {which} {repetition.total(made, total)}; see {repetition.ledger_of(mechanism)}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
 
 

@@ -1,8 +1,11 @@
-"""Files that are written whole or not at all."""
+"""Files and directories that are written whole or not at all."""
 
 from __future__ import annotations
 
+import contextlib
 import os
+import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -53,3 +56,68 @@ def whole_file(path: str | os.PathLike[str], mode: int = READABLE) -> Iterator[P
         if isinstance(error, OSError):
             raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
         raise
+
+
+@contextmanager
+def whole_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a draft of a directory, which gets its name in the end; one that exists is refused.
+
+    If anything goes wrong, the draft is removed with all that is in it.
+    """
+    target = Path(path).absolute()
+    if target.exists():
+        raise InvalidInputError(f"cannot write {path}: it exists; choose another name")
+    try:
+        draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {path}: {error.strerror}") from None
+    try:
+        yield draft
+        draft.chmod(READABLE | 0o111)
+        draft.rename(target)
+    except BaseException as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise InvalidInputError(f"cannot write {path}: {error.strerror or error}") from None
+        raise
+
+
+@contextmanager
+def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Wait until no other process is at work on a file, and keep the others waiting.
+
+    The lock is a hidden file beside it, which is removed in the end; that of a process that was killed
+    is free. Whoever waited for a lock that was removed meanwhile begins anew.
+    """
+    target = Path(path)
+    lock = target.with_name(f".{target.name}.lock")
+    while True:
+        try:
+            handle = os.open(lock, os.O_CREAT | os.O_RDWR, READABLE)
+        except OSError as error:
+            raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
+        try:
+            _wait_for(handle)
+            if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
+                try:
+                    yield
+                finally:
+                    with contextlib.suppress(PermissionError):  # Windows keeps what is open
+                        lock.unlink(missing_ok=True)
+                return
+        finally:
+            os.close(handle)  # which frees the lock
+
+
+def _wait_for(handle: int) -> None:
+    """Lock an open file; blocks while another process has it locked."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        while True:
+            with contextlib.suppress(OSError):  # it gives up after ten seconds
+                return msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)

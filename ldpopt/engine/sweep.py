@@ -8,22 +8,20 @@ import hashlib
 import inspect
 import json
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import joblib
 
-from ldpopt.core.errors import InvalidInputError, MissingDependencyError
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import write_whole
+from ldpopt.core.workers import Parallel, workers
 from ldpopt.engine.solving import environment, whole_answers
 
 Row = dict[str, Any]
 Point = Mapping[str, Any]
-
-PATIENCE = 10.0
-"""Seconds to wait for a Dask scheduler to answer."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +78,9 @@ class Experiment:
             force: measure every point again.
         """
         points = [dict(point) for point in self.points(quick)]
-        workers = _workers(jobs, scheduler)
+        places = workers(jobs, scheduler)
         if out is None:
-            rows, _ = _measured(self, points, workers, None, progress)
+            rows, _ = _measured(self, points, places, None, progress)
             return Study(rows, [], self.conclude(rows))
         directory = Path(out)
         try:
@@ -92,7 +90,7 @@ class Experiment:
         journal = directory / f"{self.name}.journal.jsonl"
         if force:
             journal.unlink(missing_ok=True)
-        rows, reused = _measured(self, points, workers, journal, progress)
+        rows, reused = _measured(self, points, places, journal, progress)
         table = directory / f"{self.name}.csv"
         write_csv(table, rows)
         return Study(rows, [table, *self.draw(rows, directory)], self.conclude(rows), reused)
@@ -163,13 +161,13 @@ def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, tuple, dict)) else value
 
 
-Workers = contextlib.AbstractContextManager[Callable[..., Iterable[Row]]]
+Workers = contextlib.AbstractContextManager[Parallel]
 
 
 def _measured(
     experiment: Experiment,
     points: list[dict[str, Any]],
-    workers: Workers,
+    places: Workers,
     journal: Path | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[Row], int]:
@@ -178,7 +176,7 @@ def _measured(
     keys = [point_key(point, code) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
-    with workers as parallel:
+    with places as parallel:
         tasks = (joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo)
         for (key, _), row in zip(todo, parallel(tasks), strict=True):
             rows[key] = row
@@ -188,20 +186,3 @@ def _measured(
             if progress is not None:
                 progress(sum(k in rows for k in keys), len(keys))
     return [rows[key] for key in keys], len(keys) - len(todo)
-
-
-@contextlib.contextmanager
-def _workers(jobs: int, scheduler: str | None) -> Iterator[Callable[..., Iterable[Row]]]:
-    if scheduler is None:
-        yield joblib.Parallel(n_jobs=jobs, return_as="generator")
-        return
-    try:
-        from distributed import Client
-    except ImportError:
-        raise MissingDependencyError("--scheduler needs Dask: pip install 'ldpopt[dask]'") from None
-    try:
-        client = Client(scheduler, timeout=PATIENCE)
-    except (OSError, ValueError, TimeoutError) as error:
-        raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
-    with client, joblib.parallel_config("dask", client=client):
-        yield joblib.Parallel()

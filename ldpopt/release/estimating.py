@@ -24,7 +24,7 @@ from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.releasing import released_reports
+from ldpopt.release.reading import report_counts
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.theory.bayes.priors import Dirichlet
@@ -136,15 +136,19 @@ def estimate(
     *,
     level: float = 0.95,
     seed: int = 0,
+    jobs: int = 1,
+    scheduler: str | None = None,
 ) -> Frequencies:
     """Estimate frequencies from a released file.
 
     Args:
-        released: what :func:`ldpopt.release.releasing.privatize` wrote; a file of another mechanism is
-            refused.
+        released: what :func:`ldpopt.release.releasing.privatize` wrote, a directory of such files, or a
+            Dask frame; reports of another mechanism are refused.
         mechanism: the design that released it, or its file, private or public.
         level: the confidence level, of all confidence intervals together and of each credible interval.
         seed: of the sampled posterior.
+        jobs: worker processes on this machine, which count the parts of a released directory.
+        scheduler: the address of a Dask scheduler to count on instead.
 
     >>> import tempfile
     >>> from ldpopt.release.designing import design
@@ -158,9 +162,8 @@ def estimate(
     True
     """
     made = opened(mechanism)
-    outputs = made.mechanism.shape[1]
-    counts = sum(np.bincount(batch, minlength=outputs) for batch in released_reports(released, made))
-    return frequencies(np.asarray(counts), made, level=level, seed=seed)
+    counts = report_counts(released, made, jobs, scheduler)
+    return frequencies(counts, made, level=level, seed=seed)
 
 
 def frequencies(

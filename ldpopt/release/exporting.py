@@ -2,7 +2,7 @@
 
 A sampler is one file without dependencies. It holds the labels of the inputs, the cumulative sums of the
 mechanism's rows as whole multiples of 2^−52, and test vectors: inputs and random bits with the report
-that :class:`ldpopt.release.releasing.ExactSampler` draws from them.
+that :class:`ldpopt.release.sampling.ExactSampler` draws from them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ import numpy as np
 from ldpopt.checker.design import MISSING, OTHER
 from ldpopt.core.validate import choice
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.releasing import BITS, PREFIX, ExactSampler, check_certificate
+from ldpopt.release.reading import PREFIX
+from ldpopt.release.releasing import check_certificate
+from ldpopt.release.sampling import BITS, ExactSampler
 from ldpopt.release.words import against, promise
 from ldpopt.tables.domain import Column
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -17,79 +19,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.files import whole_file
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.files import whole_directory, whole_file
+from ldpopt.core.workers import Parallel, workers
 from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.tables.cells import numbered, numbers
+from ldpopt.release.reading import PREFIX
+from ldpopt.release.sampling import ExactSampler, secure_words, seeded_words
 from ldpopt.tables.files import TableReader, open_table
 
-BITS = 52
-"""The entries of a certified mechanism are multiples of 2^−52."""
-PREFIX = "ldpopt-"
-
-Words = NDArray[np.uint64]
-RandomWords = Callable[[int], Words]
+Counts = NDArray[np.int64]
+Drawn = tuple[Counts, NDArray[np.int32]]
+"""How often each input occurs among some rows, and the reports of these rows."""
 
 
-def secure_words(count: int) -> Words:
-    """Draw random 64-bit words from the operating system's cryptographic generator."""
-    return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-
-
-def seeded_words(seed: int) -> RandomWords:
-    """Draw words that everybody who knows the seed can draw again: for tests, never for a release."""
-    rng = np.random.default_rng(seed)
-    return lambda count: rng.integers(2**64, size=count, dtype=np.uint64)
-
-
-class ExactSampler:
-    """Draws reports with exactly the probabilities of a mechanism whose entries are multiples of 2^−52.
-
-    A row's cumulative sums are whole multiples of 2^−52 too; 52 random bits fall below one of them with
-    exactly its probability, so that what is proven of the matrix holds for what is released.
-
-    >>> sampler = ExactSampler(Mechanism([[0.75, 0.25], [0.0, 1.0]]), seeded_words(0))
-    >>> sampler.sample([1, 1, 1]).tolist()
-    [1, 1, 1]
-    """
-
-    def __init__(self, mechanism: Mechanism, words: RandomWords = secure_words) -> None:
-        steps = mechanism.matrix * 2.0**BITS
-        inputs, self._outputs = mechanism.shape
-        if (steps != np.floor(steps)).any():
-            raise InvalidInputError(
-                "the mechanism's entries must be multiples of 2^-52, and are not: it is not certified"
-            )
-        ends = np.cumsum(steps.astype(np.uint64), axis=1)
-        if (ends[:, -1] != 2**BITS).any() or inputs >= 2 ** (64 - BITS):
-            raise InvalidInputError(
-                "the mechanism's rows do not sum to exactly 1, or are too many to sample"
-            )
-        self._ends = (ends + self._start(np.arange(inputs))[:, None]).ravel()
-        self._words = words
-
-    def sample(self, x: ArrayLike) -> NDArray[np.int64]:
-        """Draw one report index for every input index."""
-        rows = np.asarray(x, dtype=np.int64)
-        inputs = len(self._ends) // self._outputs
-        if rows.size and not 0 <= rows.min() <= rows.max() < inputs:
-            given = f"{rows.min()} to {rows.max()}"
-            raise InvalidInputError(f"an input index must be from 0 to {inputs - 1}, not {given}")
-        drawn = (self._words(rows.size).reshape(rows.shape) >> np.uint64(64 - BITS)) + self._start(rows)
-        found = np.searchsorted(self._ends, drawn, side="right")
-        return found - rows * self._outputs
-
-    @staticmethod
-    def _start(rows: NDArray[np.int64]) -> Words:
-        """Lay the probabilities of each row on an interval of length 2^52 of its own."""
-        return rows.astype(np.uint64) << np.uint64(BITS)
-
-
-def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[np.int64]]:
+def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[np.int32]]:
     """Draw the reports of a table's rows, a batch at a time.
 
     Args:
@@ -102,13 +48,8 @@ def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator
     >>> sum(len(batch) for batch in reports("adult:sex-race", made))
     32561
     """
-    sampler = _sampler(made, seed)
-    for codes in made.domain.rows(open_table(table)):
-        yield sampler.sample(codes)
-
-
-def _sampler(made: AnyDesign, seed: int | None) -> ExactSampler:
-    return ExactSampler(made.mechanism, secure_words if seed is None else seeded_words(seed))
+    for _, found in _drawn(open_table(table), made, seed):
+        yield found
 
 
 def privatize(
@@ -121,6 +62,8 @@ def privatize(
     compared: Callable[[Agreement | None], None] | None = None,
     recorded: Callable[[str], None] | None = None,
     force: bool = False,
+    jobs: int = 1,
+    scheduler: str | None = None,
 ) -> int:
     """Write the released file of a table, whole or not at all; returns the number of rows.
 
@@ -128,41 +71,65 @@ def privatize(
         table: what :func:`ldpopt.tables.files.open_table` reads; an unknown value is named with its row.
         mechanism: the design, or its file, private or public; one whose certificate the checker refutes
             is not used.
-        out: a name that ends in .csv or .parquet.
+        out: a name that ends in .csv or .parquet; or a directory, which gets a Parquet file for every
+            part of the table: for each file of a directory, each partition of a Dask frame.
         seed: makes the noise repeatable, and so removable by whoever knows it; never release that.
         progress: called with the number of rows done.
         compared: called with how the table's counts agree with those of the design, before the file
             appears; None says that the promise holds whatever they are, or that the design is public.
-        recorded: called with the SHA-256 of the released file, before it appears.
+        recorded: called with the SHA-256 of what is released, before it appears.
         force: release a table whose counts contradict the design.
+        jobs: worker processes on this machine, which share the parts of the table.
+        scheduler: the address of a Dask scheduler to run on instead. Its workers read the files of the
+            table, and write those of a released directory, under the names that they have here.
     """
-    made, target = opened(mechanism), Path(out)
+    made, target, reader = opened(mechanism), Path(out), open_table(table)
     suffix = target.suffix.lower()
-    if suffix not in (".csv", ".parquet"):
-        raise InvalidInputError(f"the released file must end in .csv or .parquet, not {target.name!r}")
+    if suffix not in (".csv", ".parquet", ""):
+        raise InvalidInputError(
+            f"the released file must end in .csv or .parquet, not {target.name!r}; without an ending it "
+            "is a directory"
+        )
     check_certificate(made)
-    schema = pa.schema([(PREFIX + made.fingerprint, pa.int32())])
-    sampler = _sampler(made, seed)
     counts = np.zeros(made.mechanism.shape[0], dtype=np.int64)
-    with whole_file(target) as draft:
-        with _writer(draft, suffix, schema) as write:
-            for codes in made.domain.rows(open_table(table)):
-                batch = pa.array(sampler.sample(codes), pa.int32())
-                write(pa.record_batch([batch], schema=schema))
-                counts += np.bincount(codes, minlength=len(counts))
-                if progress is not None:
-                    progress(int(counts.sum()))
-        found = agreement(made, counts)  # before the draft becomes the file
-        if found is not None and found.contradicts and not force:
+    here = jobs == 1 and scheduler is None
+    draft_of = whole_file if suffix else whole_directory
+    with draft_of(target) as draft, workers(jobs, scheduler) as parallel:
+        if not suffix:
+            found = _by_parts(partial(_write_part, made, seed, draft), reader, made, seed, parallel)
+        elif here:
+            found = _write(draft, suffix, made, _drawn(reader, made, seed))
+        else:
+            parts = _by_parts(partial(_draw_part, made, seed), reader, made, seed, parallel)
+            found = _write(draft, suffix, made, parts)
+        for batch in found:
+            counts += batch
+            if progress is not None:
+                progress(int(counts.sum()))
+        if not counts.any():
+            raise InvalidInputError(f"{reader.name} has no rows")
+        agreed = agreement(made, counts)  # before the draft becomes the file
+        if agreed is not None and agreed.contradicts and not force:
             raise InvalidInputError(
-                f"the table contradicts the design: {found.in_words()}. Design a mechanism for this "
+                f"the table contradicts the design: {agreed.in_words()}. Design a mechanism for this "
                 "table, or release it with --force, without the promise"
             )
         if compared is not None:
-            compared(found)
+            compared(agreed)
         if recorded is not None:
-            recorded(hashlib.sha256(draft.read_bytes()).hexdigest())
+            recorded(digest(draft))
     return int(counts.sum())
+
+
+def digest(released: Path) -> str:
+    """Compute the SHA-256 of a file; of a directory, that of its files one after the other."""
+    files = sorted(released.iterdir()) if released.is_dir() else [released]
+    found = hashlib.sha256()
+    for file in files:
+        with file.open("rb") as content:
+            while block := content.read(1 << 20):
+                found.update(block)
+    return found.hexdigest()
 
 
 def check_certificate(made: AnyDesign) -> None:
@@ -175,6 +142,68 @@ def check_certificate(made: AnyDesign) -> None:
             )
 
 
+def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 0) -> Iterator[Drawn]:
+    """Draw the reports of a table or of a part of it, a batch at a time.
+
+    Args:
+        reader: the table.
+        made: the design of the mechanism.
+        seed: of repeatable noise.
+        start: how many rows come before the part.
+    """
+    words = secure_words if seed is None else seeded_words(seed, start)
+    sampler, inputs = ExactSampler(made.mechanism, words), made.mechanism.shape[0]
+    for codes in made.domain.rows(reader, part=True):
+        yield np.bincount(codes, minlength=inputs), sampler.sample(codes).astype(np.int32)
+
+
+def _write(draft: Path, suffix: str, made: AnyDesign, drawn: Iterable[Drawn]) -> Iterator[Counts]:
+    """Write reports as they come; yields how often each input occurs among their rows."""
+    schema = pa.schema([(PREFIX + made.fingerprint, pa.int32())])
+    with _writer(draft, suffix, schema) as write:
+        for counts, found in drawn:
+            write(pa.record_batch([pa.array(found)], schema=schema))
+            yield counts
+
+
+# ------------------------------------------------------------ parts of a table, by several workers
+
+
+def _by_parts(
+    work: Callable[..., Any], reader: TableReader, made: AnyDesign, seed: int | None, parallel: Parallel
+) -> Iterator[Any]:
+    """Do a piece of work on every part of a table.
+
+    Secure noise needs no order. Repeatable noise is that of the whole table: each part leaves out the
+    words of the rows before it, which are counted first.
+    """
+    starts: list[int] = []
+    if seed is not None:
+        rows = reader.map_parts(partial(_count_rows, made), parallel)
+        starts = list(accumulate(rows, initial=0))
+    yield from reader.map_parts(partial(work, starts), parallel)
+
+
+def _count_rows(made: AnyDesign, number: int, part: TableReader) -> int:
+    return sum(len(codes) for codes in made.domain.rows(part, part=True))
+
+
+def _draw_part(
+    made: AnyDesign, seed: int | None, starts: list[int], number: int, part: TableReader
+) -> Drawn:
+    drawn = list(_drawn(part, made, seed, starts[number] if starts else 0))
+    counts = sum((counts for counts, _ in drawn), np.zeros(made.mechanism.shape[0], dtype=np.int64))
+    return counts, np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found in drawn)])
+
+
+def _write_part(
+    made: AnyDesign, seed: int | None, folder: Path, starts: list[int], number: int, part: TableReader
+) -> Counts:
+    drawn = _drawn(part, made, seed, starts[number] if starts else 0)
+    written = _write(folder / f"part-{number:05}.parquet", ".parquet", made, drawn)
+    return sum(written, np.zeros(made.mechanism.shape[0], dtype=np.int64))
+
+
 @contextmanager
 def _writer(path: Path, suffix: str, schema: Any) -> Iterator[Callable[[Any], None]]:
     if suffix == ".csv":
@@ -183,37 +212,3 @@ def _writer(path: Path, suffix: str, schema: Any) -> Iterator[Callable[[Any], No
     else:
         with pa.parquet.ParquetWriter(path, schema) as writer:
             yield writer.write
-
-
-def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[np.int64]]:
-    """Read the reports of a released file, a batch at a time; a file of another mechanism is refused."""
-    reader = open_table(released)
-    column = _report_column(reader, made)
-    outputs = made.mechanism.shape[1]
-    for first_row, batch in numbered(reader.batches([column])):
-        try:
-            found = batch.column(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
-        except pa.ArrowInvalid:  # "1.0" is a whole number, too
-            found = numbers(column, batch.column(0), first_row)
-        known = (found >= 0) & (found < outputs) & (found == np.floor(found))
-        if not known.all():
-            bad = int(np.argmin(known))
-            raise InvalidInputError(
-                f"row {first_row + bad} of {reader.name} holds the report {batch.column(0)[bad]}; "
-                f"those of the mechanism are 0 to {outputs - 1}"
-            )
-        yield found.astype(np.int64)
-
-
-def _report_column(reader: TableReader, made: AnyDesign) -> str:
-    marked = [name for name in reader.columns if name.startswith(PREFIX)]
-    if not marked:
-        raise InvalidInputError(
-            f"{reader.name} has no column of reports: ldpopt privatize did not write it"
-        )
-    if PREFIX + made.fingerprint not in marked:
-        raise InvalidInputError(
-            f"{reader.name} was released by another mechanism ({marked[0].removeprefix(PREFIX)}, not "
-            f"{made.fingerprint})"
-        )
-    return PREFIX + made.fingerprint

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.core.files import write_whole
+from ldpopt.core.files import locked, write_whole
 from ldpopt.engine.verifying import read_document
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.publishing import PublicDesign
@@ -107,22 +107,34 @@ def releases(mechanism: str | os.PathLike[str], made: AnyDesign) -> list[Release
 
 
 def record(
-    mechanism: str | os.PathLike[str], made: AnyDesign, released: str | os.PathLike[str], sha256: str
-) -> None:
-    """Add a release to the ledger.
+    mechanism: str | os.PathLike[str],
+    made: AnyDesign,
+    released: str | os.PathLike[str],
+    sha256: str,
+    most: float | None = None,
+) -> list[Release]:
+    """Add a release to the ledger; returns all releases of the mechanism, this one last.
+
+    The ledger is locked meanwhile: of two releases at once, the second one sees the first.
 
     Args:
         mechanism: the mechanism's file, or its public part.
         made: the design in it.
         released: the released file; its name alone is recorded.
         sha256: the hash of the released file, in hexadecimal.
+        most: the level that all reports about one person may have together; see :func:`check_budget`.
     """
     path = ledger_of(mechanism)
-    known = read_document(path) if path.exists() else {}
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    entry = Release(today, Path(released).name, sha256)
-    listed = [asdict(release) for release in [*releases(mechanism, made), entry]]
-    write_whole(path, json.dumps({**known, made.fingerprint: listed}, indent=1) + "\n")
+    with locked(path):
+        before = releases(mechanism, made)
+        if most is not None:
+            check_budget(made, before, most)
+        listed = [*before, Release(today, Path(released).name, sha256)]
+        known = read_document(path) if path.exists() else {}
+        entries = [asdict(release) for release in listed]
+        write_whole(path, json.dumps({**known, made.fingerprint: entries}, indent=1) + "\n")
+    return listed
 
 
 def total(made: AnyDesign, reports: int) -> str:

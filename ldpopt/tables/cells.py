@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.tables.files import Batch, TableReader
+from ldpopt.core.workers import Parallel
+from ldpopt.tables.files import Batch, Found, TableReader
 
 ABSENT = ("NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None")
 """Cells that mean "nothing is known", beside empty ones."""
@@ -51,10 +53,19 @@ class CompleteRows(TableReader):
         """How many rows were left out."""
         return f"{self.dropped:,} of {self.rows:,} rows of {self.name} were left out: a cell is empty"
 
+    def map_parts(self, work: Callable[..., Found], parallel: Parallel) -> Iterator[Found]:
+        """Do the work on the complete rows of every part."""
+        self.dropped = self.rows = 0
+        task = partial(_on_complete_rows, work, self._needed, self._text)
+        for dropped, rows, found in self._table.map_parts(task, parallel):
+            self.dropped += dropped
+            self.rows += rows
+            yield found
+
     def _read(self, columns: list[str]) -> Iterator[Batch]:
         needed = columns if self._needed is None else list(self._needed)
         self.dropped = self.rows = 0
-        for batch in self._table.batches(list(dict.fromkeys([*columns, *needed]))):
+        for batch in self._table.batches(list(dict.fromkeys([*columns, *needed])), part=True):
             empty = pa.array(np.zeros(batch.num_rows, dtype=bool))
             for name in needed:
                 words = trimmed(name, batch.column(name))
@@ -63,6 +74,18 @@ class CompleteRows(TableReader):
             self.rows += batch.num_rows
             self.dropped += batch.num_rows - kept.num_rows
             yield kept
+
+
+def _on_complete_rows(
+    work: Callable[..., Found],
+    needed: Sequence[str] | None,
+    text: Iterable[str],
+    number: int,
+    part: TableReader,
+) -> tuple[int, int, Found]:
+    complete = CompleteRows(part, needed, text)
+    found = work(number, complete)
+    return complete.dropped, complete.rows, found
 
 
 def trimmed(name: str, cells: Any) -> Any:

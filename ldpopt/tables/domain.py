@@ -164,15 +164,20 @@ class Domain:
         s = self.secret.codes(batch, first_row)
         return s if self.public is None else s * len(self.public) + self.public.codes(batch, first_row)
 
-    def rows(self, table: TableReader) -> Iterator[Codes]:
-        """Yield the input indices of a table's rows, a batch at a time; missing columns are an error."""
+    def rows(self, table: TableReader, *, part: bool = False) -> Iterator[Codes]:
+        """Yield the input indices of a table's rows, a batch at a time; missing columns are an error.
+
+        Args:
+            table: the data.
+            part: they are a part of a table, and may have no rows.
+        """
         for name in self.columns:
             if name not in table.columns:
                 raise InvalidInputError(
                     f"{table.name} has no column {name!r}: the mechanism is made for "
                     f"{', '.join(self.columns)}"
                 )
-        for first_row, batch in numbered(table.batches(self.columns)):
+        for first_row, batch in numbered(table.batches(self.columns, part=part)):
             yield self.codes(batch, first_row)
 
     def count(self, table: TableReader) -> Codes:

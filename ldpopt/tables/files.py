@@ -1,5 +1,7 @@
 """Tables of any length, read in batches: files, directories of them, frames, the embedded census.
 
+The parts of a directory or of a Dask frame can be worked on at once, on one machine or on many.
+
 >>> open_table("adult:sex-race").columns
 ['sex', 'race']
 >>> open_table({"sex": ["f", "m"], "age": [1, 2]}).columns
@@ -12,21 +14,24 @@ import codecs
 import os
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
+from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
+Found = TypeVar("Found")
 
 BATCH_BYTES = 1 << 22
 BATCH_ROWS = 1 << 17
@@ -42,8 +47,13 @@ class TableReader(ABC):
     name: str
     columns: list[str]
 
-    def batches(self, columns: Sequence[str]) -> Iterator[Batch]:
-        """Yield the chosen columns, a batch of rows at a time; a table without rows is an error."""
+    def batches(self, columns: Sequence[str], *, part: bool = False) -> Iterator[Batch]:
+        """Yield the chosen columns, a batch of rows at a time.
+
+        Args:
+            columns: their names.
+            part: the table is a part of another one, and may have no rows; otherwise that is an error.
+        """
         for name in columns:
             if name not in self.columns:
                 raise UnknownNameError(f"column of {self.name}", name, self.columns)
@@ -51,19 +61,29 @@ class TableReader(ABC):
         for batch in self._read(list(columns)):
             rows += batch.num_rows
             yield batch
-        if rows == 0:
+        if rows == 0 and not part:
             raise InvalidInputError(f"{self.name} has no rows")
 
     def read(self) -> Any:
         """Read the whole table, as a pyarrow.Table."""
         return pa.Table.from_batches(self.batches(self.columns))
 
+    def map_parts(self, work: Callable[..., Found], parallel: Parallel) -> Iterator[Found]:
+        """Do a piece of work on every part of the table: a file of a directory, or all of it.
+
+        Args:
+            work: called with the number of the part, from 0, and the part, itself a table; perhaps on
+                another machine.
+            parallel: what runs the pieces, and returns what they found in the order of the parts.
+        """
+        yield from parallel([joblib.delayed(work)(0, self)])
+
     @abstractmethod
     def _read(self, columns: list[str]) -> Iterator[Batch]: ...
 
 
 def open_table(table: Any, *, sep: str | None = None, encoding: str = "utf-8") -> TableReader:
-    """Open a file or a directory of them, a frame, a dictionary of columns, or an embedded table.
+    """Open a file or a directory of them, a frame (of Dask, too), columns by name, or an embedded table.
 
     The embedded census tables are called "adult" (sex, income, race, workclass) and "adult:PAIR" for
     the pairs of :func:`ldpopt.tables.datasets.tables`, a row per person in a fixed random order. "-" is
@@ -78,6 +98,8 @@ def open_table(table: Any, *, sep: str | None = None, encoding: str = "utf-8") -
         return table
     if isinstance(table, (str, os.PathLike)):
         return _named(os.fspath(table), sep, encoding)
+    if hasattr(table, "to_delayed") and hasattr(table, "columns"):
+        return _DaskFrame(table)
     try:
         if (frame := _frame(table)) is not None:
             return _Frame(frame, "the table")
@@ -126,7 +148,7 @@ def _file(path: Path, sep: str | None, encoding: str) -> TableReader:
         raise UnreadableFileError(f"cannot read {path}: permission denied")
     name = path.name.lower().removesuffix(".gz")
     if (kind := Path(name).suffix) in SEPARATORS:
-        return _Csv(path, str(path), sep or SEPARATORS[kind], encoding)
+        return _Csv(path.absolute(), str(path), sep or SEPARATORS[kind], encoding)
     if path.name.lower().endswith(".parquet"):
         return _Parquet(path)
     raise InvalidInputError(
@@ -141,6 +163,26 @@ class _Frame(TableReader):
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
         yield from self.table.select(columns).combine_chunks().to_batches(BATCH_ROWS)
+
+
+class _DaskFrame(TableReader):
+    """A Dask frame, whose partitions are its parts; each is computed when it is read."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame, self.name = frame, "the Dask frame"
+        self.columns = _distinct(list(frame.columns), self.name)
+
+    def _read(self, columns: list[str]) -> Iterator[Batch]:
+        for partition in self.frame[columns].to_delayed():
+            yield from open_table(partition.compute())._read(columns)
+
+    def map_parts(self, work: Callable[..., Found], parallel: Parallel) -> Iterator[Found]:
+        """Do the work where Dask computes the partitions: on the scheduler that is connected."""
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        opened = map(delayed(open_table), self.frame.to_delayed())
+        yield from compute(*(delayed(work)(i, part) for i, part in enumerate(opened)))
 
 
 class _Csv(TableReader):
@@ -239,7 +281,7 @@ class _Csv(TableReader):
 
 class _Parquet(TableReader):
     def __init__(self, path: Path) -> None:
-        self.path, self.name = path, str(path)
+        self.path, self.name = path.absolute(), str(path)
         try:
             self.columns = _distinct(pa.parquet.read_schema(path).names, self.name)
         except (pa.ArrowInvalid, OSError) as error:
@@ -276,6 +318,19 @@ class _Directory(TableReader):
     def _read(self, columns: list[str]) -> Iterator[Batch]:
         for file in self._files:
             yield from file._read(columns)
+
+    def map_parts(self, work: Callable[..., Found], parallel: Parallel) -> Iterator[Found]:
+        """Do the work on every file."""
+        yield from parallel(joblib.delayed(_on_file)(work, *part) for part in enumerate(self._files))
+
+
+def _on_file(work: Callable[..., Found], number: int, file: TableReader) -> Found:
+    """Do a piece of work on a file of a directory, which an error names."""
+    try:
+        return work(number, file)
+    except InvalidInputError as error:
+        said = str(error)
+        raise InvalidInputError(said if file.name in said else f"{file.name}: {said}") from None
 
 
 def _unreadable(name: str, error: Exception) -> UnreadableFileError:

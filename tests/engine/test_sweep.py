@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from ldpopt.core import workers
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.engine import sweep
 from ldpopt.engine.sweep import Experiment
 
 
@@ -74,7 +74,7 @@ def test_an_unwritable_directory(tmp_path):
 
 def test_on_a_dask_cluster(tmp_path, monkeypatch):
     distributed = pytest.importorskip("distributed")
-    monkeypatch.setattr(sweep, "PATIENCE", 600.0)
+    monkeypatch.setattr(workers, "PATIENCE", 600.0)
     with distributed.LocalCluster(
         n_workers=2, threads_per_worker=1, dashboard_address=":0", processes=False
     ) as cluster:
@@ -84,6 +84,6 @@ def test_on_a_dask_cluster(tmp_path, monkeypatch):
 
 def test_no_scheduler_there(monkeypatch):
     pytest.importorskip("distributed")
-    monkeypatch.setattr(sweep, "PATIENCE", 0.1)
+    monkeypatch.setattr(workers, "PATIENCE", 0.1)
     with pytest.raises(InvalidInputError, match="no Dask scheduler answers at"):
         SQUARES.run(scheduler="tcp://127.0.0.1:1")

@@ -18,9 +18,11 @@ from scipy.stats import chisquare
 from ldpopt import Mechanism
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.result import Result
-from ldpopt.release import releasing
+from ldpopt.release import sampling
 from ldpopt.release.designing import Design, design, load_design
-from ldpopt.release.releasing import ExactSampler, privatize, released_reports, reports, seeded_words
+from ldpopt.release.reading import released_reports
+from ldpopt.release.releasing import privatize, reports
+from ldpopt.release.sampling import ExactSampler, seeded_words
 
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 
@@ -57,7 +59,7 @@ def test_every_report_of_every_input(made):
 
 
 def test_the_secure_source():
-    first, second = releasing.secure_words(1000), releasing.secure_words(1000)
+    first, second = sampling.secure_words(1000), sampling.secure_words(1000)
     assert len(set(first.tolist()) | set(second.tolist())) == 2000
     ones = np.unpackbits(first.view(np.uint8)).mean()
     assert abs(ones - 0.5) < 6 * 0.5 / np.sqrt(64_000)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import asdict, replace
 
+import joblib
 import pytest
 
 from ldpopt.core.errors import LdpoptError
@@ -101,3 +102,32 @@ def test_a_promise_for_more_reports_than_hold_is_refuted():
     srr = design(SMALL, "s", "u", epsilon=1.0, method="srr")
     claimed = replace(srr, question=replace(srr.question, reports=2, together=1.999))
     assert [claim.what for claim in claimed.verification.claims if not claim.holds] == ["together"]
+
+
+def recorded(folder, name, most):
+    """Record a release, as others do at the same time; returns how many there are, or the refusal."""
+    made = load_design(folder / "mech.json")
+    try:
+        return len(record(folder / "mech.json", made, name, "a" * 64, most))
+    except LdpoptError as error:
+        return str(error)
+
+
+def test_releases_at_once_lose_no_entry_and_keep_the_budget(tmp_path):
+    srr = design(SMALL, "s", "u", epsilon=0.5, method="srr", robust="all")
+    srr.save(tmp_path / "mech.json")
+    names = [f"{i}.csv" for i in range(8)]
+    tasks = [joblib.delayed(recorded)(tmp_path, name, 2.5) for name in names]
+    said = joblib.Parallel(n_jobs=4, backend="threading")(tasks)
+    refused = [word for word in said if isinstance(word, str)]
+    assert sorted(word for word in said if isinstance(word, int)) == [1, 2, 3, 4, 5]
+    assert len(refused) == 3
+    assert all("above the budget 2.5; releases before: 5" in word for word in refused)
+    assert len(releases(tmp_path / "mech.json", srr)) == 5
+    assert {path.name for path in tmp_path.iterdir()} == {"mech.json", "mech.json.releases.json"}
+
+
+def test_the_lock_of_a_process_that_was_killed_is_free(made, tmp_path):
+    (tmp_path / ".mech.json.releases.json.lock").touch()
+    record(tmp_path / "mech.json", made, "one.csv", "a" * 64)
+    assert [path.name for path in tmp_path.iterdir()] == ["mech.json.releases.json"]

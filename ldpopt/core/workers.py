@@ -1,0 +1,44 @@
+"""Where work is done: in this process, in processes beside it, or on a Dask cluster."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import joblib
+
+from ldpopt.core.errors import InvalidInputError, MissingDependencyError
+
+PATIENCE = 10.0
+"""Seconds to wait for a Dask scheduler to answer."""
+
+Parallel = Callable[[Iterable[Any]], Iterable[Any]]
+"""Runs tasks of :func:`joblib.delayed` and returns their results in order."""
+
+
+@contextlib.contextmanager
+def workers(jobs: int, scheduler: str | None) -> Iterator[Parallel]:
+    """Yield what runs tasks.
+
+    Args:
+        jobs: worker processes on this machine; with 1, a task begins when its result is asked for.
+        scheduler: the address of a Dask scheduler to run on instead.
+
+    Raises:
+        InvalidInputError: no scheduler answers at the address.
+        MissingDependencyError: Dask is not installed.
+    """
+    if scheduler is None:
+        yield joblib.Parallel(n_jobs=jobs, return_as="generator")
+        return
+    try:
+        from distributed import Client
+    except ImportError:
+        raise MissingDependencyError("--scheduler needs Dask: pip install 'ldpopt[dask]'") from None
+    try:
+        client = Client(scheduler, timeout=PATIENCE)
+    except (OSError, ValueError, TimeoutError) as error:
+        raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
+    with client, joblib.parallel_config("dask", client=client):
+        yield joblib.Parallel()
