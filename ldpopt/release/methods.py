@@ -145,6 +145,8 @@ class Method(NamedTuple):
     """Whether ``auto`` may choose it for a question to which it applies."""
     adds_up: bool = False
     """Whether its mechanisms keep their level against all distributions, so that levels add up."""
+    hides_all: bool = False
+    """Whether the public columns are hidden as the secret ones are."""
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
@@ -242,7 +244,11 @@ METHODS: dict[str, Method] = {
         _too_many_reports,
     ),
     "ldp": Method(
-        "the best that hides all columns, public ones too", _everything, _without_public, adds_up=True
+        "the best that hides all columns, public ones too",
+        _everything,
+        _without_public,
+        adds_up=True,
+        hides_all=True,
     ),
     "learn": Method(
         "subset selection, or a design that is nearly it: the frequencies are learnt best from it",
@@ -250,10 +256,16 @@ METHODS: dict[str, Method] = {
         _too_many_inputs,
         "restricted-designs",
         adds_up=True,
+        hides_all=True,
     ),
     "public": Method("the public values as they are", _public_column, _tells_too_much, "public-column"),
     "grr": Method(
-        "randomised response on all columns", _everything, _never, "randomized-response", adds_up=True
+        "randomised response on all columns",
+        _everything,
+        _never,
+        "randomized-response",
+        adds_up=True,
+        hides_all=True,
     ),
 }
 """Every method by its name, the one that ``auto`` prefers first."""

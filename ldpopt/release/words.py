@@ -10,6 +10,7 @@ from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import LEVEL, Accuracy
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.exposing import Exposed
+from ldpopt.release.methods import METHODS
 
 MOST_POINTS = 99.5
 """A wider margin says nothing about a frequency."""
@@ -42,6 +43,18 @@ def against(made: AnyDesign) -> str:
     return "whatever the distribution of the data"
 
 
+def promise_of(made: AnyDesign, method: str) -> str:
+    """Say what another method would promise for the same question: methods are compared by it."""
+    secret, public = made.domain.secret.name, made.domain.public
+    if public is None:
+        return f"{secret} is hidden, whatever the distribution of the data"
+    if METHODS[method].hides_all:
+        return f"{secret} and {public.name} are hidden, whatever the distribution of the data"
+    if METHODS[method].adds_up or made.promise.robust == "all":
+        return f"{secret} is hidden, whatever the distribution, also from who knows {public.name}"
+    return f"{secret} is hidden {against(made)}"
+
+
 def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     """Say how precisely the reports of as many rows as the table's give the frequencies."""
     n = int(made.question.counts.sum())
@@ -68,11 +81,16 @@ def caveat(made: Design) -> str:
     if made.domain.public is None or level <= epsilon * (1 + 1e-9):
         return ""
     secret, public = made.domain.secret.name, made.domain.public.name
-    factor = "without limit" if level == math.inf else f"by a factor of {math.exp(level):.3g}"
+    factor = "without limit" if level == math.inf else f"by a factor of {_at_most_a_million(level)}"
     return (
         f"whoever knows the {public} of a person can tell two values of {secret} apart {factor}; "
         "--robust all hides it from them, too"
     )
+
+
+def _at_most_a_million(level: float) -> str:
+    """Write e^level; beyond a million the number says nothing more."""
+    return f"{math.exp(level):.3g}" if level <= math.log(1e6) else "more than a million"
 
 
 def merging(made: Design) -> str:

@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 from markupsafe import Markup
 
 from ldpopt.core.measure import INFORMATION
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designing import Design
+from ldpopt.release.words import margin, promise_of
 from ldpopt.report import figures, tradeoff
 from ldpopt.report.answer import data_entropy, proven_ceiling
 from ldpopt.report.files import Loaded
+from ldpopt.report.heatmap import probability
 from ldpopt.report.parts import Curve
-from ldpopt.report.words import number
+from ldpopt.report.words import label_text, number
 
 Progress = Callable[[int, int], None]
+MOST_CELLS = 400
+"""A larger mechanism is not shown beside the slider."""
 
 
 def trade_off_curve(
@@ -51,29 +59,110 @@ def _curve_measure(loaded: Loaded) -> str:
 
 
 def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
-    measure = _curve_measure(loaded)
+    measure, content = _curve_measure(loaded), loaded.content
     title = f"{measure} over the privacy level ε".capitalize()
-    own, names = found.own, ", ".join(series.name for series in found.series)
+    promises = {
+        series.name: promise_of(content, series.name) if isinstance(content, Design) else ""
+        for series in found.series
+    }
+    like = [series for series in found.series if promises[series.name] == promises[found.own_name]]
+    own, names = found.own, ", ".join(series.name for series in like)
     description = (
         f"Curves of {names}. This result: {number(own.value)} at ε = {own.epsilon:g}. "
         "All numbers are in the table below the figure."
     )
-    svg = figures.curve_svg(
-        found,
+    svg, places, foot = figures.curve_svg(
+        replace(found, series=tuple(like)),
         measure,
-        loaded.content.entropy if isinstance(loaded.content, Design) else data_entropy(loaded),
+        content.entropy if isinstance(content, Design) else data_entropy(loaded),
         {"its proven bound": own.bound, "bound of every method": proven_ceiling(loaded.result)},
         f"{name}-curve",
         title,
         description,
     )
-    rows = []
+    groups: dict[str, list[tuple[str, str, list[str]]]] = {promises[found.own_name]: []}
+    levels = found.levels
     for series in found.series:
         at = {point.epsilon: point for point in series.points}
-        values = [number(at[level].value, 4) if level in at else "–" for level in found.levels]
-        rows.append((series.name, series.summary, values))
+        values = [number(at[level].value, 4) if level in at else "–" for level in levels]
+        groups.setdefault(promises[series.name], []).append((series.name, series.summary, values))
     sentence = (
         f"Each point is the same question at another ε, to a relative gap of {tradeoff.GAP:g} or until "
         f"{tradeoff.SECONDS:g} s have passed; all together took {found.seconds:.0f} s."
     )
-    return Curve(Markup(svg), [f"{level:.4g}" for level in found.levels], rows, found.omitted, sentence)
+    return Curve(
+        Markup(svg),
+        [f"{level:.4g}" for level in levels],
+        list(groups.items()),
+        explored(found, loaded, promises, measure, places, foot),
+        found.omitted,
+        sentence,
+    )
+
+
+def explored(
+    found: tradeoff.TradeOff,
+    loaded: Loaded,
+    promises: dict[str, str],
+    measure: str,
+    places: list[float],
+    foot: float,
+) -> dict[str, Any]:
+    """Give every method at every level as plain data: value, accuracy, and the mechanism if it is small.
+
+    Args:
+        found: the curves.
+        loaded: the result.
+        promises: what each method promises.
+        measure: what the values are.
+        places: how far to the right each level of the figure is.
+        foot: how far down its lower axis is.
+    """
+    levels, shown = found.levels, {series.name: series for series in found.series}
+    own = promises[found.own_name]
+    like = replace(found, series=tuple(s for s in found.series if promises[s.name] == own))
+    drawn = like.levels
+    return {
+        "levels": [f"{level:.4g}" for level in levels],
+        "places": [places[drawn.index(level)] if level in drawn else None for level in levels],
+        "foot": foot,
+        "start": levels.index(found.own.epsilon),
+        "own": found.own_name,
+        "measure": measure,
+        "inputs": _inputs(loaded),
+        "methods": [
+            {
+                "name": name,
+                "promise": promises[name],
+                "points": [_explored_point(found, loaded, name, level) for level in levels],
+            }
+            for name in sorted(shown, key=lambda name: name != found.own_name)
+        ],
+    }
+
+
+def _inputs(loaded: Loaded) -> list[str]:
+    if isinstance(loaded.content, Design):
+        return list(loaded.content.domain.labels)
+    found = loaded.result.mechanism
+    return [label_text(label) for label in found.inputs] if isinstance(found, Mechanism) else []
+
+
+def _explored_point(
+    found: tradeoff.TradeOff, loaded: Loaded, name: str, level: float
+) -> dict[str, Any] | None:
+    series = next(series for series in found.series if series.name == name)
+    point = next((point for point in series.points if point.epsilon == level), None)
+    if point is None:
+        return None
+    mechanism, made = found.mechanisms.get((name, level)), loaded.content
+    plain: dict[str, Any] = {"value": number(point.value, 4), "accuracy": [], "rows": []}
+    if mechanism is None:
+        return plain
+    if isinstance(made, Design):
+        counts = made.question.counts
+        parts = accuracies(mechanism.matrix, counts, made.domain)
+        plain["accuracy"] = [f"{part.name} {margin(part, int(counts.sum()))}" for part in parts]
+    if mechanism.matrix.size <= MOST_CELLS:
+        plain["rows"] = [[probability(p) for p in row] for row in mechanism.matrix.tolist()]
+    return plain

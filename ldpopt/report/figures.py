@@ -33,9 +33,11 @@ COLOURS = (
     "#d6336c",
     "#5d7f1a",
     "#2f7d8c",
+    "#5a6acf",
+    "#c0392b",
 )
 """Every one has a contrast of at least 3 to the light and to the dark page."""
-MARKERS = "osD^vPX*hp"
+MARKERS = "osD^vPX*hpd<"
 DASHES = (
     "-",
     (0, (6, 2)),
@@ -47,6 +49,8 @@ DASHES = (
     (0, (10, 3)),
     (0, (4, 1, 1, 1)),
     (0, (8, 2, 2, 2)),
+    (0, (1, 3)),
+    (0, (5, 1)),
 )
 
 
@@ -58,8 +62,10 @@ def curve_svg(
     prefix: str,
     title: str,
     description: str,
-) -> str:
+) -> tuple[str, list[float], float]:
     """Draw the curves, each with its own marker, dashes and name, as an SVG element.
+
+    Returns the element, how far to the right in it each level is, and how far down the lower axis.
 
     Args:
         curve: what to draw.
@@ -79,9 +85,13 @@ def curve_svg(
             _draw_entropy(axes, entropy)
         _set_axes(axes, curve, measure)
         figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK)
+        figure.set_dpi(72)  # a unit of the SVG is a pixel
+        figure.draw_without_rendering()
+        places = [float(axes.transData.transform((level, 1))[0]) for level in curve.levels]
+        foot = float(figure.bbox.height - axes.bbox.y0)
         text = io.StringIO()
         figure.savefig(text, format="svg", transparent=True, metadata={"Date": None})
-    return _embedded(text.getvalue(), prefix, title, description)
+    return _embedded(text.getvalue(), prefix, title, description), places, foot
 
 
 def _draw_methods(axes: Axes, curve: TradeOff) -> None:

@@ -66,10 +66,10 @@ def _groups(named: list[tuple[str, str]], matrix: Array, largest: float) -> Iter
 
 
 def _cells(row: Iterable[float], largest: float) -> list[Cell]:
-    return [Cell(_probability(p), round(p / largest, 3)) for p in row]
+    return [Cell(probability(p), round(p / largest, 3)) for p in row]
 
 
-def _probability(p: float) -> str:
+def probability(p: float) -> str:
     """Write three decimals, or what there is below them.
 
     What the repair to exact arithmetic left is ≈ 0.

@@ -27,6 +27,7 @@ from ldpopt.report.privacy import audited, certificate_audit, witness, worst_cas
 from ldpopt.report.question import design_question, explanation, problem_question, title
 from ldpopt.report.rendering import rendered
 from ldpopt.report.reproducing import design_commands, embedded_table, result_commands
+from ldpopt.report.signing import signing
 from ldpopt.tables import datasets
 
 
@@ -45,6 +46,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
     return Part(
         id=name,
         title=title(loaded),
+        signing=signing(loaded),
         path=loaded.path,
         complaint=loaded.complaint,
         explanation=explanation(loaded),

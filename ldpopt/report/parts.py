@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
 from ldpopt.audit.auditing import Audit
 from ldpopt.checker.claims import Claim
 from ldpopt.report.reproducing import Command
+
+if TYPE_CHECKING:
+    from ldpopt.report.signing import Signing
 
 
 class Fact(NamedTuple):
@@ -54,7 +57,10 @@ class Curve:
 
     svg: Markup
     levels: list[str]
-    rows: list[tuple[str, str, list[str]]]
+    rows: list[tuple[str, list[tuple[str, str, list[str]]]]]
+    """What is promised, and the methods that promise it with their values; the result's own first."""
+    explored: dict[str, Any]
+    """Every method at every level, for the slider: plain data."""
     omitted: tuple[str, ...]
     sentence: str
 
@@ -88,6 +94,7 @@ class Part:
 
     id: str
     title: str
+    signing: Signing | None
     path: str
     complaint: str
     explanation: list[str]

@@ -7,8 +7,7 @@ import math
 from ldpopt.core.problem import Problem
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
-from ldpopt.release.repetition import repetition
-from ldpopt.release.words import against, caveat
+from ldpopt.release.words import against
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.words import abbreviated, documented
@@ -21,8 +20,19 @@ def title(loaded: Loaded) -> str:
     level = "" if loaded.epsilon is None else f", ε = {loaded.epsilon:g}"
     if not isinstance(made, Design):
         return f"{made.problem.kind}{level}"
-    public = f", {made.domain.public.name} released" if made.domain.public else ""
-    return f"{made.domain.secret.name} hidden{public}{level}"
+    return f"{_released(made)}{level}"
+
+
+def _released(made: Design) -> str:
+    """Name what leaves the table, and what it hides."""
+    secret, public = made.domain.secret.name, made.domain.public
+    if public is None:
+        return f"Random reports on {secret} that hide it"
+    if made.method == "public":
+        return f"{public.name} as it is, which hides {secret}"
+    if METHODS[made.method].hides_all:
+        return f"Random reports on {secret} and {public.name} that hide both"
+    return f"Random reports on {secret} and {public.name} that hide {secret}"
 
 
 def explanation(loaded: Loaded) -> list[str]:
@@ -46,8 +56,7 @@ def explanation(loaded: Loaded) -> list[str]:
         f"else about the person, can shift the odds between two values of {secret} by that factor at "
         f"most. This holds {against(made)}."
     )
-    third = f"If the mechanism is used again on the same people: {repetition(made)}."
-    return [first, second, third, *([f"Beware: {caveat(made)}."] if caveat(made) else [])]
+    return [first, second]
 
 
 def _level_in_words(epsilon: float) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 from importlib.resources import files
 from typing import Any
 
@@ -12,7 +14,10 @@ from ldpopt.report.words import number
 
 
 def rendered(template: str, **names: Any) -> str:
-    """Fill in a template; it finds the style of all pages as ``style``."""
+    """Fill in a template; it finds the style of all pages as ``style``.
+
+    A page may hold one program, ``script``; its hash in the head lets the browser run no other.
+    """
     environment = Environment(
         loader=PackageLoader("ldpopt.report", "templates"),
         autoescape=True,
@@ -21,5 +26,9 @@ def rendered(template: str, **names: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    style = files("ldpopt.report").joinpath("templates", "report.css").read_text(encoding="utf-8")
-    return environment.get_template(template).render(style=Markup(style), **names)
+    folder = files("ldpopt.report").joinpath("templates")
+    style, script = (folder.joinpath(name).read_text("utf-8") for name in ("report.css", "explore.js"))
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")
+    return environment.get_template(template).render(
+        style=Markup(style), script=Markup(script), script_digest=digest, **names
+    )

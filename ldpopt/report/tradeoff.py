@@ -8,12 +8,13 @@ from __future__ import annotations
 import dataclasses
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
 from ldpopt.core.errors import LdpoptError
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
@@ -53,6 +54,8 @@ class TradeOff:
     own_name: str
     omitted: tuple[str, ...]
     seconds: float
+    mechanisms: Mapping[tuple[str, float], Mechanism]
+    """The answers by method and level, where they are mechanisms."""
 
     @property
     def levels(self) -> list[float]:
@@ -176,6 +179,12 @@ class _Work:
         self.took = {name: [own_seconds] if name == own_name else [] for name in tasks}
         self.points: dict[str, list[Point]] = {name: [] for name in tasks}
         self.omitted: list[str] = []
+        self.mechanisms: dict[tuple[str, float], Mechanism] = {}
+        self._keep(own_name, epsilon, result)
+
+    def _keep(self, name: str, epsilon: float, result: Result) -> None:
+        if isinstance(result.mechanism, Mechanism):
+            self.mechanisms[name, epsilon] = result.mechanism
 
     def done(self, refused: tuple[str, ...]) -> TradeOff:
         """Compute all points that the time allows, the result's own level first."""
@@ -192,7 +201,8 @@ class _Work:
             if self.points[name]
         )
         spent = time.perf_counter() - self.start
-        return TradeOff(tuple(series), self.own, self.own_name, (*refused, *self.omitted), spent)
+        omitted = (*refused, *self.omitted)
+        return TradeOff(tuple(series), self.own, self.own_name, omitted, spent, self.mechanisms)
 
     def _missing(self, name: str) -> Iterator[float]:
         """List the levels that a method lacks, those near the result's own first."""
@@ -228,6 +238,7 @@ class _Work:
             self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {SECONDS:g} s.")
         else:
             self.points[name].append(Point(epsilon, value, bound))
+            self._keep(name, epsilon, found)
 
     def _expected(self, name: str) -> float:
         """Predict the seconds of the next solve from the last ones, or from what the method repeats."""

@@ -11,7 +11,7 @@ from ldpopt.problems import PROBLEMS
 from ldpopt.report import page as report
 from ldpopt.report.files import read
 
-REACHABLE = "a[href], summary, [tabindex='0']"
+REACHABLE = "a[href], summary, input, select, [tabindex='0']"
 CONTRASTS = """
 const parse = text => {
   const n = text.match(/-?[\\d.]+(e-?\\d+)?/g).map(Number), unit = text.startsWith("color(") ? 1 : 255;
@@ -120,7 +120,8 @@ def test_a_scrolling_table_scrolls_by_keyboard(opened):
     from selenium.webdriver import ActionChains, Keys
 
     emulate_width(opened, 400)
-    region = "document.querySelector('#r1 .scroll.tall')"
+    unfold(opened)
+    region = "document.querySelector('#r1 .more .scroll.tall')"
     opened.execute_script(f"{region}.focus()")
     for _ in range(5):
         ActionChains(opened).send_keys(Keys.ARROW_RIGHT).perform()
@@ -159,6 +160,7 @@ def test_contrast(scheme, opened):
 
 
 def test_nothing_is_said_by_colour_alone(opened):
+    unfold(opened)
     marks = opened.execute_script(
         "return [...document.querySelectorAll('.mark, .verdict')].map("
         "e => [e.innerText, e.classList.contains('holds')])"
@@ -180,9 +182,49 @@ def test_each_curve_has_its_own_marker_dashes_and_name(opened):
         "getComputedStyle(g.querySelector(':scope > path')).strokeDasharray])"
     )
     names = [name.removeprefix("r1-curve-curve-") for name, _, _ in curves]
-    assert sorted(names) == ["grr", "ldp", "learn", "srr", "staircase"]
-    assert len({marker for _, marker, _ in curves}) == len({dashes for *_, dashes in curves}) == 5
+    assert sorted(names) == ["srr", "staircase"]
+    assert len({marker for _, marker, _ in curves}) == len({dashes for *_, dashes in curves}) == 2
     words = opened.execute_script(
         "return [...document.querySelectorAll('svg text')].map(e => e.textContent)"
     )
     assert {*names, "this result", "H(X) = 1.18: the data as they are"} <= set(words)
+
+
+def test_a_slider_and_the_figure_itself_choose_the_level(opened, files):
+    from selenium.webdriver import ActionChains, Keys
+
+    said = (
+        "const b = document.querySelector('#r1 .explore'); return [b.querySelector('output').value, "
+        "b.querySelector('.panel p').textContent, b.querySelectorAll('.panel td').length]"
+    )
+    own = opened.execute_script(said)
+    assert own[0] == "ε = 1"
+    value = f"{read(files['census']).result.value:.4g}"
+    assert own[1].startswith(f"srr at ε = 1: {value}, information released")
+    assert re.search(r"sex ±[\d.]+ points, race ±[\d.]+ points", own[1])
+    assert own[2] == 10 * 10
+    opened.execute_script("document.querySelector('#r1 .explore input').focus()")
+    ActionChains(opened).send_keys(Keys.ARROW_LEFT).perform()
+    assert opened.execute_script(said)[0] == "ε = 0.75"
+    opened.execute_script(
+        "const s = document.querySelector('#r1 figure svg'), r = s.getBoundingClientRect();"
+        "s.dispatchEvent(new MouseEvent('click', {clientX: r.right - 5, clientY: r.top + 9}))"
+    )
+    assert opened.execute_script(said)[0] == "ε = 4"
+    opened.execute_script(
+        "const s = document.querySelector('#r1 .explore select'); s.value = 'grr';"
+        "s.dispatchEvent(new Event('change'))"
+    )
+    level, words, _ = opened.execute_script(said)
+    assert level == "ε = 4"
+    assert words.endswith("sex and race are hidden, whatever the distribution of the data")
+
+
+def test_on_paper_everything_is_unfolded_and_the_slider_is_gone(opened):
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    tall, slider = opened.execute_script(
+        "return [document.querySelector('#r1 .heat').getBoundingClientRect().height, "
+        "document.querySelector('#r1 .explore').getBoundingClientRect().height]"
+    )
+    opened.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+    assert (tall > 50, slider) == (True, 0)

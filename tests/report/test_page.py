@@ -24,7 +24,7 @@ def test_a_design(files):
     (part,) = report.parts([read(files["census"])], 0)
     page = sound(report.page([part]))
     for words in (
-        "sex hidden, race released, ε = 1",
+        "Random reports on sex and race that hide sex, ε = 1",
         "no report is more than e^ε = 2.72 times as likely for one value of sex as for another",
         "sex, 2 values: Female; Male",
         "32,561 rows",
@@ -48,9 +48,9 @@ def test_a_design(files):
 def test_what_the_promise_does_not_cover_is_said(tmp_path):
     made = design("adult:sex-race", "sex", "race", epsilon=1.0)
     made.save(tmp_path / "robust.json")
-    text = report.parts([read(tmp_path / "robust.json")], 0)[0].explanation[-1]
+    (text,) = report.parts([read(tmp_path / "robust.json")], 0)[0].signing.beware
     assert made.level_given_public > 30  # the repair lifts zeros to the last bits of a float
-    assert text.startswith("Beware: whoever knows the race of a person can tell two values of sex apart")
+    assert text.startswith("whoever knows the race of a person can tell two values of sex apart")
 
 
 def test_every_probability_is_in_its_labelled_row(files, written):
@@ -71,7 +71,7 @@ def test_names_of_the_table_are_escaped(files, written):
     text = written(files["nasty table"])
     page = sound(text)
     assert NASTY not in text
-    assert f"{NASTY} hidden, $u$ x released, ε = 0.5" in page.text
+    assert f"Random reports on {NASTY} and $u$ x that hide {NASTY}, ε = 0.5" in page.text
     assert f"{NASTY}: {NASTY}" in page.text
     assert {"b", "i"}.isdisjoint(tag for tag, _ in page.tags)
 

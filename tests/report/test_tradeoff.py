@@ -76,7 +76,11 @@ def test_figure_and_its_numbers(files, patient, written):
     page = sound(text)
     assert len(page.all("svg")) == 2
     assert all(given["role"] == "img" for given in page.all("svg"))
-    assert {"r1-curve-curve-srr", "r1-curve-curve-grr", "r2-curve-curve-staircase"} <= set(page.ids)
+    assert {"r1-curve-curve-srr", "r1-curve-curve-staircase", "r2-curve-curve-staircase"} <= set(
+        page.ids
+    )
+    assert "r1-curve-curve-grr" not in page.ids  # it hides more, and is in the table alone
+    assert "sex and race are hidden, whatever the distribution of the data (not in the" in page.text
     curve = tradeoff.of_design(read(files["census"]).content, seconds=math.inf)
     for series in curve.series:
         for point in series.points:

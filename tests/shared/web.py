@@ -1,6 +1,8 @@
 """Parse a page and decide whether it is sound HTML that stands alone."""
 
 import re
+from base64 import b64encode
+from hashlib import sha256
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -36,7 +38,7 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data):
-        if "style" not in self.open:
+        if not {"style", "script"} & set(self.open):
             self.words.append(data)
 
     def all(self, tag):
@@ -50,7 +52,11 @@ def sound(text):
     for link in page.links:
         assert link == "data:," or (link.startswith("#") and link[1:] in page.ids)
     assert all(source.startswith("data:image/png;base64,") for source in page.loads)
-    assert not re.search(r"url\((?!#)|@import|<script", text)
+    assert not re.search(r"url\((?!#)|@import|<script(?!>| type=.application/json)", text)
+    programs = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
+    digests = [b64encode(sha256(program.encode()).digest()).decode() for program in programs]
+    assert len(programs) <= 1
+    assert all(f"script-src 'sha256-{digest}'" in text for digest in digests)
     for name in ("aria-labelledby", "aria-describedby"):
         assert {given[name] for _, given in page.tags if name in given} <= set(page.ids)
     assert (

@@ -1,0 +1,112 @@
+"""What a data-protection officer signs: true for each kind of promise, and before all details."""
+
+import math
+import re
+
+import numpy as np
+import pytest
+from web import sound
+
+from ldpopt.release.designing import design
+from ldpopt.release.repetition import record
+from ldpopt.report import page as report
+from ldpopt.report.files import read
+from ldpopt.report.signing import signing
+
+
+def signed(made, tmp_path):
+    made.save(tmp_path / "m.json")
+    found = signing(read(tmp_path / "m.json"))
+    assert found is not None
+    return found
+
+
+def protected(found, words):
+    (guard,) = (guard for guard in found.guards if words in guard.observer)
+    return guard.protected
+
+
+@pytest.mark.parametrize(
+    ("method", "robust", "known", "wanted"),
+    [("cr", "chi2", False, False), ("srr", "all", True, False), ("grr", "all", True, True)],
+)
+def test_who_is_protected_from_whom(method, robust, known, wanted, tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method=method, robust=robust)
+    found = signed(made, tmp_path)
+    assert protected(found, "sees one report")
+    assert protected(found, "also knows the race") == known
+    assert (made.level_given_public <= 1 + 1e-9) == known
+    assert protected(found, "wants to know the race") == wanted
+    assert (made.mechanism.epsilon() <= 1 + 1e-9) == wanted
+    assert not protected(found, "two reports about one person")
+    unlike = [guard for guard in found.guards if "unlike those of the table" in guard.observer]
+    assert len(unlike) == (robust == "chi2")
+    assert ("asks nothing of the distribution" in found.hidden) == (robust == "all")
+    assert ("hides race, too" in found.hidden) == (method == "grr")
+    assert bool(found.beware) == (not known)
+
+
+def test_inputs_without_noise_are_named_rarest_first(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
+    fixed = made.mechanism.matrix.max(axis=1) >= 1 - 1e-6
+    found = signed(made, tmp_path)
+    assert len(found.rare) == fixed.sum()
+    nobody = signed(design("adult:sex-race", "sex", "race", epsilon=1.0, method="grr"), tmp_path)
+    assert nobody.rare == []
+    table = {"s": ["a"] * 50 + ["b"] * 50, "u": ["x"] * 45 + ["y"] * 5 + ["x"] * 45 + ["y"] * 5}
+    made = design(table, "s", "u", epsilon=2.0, method="public")
+    rare = signed(made, tmp_path).rare
+    assert rare[0].startswith("a, y (5 rows): always the report")
+    assert rare[0].endswith("which 10.00% of all rows give")
+    assert [int(re.search(r"\((\d+) rows", line)[1]) for line in rare] == [5, 5, 45, 45]
+
+
+def test_accuracy_in_plain_words(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="grr")
+    sex, race = made.accuracy()
+    points = 100 * 1.959964 * math.sqrt(sex.variances.max() / 32561)
+    assert signed(made, tmp_path).accuracy[0] == (
+        f"sex: from 32,561 reports, the share of each value is known to within ±{points:.2g} points "
+        "(95 of 100 times)"
+    )
+    assert np.isfinite(race.variances).all()
+
+
+def test_the_page_begins_with_what_is_signed(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
+    made.save(tmp_path / "m.json")
+    for day in range(2):
+        record(tmp_path / "m.json", made, f"{day}.csv", str(day) * 64)
+    loaded = read(tmp_path / "m.json")
+    page = sound(report.page(report.parts([loaded], 0)))
+    order = [
+        "Random reports on sex and race that hide sex, ε = 1",
+        "Verified: every claim",
+        "Beware",
+        "the ledger holds 2 releases, and the promise covers 1",
+        "Who is protected from whom",
+        "Rare groups",
+        "What can be learnt",
+        "Date of this page",
+        "32,561 rows of adult:sex-race",
+        loaded.digest,
+        "0" * 64,
+        "1" * 64,
+        "Signature",
+        "The question",
+        "The certificate",
+    ]
+    text = page.text.replace("The ledger holds", "the ledger holds")
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_a_refuted_design_is_not_for_signing(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="cr")
+    made.save(tmp_path / "m.json")
+    text = (tmp_path / "m.json").read_text().replace('"epsilon": 1.0', '"epsilon": 0.5')
+    (tmp_path / "m.json").write_text(text)
+    (part,) = report.parts([read(tmp_path / "m.json")], 0)
+    assert not part.sound
+    assert part.signing is None
+    assert "Signature" not in report.page([part])
