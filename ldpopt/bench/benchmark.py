@@ -3,40 +3,28 @@
 from __future__ import annotations
 
 import gc
-import math
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
+from ldpopt.bench import comparison, peers
+from ldpopt.bench.attempt import GRACE, attempt
 from ldpopt.bench.instances import Task, check_sizes, draw_all
-from ldpopt.bench.memory import peak_memory
-from ldpopt.bench.patience import TooLongError, patience
-from ldpopt.core.errors import (
-    InvalidInputError,
-    LdpoptError,
-    UndecidedFileError,
-    UnknownNameError,
-    UnreadableFileError,
-)
+from ldpopt.bench.judging import judge, rate
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError
 from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
-from ldpopt.engine.result import Result
-from ldpopt.engine.solving import check_limits, solve
+from ldpopt.engine.solving import check_limits
 from ldpopt.engine.sweep import Row
-from ldpopt.engine.verifying import verify
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS
 
 EVERYTHING = "all"
 """The target that stands for every problem."""
-GRACE = 10.0
-"""Seconds beyond its time limit after which a solve, or the checker, is interrupted."""
-MARGIN = 1e-12
-"""How far a value may pass a bound, relative to at least 1: bounds are rounded to floats."""
+PEERS = "peers"
+"""The target that stands for the comparison with other packages alone."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +32,15 @@ class Benchmark:
     """The table of a benchmark: one row per instance and solver, refusals and crashes included.
 
     Attributes:
-        target: what was asked for: a form, a problem, or "all".
+        target: what was asked for: a form, a problem, "peers" or "all".
         rows: ``status`` is that of the result, "refused" or "crashed"; ``reason`` says why a solver
             refused, crashed, was refuted, or whom it contradicts.
         gap: the relative gap asked for.
         time_limit: seconds per solve.
         interrupted: only the rows that were done when the user interrupted.
         skipped: a sentence for every instance that could not be drawn in time.
+        curves: what each solve knew at which second: a row per report of value and bound.
+        peers: the rows of the comparison with other packages, for "all" and "peers".
     """
 
     target: str
@@ -59,6 +49,8 @@ class Benchmark:
     time_limit: float
     interrupted: bool = False
     skipped: tuple[str, ...] = ()
+    curves: tuple[Row, ...] = ()
+    peers: tuple[Row, ...] = ()
 
     @property
     def measured(self) -> list[Row]:
@@ -67,8 +59,12 @@ class Benchmark:
 
     @property
     def disagreements(self) -> list[str]:
-        """One sentence for every solver that contradicts another, or whose proof is refuted."""
-        return _sentences(row for row in self.measured if not row["agrees"] or row["verified"] is False)
+        """One sentence for every solver that contradicts another, or whose proof is refuted.
+
+        And one for every other package whose answer is not ldpopt's.
+        """
+        wrong = (row for row in self.measured if not row["agrees"] or row["verified"] is False)
+        return [*_sentences(wrong), *comparison.disagreements(self.peers)]
 
     @property
     def crashes(self) -> list[str]:
@@ -130,8 +126,25 @@ def targets(name: str, forms: Mapping[str, Entry] | None = None) -> list[type[Pr
         return [PROBLEMS[name]]
     forms = catalogue() if forms is None else forms
     if name not in forms:
-        raise UnknownNameError("form or problem", name, [*forms, *PROBLEMS, EVERYTHING])
+        raise UnknownNameError("form or problem", name, [*forms, *PROBLEMS, PEERS, EVERYTHING])
     return [PROBLEMS[kind] for kind in forms[name].problems]
+
+
+class Doing(Protocol):
+    """Hears how far a benchmark is."""
+
+    def __call__(self, finished: int, total: int, doing: str, /) -> None:
+        """Receive how far it is.
+
+        Args:
+            finished: the number of finished instances.
+            total: of all instances.
+            doing: what is being done now.
+        """
+
+
+def _silent(finished: int, total: int, doing: str, /) -> None:
+    pass
 
 
 def run(
@@ -144,15 +157,17 @@ def run(
     repeats: int = 1,
     gap: float = 1e-9,
     time_limit: float = 60.0,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Doing | None = None,
 ) -> Benchmark:
     """Solve random instances of every size by every solver that accepts them.
 
     A solver's first solve is repeated before it counts, since it pays for imports. An interruption
-    (Ctrl-C) ends the benchmark with the rows that are done.
+    (Ctrl-C) ends the benchmark with the rows that are done. "all" compares ldpopt with other packages
+    too, unless some of its solvers are chosen.
 
     Args:
-        name: a form (``column-program``), a problem (``staircase``), or "all".
+        name: a form (``column-program``), a problem (``staircase``), "peers" for other packages alone,
+            or "all".
         sizes: instance sizes, as the problems' ``random`` understands them; by default their own list.
         full: the longer of their own lists.
         solvers: registered names; by default every solver.
@@ -160,60 +175,118 @@ def run(
         repeats: how many random instances of each size and setting.
         gap: the relative gap asked for.
         time_limit: seconds per solve.
-        progress: called with (finished, total) after every instance.
+        progress: called with (finished, total, what is being done) before every solve.
     """
+    check_limits(gap, time_limit)
     if sizes is not None and min(sizes, default=1) < 1:
         raise InvalidInputError(f"sizes must be whole numbers >= 1, not {min(sizes)}")
-    if name == EVERYTHING and sizes is not None:
+    if name in (EVERYTHING, PEERS) and sizes is not None:
         raise InvalidInputError("sizes differ from problem to problem: choose one, or leave them out")
-    check_limits(gap, time_limit)
-    entrants = _entrants(solvers, plugins)
-    forms = catalogue(plugins)
-    kinds = targets(name, forms)
-    if not (sizes or name == EVERYTHING):
-        check_sizes(kinds, full)
-    form = name if name in forms else None
-    tasks, skipped = draw_all(kinds, sizes, full, repeats, form, time_limit)
-    homeless = {p.name for p in plugins if not any(p.name in entry.solvers for entry in forms.values())}
-    rows: list[Row] = []
-    interrupted = False
+    if name == PEERS and (solvers or plugins):
+        raise InvalidInputError("other packages are compared with the solver that ldpopt chooses itself")
+    work = _Work(gap, time_limit, progress or _silent)
     try:
-        for finished, group in enumerate(_groups(tasks, entrants, gap, time_limit), start=1):
-            rows += [row for row in group if _keep_row(row, forms, homeless)]
-            if progress is not None:
-                progress(finished, len(tasks))
+        if name != PEERS:
+            work.solve(name, sizes, full, repeats, _entrants(solvers, plugins), catalogue(plugins))
+        if name == PEERS or (name == EVERYTHING and solvers is None):
+            work.compare(full)
     except KeyboardInterrupt:
-        interrupted = True
+        work.interrupted = True
     finally:
         gc.unfreeze()
-    if skipped and not rows and not interrupted:
-        raise InvalidInputError("; ".join(skipped))
-    if not interrupted and all(row["status"] == "refused" for row in rows):
-        raise InvalidInputError(
-            f"no solver of {list(entrants)} accepts any instance of {name}"
-            + (f": {rows[0]['solver']}: {rows[0]['reason']}" if rows else "")
+    return work.benchmark(name)
+
+
+class _Work:
+    """The rows of a benchmark that are done."""
+
+    def __init__(self, gap: float, limit: float, progress: Doing) -> None:
+        self.gap, self.limit, self.progress = gap, limit, progress
+        self.rows: list[Row] = []
+        self.curves: list[Row] = []
+        self.peers: list[Row] = []
+        self.skipped: list[str] = []
+        self.interrupted = False
+
+    def solve(
+        self,
+        name: str,
+        sizes: Sequence[int] | None,
+        full: bool,
+        repeats: int,
+        entrants: Mapping[str, type[Solver[Any]]],
+        forms: Mapping[str, Entry],
+    ) -> None:
+        """Add the rows of every instance and solver.
+
+        Args:
+            name: the target.
+            sizes: of the instances; None for those of the problems.
+            full: the longer of their lists.
+            repeats: how many instances of a size.
+            entrants: the solvers, by name.
+            forms: what there is to solve, by name.
+        """
+        kinds = targets(name, forms)
+        if not (sizes or name == EVERYTHING):
+            check_sizes(kinds, full)
+        form = name if name in forms else None
+        self.progress(0, 0, "drawing instances")
+        tasks, self.skipped = draw_all(kinds, sizes, full, repeats, form, self.limit)
+        at_home = {solver for entry in forms.values() for solver in entry.solvers}
+        homeless = [solver for solver in entrants if solver not in SOLVERS and solver not in at_home]
+        for group in self._groups(tasks, entrants):
+            self.rows += [row for row in group if _keep_row(row, forms, homeless)]
+        if self.skipped and not self.rows:
+            raise InvalidInputError("; ".join(self.skipped))
+        if all(row["status"] == "refused" for row in self.rows):
+            raise InvalidInputError(
+                f"no solver of {list(entrants)} accepts any instance of {name}"
+                + (f": {self.rows[0]['solver']}: {self.rows[0]['reason']}" if self.rows else "")
+            )
+
+    def _groups(
+        self, tasks: Sequence[Task], entrants: Mapping[str, type[Solver[Any]]]
+    ) -> Iterator[list[Row]]:
+        """Yield the rows of every instance, judged; an interruption passes on after what is done."""
+        warm: set[str] = set()
+        for finished, task in enumerate(tasks):
+            group: list[Row] = []
+            interruption = None
+            try:
+                for cls in entrants.values():
+                    self.progress(finished, len(tasks), f"{cls.name} on {task.kind} {task.label}")
+                    row, curve = attempt(task, cls, self.gap, self.limit, warm)
+                    group.append(row)
+                    self.curves += curve
+            except KeyboardInterrupt as error:
+                interruption = error
+            judge(group, task.problem.sense)
+            yield group
+            if interruption is not None:
+                raise interruption
+
+    def compare(self, full: bool) -> None:
+        """Add the rows of the comparison with other packages."""
+        contests = list(peers.contests(full, self.limit))
+        self.progress(0, len(contests), "other packages")
+        for finished, rows in enumerate(comparison.contest_rows(contests, self.limit + GRACE), start=1):
+            self.peers += rows
+            self.progress(finished, len(contests), f"other packages: {rows[0]['task']}")
+
+    def benchmark(self, name: str) -> Benchmark:
+        """Return what is done, with the ratios of the times."""
+        rate(self.rows)
+        return Benchmark(
+            name,
+            self.rows,
+            self.gap,
+            self.limit,
+            self.interrupted,
+            tuple(self.skipped),
+            tuple(self.curves),
+            tuple(self.peers),
         )
-    _rate(rows)
-    return Benchmark(name, rows, gap, time_limit, interrupted, tuple(skipped))
-
-
-def _groups(
-    tasks: Iterable[Task], entrants: Mapping[str, type[Solver[Any]]], gap: float, limit: float
-) -> Iterator[list[Row]]:
-    """Yield the rows of every instance, judged; an interruption passes on after those that are done."""
-    warm: set[str] = set()
-    for task in tasks:
-        group: list[Row] = []
-        interruption = None
-        try:
-            for cls in entrants.values():
-                group.append(_attempt(task, cls, gap, limit, warm))
-        except KeyboardInterrupt as error:
-            interruption = error
-        _judge(group, task.problem.sense)
-        yield group
-        if interruption is not None:
-            raise interruption
 
 
 def _keep_row(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> bool:
@@ -241,158 +314,3 @@ def _entrants(
             raise InvalidInputError(f"the solver name {plugin.name!r} of a plugin is taken")
         chosen[plugin.name] = plugin
     return chosen
-
-
-def _attempt(task: Task, cls: type[Solver[Any]], gap: float, limit: float, warm: set[str]) -> Row:
-    row: Row = {"form": task.form, "problem": task.kind}
-    row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
-    row |= {"solver": cls.name, "status": "refused", "reason": "", **dict.fromkeys(_MEASURED)}
-    try:
-        with patience(limit + GRACE):
-            form, row["reason"] = _admit(cls, task.problem)
-        if form is None:
-            return row
-        row["form"] = form.name
-        if cls.name not in warm:
-            with patience(limit + GRACE):
-                _finished(task.problem, cls, gap, limit)
-            warm.add(cls.name)
-            gc.collect()
-            gc.freeze()  # collections before every solve would go through all that is imported
-        with peak_memory() as memory, patience(limit + GRACE):
-            result = _finished(task.problem, cls, gap, limit)
-        return row | _measurements(result, limit + GRACE) | memory
-    except TooLongError:
-        sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
-        return row | {"status": "crashed", "reason": sentence}
-    except (Exception, SystemExit) as error:  # one solver's crash must not lose the others' rows
-        sentence = " ".join(f"{type(error).__name__}: {error}".split())
-        return row | {"status": "crashed", "reason": sentence}
-
-
-_MEASURED = (
-    *("seconds", "speedup", "baseline", "value", "bound", "gap", "iterations", "columns"),
-    *("megabytes", "verified", "agrees"),
-)
-
-
-def _admit(cls: type[Solver[Any]], problem: Problem) -> tuple[Form | None, str]:
-    """Find the form that the solver takes, or the reason why it takes none."""
-    reasons = []
-    for form in problem.forms():
-        if (reason := cls().takes(form)) is True:
-            missing = cls.missing()
-            return (None, f"needs the package {missing[0]!r}") if missing else (form, "")
-        reasons.append(reason)
-    return None, "; ".join(dict.fromkeys(reasons))
-
-
-def _finished(problem: Problem, cls: type[Solver[Any]], gap: float, limit: float) -> Result:
-    result = solve(problem, cls(), gap=gap, time_limit=limit)
-    if result.stats.get("interrupted"):
-        raise KeyboardInterrupt
-    return result
-
-
-def _measurements(result: Result, seconds: float) -> Row:
-    verified, reason = _verified(result, seconds)
-    return {
-        "seconds": result.seconds,
-        "status": result.status.value,
-        "value": result.value,
-        "bound": result.bound,
-        "gap": result.gap,
-        "iterations": result.stats.get("iterations"),
-        "columns": result.stats.get("columns"),
-        "verified": verified,
-        "reason": reason,
-    }
-
-
-def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
-    """Ask the checker, and say why it refuses; None where it has nothing to check or cannot know."""
-    if result.value is None or result.problem.statement() is None:
-        return None, ""
-    try:
-        with patience(seconds):
-            found = verify(result, budget=seconds)
-    except UnreadableFileError as error:
-        return False, f"refuted: {error}"
-    except (TooLongError, UndecidedFileError):
-        return None, f"the checker did not decide it within {seconds:g} s"
-    failed = [claim for claim in found.claims if not claim.holds]
-    if found.verdict is None:
-        return None, f"undecided: {failed[0].statement}"
-    return not failed, f"refuted: {failed[0].statement}" if failed else ""
-
-
-def _judge(group: list[Row], sense: str) -> None:
-    """Mark rows whose value passes another solver's proven bound (the checker's margin aside).
-
-    Of two rows that contradict each other, both are marked, unless the checker refutes one alone.
-    """
-    sign = 1 if sense == "maximise" else -1
-    rows = [row for row in group if row["seconds"] is not None]
-    for row in rows:
-        opponents = [
-            other["solver"]
-            for other in rows
-            if (_passes(row, other, sign) or _passes(other, row, sign))
-            and (row["verified"] is False or other["verified"] is not False)
-        ]
-        row["agrees"] = not opponents
-        if opponents:
-            whom = ", ".join("itself" if name == row["solver"] else name for name in opponents)
-            row["reason"] = "; ".join(filter(None, [row["reason"], f"contradicts {whom}"]))
-
-
-def _passes(row: Row, other: Row, sign: int) -> bool:
-    """Return whether the value of one row is better than the other row claims to be possible."""
-    value, bound = row["value"], other["bound"]
-    if value is None:
-        return False
-    if other["status"] == "infeasible":
-        return True
-    return bound is not None and not sign * (value - bound) <= MARGIN * max(abs(value), 1.0)
-
-
-def _rate(rows: list[Row]) -> None:
-    """Add how often each row's time goes into the baseline's on the same instance.
-
-    The baseline of a form's problem is the solver that answers most of its instances, and of these
-    the slowest.
-    """
-    measured = [row for row in rows if row["seconds"] is not None]
-    total: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
-    for row in measured:
-        of_problem = total.setdefault((row["form"], row["problem"]), {})
-        count, seconds = of_problem.get(row["solver"], (0, 0.0))
-        of_problem[row["solver"]] = count + 1, seconds + row["seconds"]
-    for row in measured:
-        of_problem = total[row["form"], row["problem"]]
-        row["baseline"] = max(of_problem, key=lambda solver: of_problem[solver])
-    reference = {
-        instance_key(row): row["seconds"] for row in measured if row["solver"] == row["baseline"]
-    }
-    for row in measured:
-        base = reference.get(instance_key(row))
-        row["speedup"] = None if base is None else base / row["seconds"]
-
-
-def instance_key(row: Row) -> tuple[Any, ...]:
-    """Return what the rows of one instance share."""
-    return row["form"], row["instance"], row["size"], row["seed"]
-
-
-def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:
-    """Fit the a of values ≈ c · sizes^a by least squares of the logarithms; None below three sizes.
-
-    >>> round(exponent([2, 4, 8], [3, 12, 48]), 9)
-    2.0
-    """
-    points = [(math.log(s), math.log(v)) for s, v in zip(sizes, values, strict=True) if s > 0 and v > 0]
-    if len({x for x, _ in points}) < 3:
-        return None
-    x, y = np.array(points).T
-    x -= x.mean()
-    return float(x @ y / (x @ x))

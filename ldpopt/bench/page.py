@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import io
 import os
 import platform
 import re
@@ -12,17 +11,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
 from pathlib import Path
-from statistics import median
 from typing import Any, NamedTuple
 
-import matplotlib as mpl
 import psutil
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
-from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
 
-from ldpopt.bench.benchmark import Benchmark, Entry, catalogue, exponent
+from ldpopt.bench.benchmark import Benchmark, Entry, catalogue
+from ldpopt.bench.comparison import absent_line
+from ldpopt.bench.figures import draw_curves, draw_times, svg
+from ldpopt.bench.grouping import by, known, middle
+from ldpopt.bench.judging import exponent
 from ldpopt.core.files import write_whole
 from ldpopt.core.solver import Solver
 from ldpopt.engine.solving import environment
@@ -32,16 +31,6 @@ from ldpopt.solvers import SOLVERS
 
 LEAST_MEGABYTES = 0.3
 """Growth below this may be noise (the least of any solve is 0.1); no exponent is fitted to it."""
-COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3467e", "#7a6000", "#1f1f1f", "#3f8fc0", "#8a4b00")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-DASHES = (
-    "-",
-    (0, (5, 2)),
-    (0, (1, 1.5)),
-    (0, (5, 1.5, 1, 1.5)),
-    (0, (9, 2)),
-    (0, (3, 1, 1, 1, 1, 1)),
-)
 
 
 class Table(NamedTuple):
@@ -64,6 +53,7 @@ class ProblemPart:
     growth: Table
     refusals: Table
     plot: Markup
+    curves: Markup
 
 
 @dataclass(frozen=True)
@@ -83,7 +73,7 @@ def write(
     started: datetime,
     plugins: Sequence[type[Solver[Any]]] = (),
 ) -> list[Path]:
-    """Write ``bench.html``, ``bench.md`` and ``bench.csv`` into an existing directory.
+    """Write the page as ``bench.html`` and ``bench.md``, and all rows, into an existing directory.
 
     Args:
         found: the benchmark.
@@ -93,11 +83,24 @@ def write(
         plugins: the solvers that are not registered.
     """
     told = facts(found, command, started, plugins)
-    paths = [directory / name for name in ("bench.html", "bench.md", "bench.csv")]
-    for path in paths[:2]:
+    paths = [directory / name for name in ("bench.html", "bench.md")]
+    for path in paths:
         write_whole(path, _templates().get_template(path.name).render(told))
-    write_csv(paths[2], found.rows)
-    return paths
+    return [*paths, *write_rows(found, directory)]
+
+
+def write_rows(found: Benchmark, directory: Path) -> list[Path]:
+    """Write the rows, what the solves knew over time, and the comparison, each as CSV if there is any.
+
+    Args:
+        found: the benchmark.
+        directory: where to.
+    """
+    tables = {"bench.csv": found.rows, "curves.csv": list(found.curves), "peers.csv": list(found.peers)}
+    for name, rows in tables.items():
+        if rows:
+            write_csv(directory / name, rows)
+    return [directory / name for name, rows in tables.items() if rows]
 
 
 def facts(
@@ -125,7 +128,9 @@ def facts(
         "refused": sum(row["status"] == "refused" for row in found.rows),
         "least_megabytes": LEAST_MEGABYTES,
         "overview": overview(found),
-        "forms": [_form_part(name, rows, found, forms) for name, rows in _by("form", found.rows)],
+        "peers": peers(found),
+        "absent": absent_line(found.peers),
+        "forms": [_form_part(name, rows, found, forms) for name, rows in by("form", found.rows)],
         "skipped": [kind for kind in PROBLEMS if not PROBLEMS[kind].bench_sizes],
     }
 
@@ -154,12 +159,26 @@ def _processor() -> str:
 
 def overview(found: Benchmark) -> Table:
     """Find for every problem the fastest solver that proves its largest instances optimal."""
-    head = ("problem", "form", "size", "fastest proven optimal", "median s", "× faster", "baseline")
+    head = ("problem", "form", "size", "fastest proven optimal", "CPU s", "× faster", "baseline")
     rows = []
-    for form, of_form in _by("form", found.rows):
-        for kind, of_problem in _by("problem", of_form):
+    for form, of_form in by("form", found.rows):
+        for kind, of_problem in by("problem", of_form):
             rows.append((kind, form, *_fastest(of_problem)))
     return Table(head, "llrlrrl", rows)
+
+
+def peers(found: Benchmark) -> Table:
+    """Tabulate the comparison with other packages, a row per instance and package."""
+    head = ("task", "instance", "method", "CPU s", "× ldpopt", "difference", "agrees")
+    table = Table(head, "lllrrrl", [])
+    for row in found.peers:
+        if row["reason"] == "absent":
+            continue
+        difference = f"{_number(row['difference'], 2)} {row['unit'] if row['agrees'] else ''}".rstrip()
+        verdict = row["reason"] or _verdict([row["agrees"]])
+        numbers = (_number(row["seconds"]), _number(row["ratio"]), difference, verdict)
+        table.rows.append((row["task"], row["instance"], row["method"], *numbers))
+    return table
 
 
 def _fastest(rows: list[Row]) -> tuple[str, ...]:
@@ -168,13 +187,13 @@ def _fastest(rows: list[Row]) -> tuple[str, ...]:
         count = len({(row["instance"], row["seed"]) for row in here})
         proven = {
             solver: tried
-            for solver, tried in _by("solver", [row for row in here if _is_proven(row)])
+            for solver, tried in by("solver", [row for row in here if _is_proven(row)])
             if len(tried) == count
         }
         if proven:
-            best = min(proven, key=lambda solver: _median("seconds", proven[solver]) or 0.0)
+            best = min(proven, key=lambda solver: middle("cpu", proven[solver]) or 0.0)
             tried = proven[best]
-            numbers = (_number(_median(name, tried)) for name in ("seconds", "speedup"))
+            numbers = (_number(middle(name, tried)) for name in ("cpu", "speedup"))
             return str(size), best, *numbers, tried[0]["baseline"]
     return "–", "none proves all instances of a size", "–", "–", "–"
 
@@ -186,7 +205,7 @@ def _is_proven(row: Row) -> bool:
 def _form_part(name: str, rows: list[Row], found: Benchmark, forms: dict[str, Entry]) -> FormPart:
     asks = _first_paragraph(forms[name].form) if name in forms else ""
     seen = {row["solver"] for row in rows}
-    parts = [_problem_part(kind, of_problem, found) for kind, of_problem in _by("problem", rows)]
+    parts = [_problem_part(kind, of_problem, found) for kind, of_problem in by("problem", rows)]
     return FormPart(name, asks, parts, [solver for solver in SOLVERS if solver not in seen])
 
 
@@ -199,9 +218,19 @@ def _problem_part(kind: str, rows: list[Row], found: Benchmark) -> ProblemPart:
         next((row["baseline"] for row in tried if row["baseline"]), "–"),
         _times(tried),
         _growth(tried, found.time_limit),
-        _refusals(rows),
-        draw_times(tried, f"Time against size: {kind}, {rows[0]['form']}"),
+        refusals(rows),
+        svg(draw_times(tried), f"Time against size: {kind}, {rows[0]['form']}"),
+        _curves(kind, rows, found),
     )
+
+
+def _curves(kind: str, rows: list[Row], found: Benchmark) -> Markup:
+    """Draw value and bound over time on the instance that took longest."""
+    form = rows[0]["form"]
+    told = [row for row in found.curves if row["problem"] == kind and row["form"] == form]
+    if not told:
+        return Markup("")
+    return svg(draw_curves(told), f"Value and bound over time: {kind}, {form}")
 
 
 def _first_paragraph(documented: object) -> str:
@@ -209,20 +238,26 @@ def _first_paragraph(documented: object) -> str:
 
 
 def _times(rows: list[Row]) -> Table:
-    head = ("solver", "size", "instances", "median s", "× faster", "status", "largest gap", "peak MB")
-    table = Table((*head, "verified", "agrees"), "lrrrrlrrll", [])
-    for solver, of_solver in _by("solver", rows):
-        for size, tried in _by("size", of_solver):
+    head = (
+        *("solver", "size", "instances", "CPU s", "× faster", "status", "value", "bound"),
+        *("largest gap", "from best bound", "peak MB", "verified", "agrees"),
+    )
+    table = Table(head, "lrrrrlrrrrrll", [])
+    for solver, of_solver in by("solver", rows):
+        for size, tried in by("size", of_solver):
             table.rows.append(
                 (
                     solver,
                     str(size),
                     str(len(tried)),
-                    _number(_median("seconds", tried)),
-                    _number(_median("speedup", tried)),
+                    _number(middle("cpu", tried)),
+                    _number(middle("speedup", tried)),
                     _counts(row["status"] for row in tried),
-                    _number(max(_known("gap", tried), default=None), 2),
-                    _number(max(_known("megabytes", tried), default=None)),
+                    _number(middle("value", tried), 6),
+                    _number(middle("bound", tried), 6),
+                    _number(max(known("gap", tried), default=None), 2),
+                    _number(max(known("known_gap", tried), default=None), 2),
+                    _number(max(known("megabytes", tried), default=None)),
                     _verdict(row["verified"] for row in tried),
                     _verdict(row["agrees"] for row in tried),
                 )
@@ -232,78 +267,36 @@ def _times(rows: list[Row]) -> Table:
 
 def _growth(rows: list[Row], time_limit: float) -> Table:
     table = Table(("solver", "sizes", "time ∝ size^a", "memory ∝ size^b"), "llrr", [])
-    for solver, of_solver in _by("solver", rows):
+    for solver, of_solver in by("solver", rows):
         measured = [row for row in of_solver if row["seconds"] is not None]
         cut = {
             row["size"] for row in measured if row["seconds"] >= time_limit or row["status"] == "limit"
         }
         ended = [row for row in measured if row["size"] not in cut]
-        sizes = ", ".join(str(size) for size, _ in _by("size", ended)) or "–"
-        table.rows.append((solver, sizes, _fit("seconds", ended), _fit("megabytes", ended)))
+        sizes = ", ".join(str(size) for size, _ in by("size", ended)) or "–"
+        table.rows.append((solver, sizes, _fit("cpu", ended), _fit("megabytes", ended)))
     return table
 
 
 def _fit(name: str, rows: list[Row]) -> str:
     """Fit the exponent of the medians of a column; for memory, of those that are not noise."""
-    medians = {size: _median(name, of_size) or 0.0 for size, of_size in _by("size", rows)}
+    medians = {size: middle(name, of_size) or 0.0 for size, of_size in by("size", rows)}
     large = {s: m for s, m in medians.items() if name != "megabytes" or m >= LEAST_MEGABYTES}
     found = exponent(list(large), list(large.values()))
     return "too few sizes" if found is None else f"{found:.2f}"
 
 
-def _refusals(rows: list[Row]) -> Table:
+def refusals(rows: list[Row]) -> Table:
+    """Tabulate who refused which sizes, and why."""
     table = Table(("solver", "sizes", "instances", "reason"), "llrl", [])
-    for solver, of_solver in _by("solver", [row for row in rows if row["status"] == "refused"]):
-        for reason, refused in _by("reason", of_solver):
-            sizes = ", ".join(str(size) for size, _ in _by("size", refused))
+    for solver, of_solver in by("solver", [row for row in rows if row["status"] == "refused"]):
+        for reason, refused in by("reason", of_solver):
+            sizes = ", ".join(str(size) for size, _ in by("size", refused))
             table.rows.append((solver, sizes, str(len(refused)), reason))
     return table
 
 
-def draw_times(rows: list[Row], title: str) -> Markup:
-    """Draw median time against size on logarithmic axes as an ``<svg>`` element, a line per solver."""
-    figure = Figure(figsize=(5.6, 2.7), layout="constrained")
-    axes = figure.subplots()
-    for i, (solver, of_solver) in enumerate(
-        _by("solver", [r for r in rows if r["seconds"] is not None])
-    ):
-        points = [(size, _median("seconds", of_size)) for size, of_size in _by("size", of_solver)]
-        style = {"color": COLOURS[i % 8], "marker": MARKERS[i % 8], "linestyle": DASHES[i % 6]}
-        (line,) = axes.plot(*zip(*points, strict=True), label=solver)
-        line.set(markersize=5, linewidth=1.5, **style)
-    axes.set(xscale="log", yscale="log", xlabel="size", ylabel="median time (s)")
-    sizes = sorted({row["size"] for row in rows})
-    axes.set_xticks(sizes, [str(size) for size in sizes])
-    axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.grid(alpha=0.3)
-    if axes.lines:
-        figure.legend(loc="outside right upper", frameon=False, handlelength=4, fontsize="small")
-    text = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
-        nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(text, format="svg", metadata=nothing)
-    svg = text.getvalue()[text.getvalue().index("<svg") :]
-    return Markup(svg.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1))
-
-
 # ------------------------------------------------------------ rows to cells
-
-
-def _by(name: str, rows: Iterable[Row]) -> list[tuple[Any, list[Row]]]:
-    """Group the rows by a column, in the order of first appearance."""
-    groups: dict[Any, list[Row]] = {}
-    for row in rows:
-        groups.setdefault(row[name], []).append(row)
-    return list(groups.items())
-
-
-def _known(name: str, rows: Iterable[Row]) -> list[float]:
-    return [row[name] for row in rows if row[name] is not None]
-
-
-def _median(name: str, rows: Iterable[Row]) -> float | None:
-    values = _known(name, rows)
-    return median(values) if values else None
 
 
 def _number(value: float | None, digits: int = 3) -> str:

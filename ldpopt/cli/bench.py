@@ -11,18 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import counting, make_directory, print_table, tell
+from ldpopt.cli.terminal import counting, hang, make_directory, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from ldpopt.bench.benchmark import Benchmark
+    from ldpopt.bench.page import Table
     from ldpopt.core.solver import Solver
+    from ldpopt.engine.sweep import Row
 
 
 def bench(
     context: typer.Context,
     target: Annotated[
-        str, typer.Argument(help="A form or a problem, e.g. column-program; file.py:CLASS; all.")
+        str,
+        typer.Argument(help="A form or a problem, e.g. column-program; file.py:CLASS; peers; all."),
     ],
     full: Annotated[bool, typer.Option("--full/--quick", help="Long or short lists of sizes.")] = False,
     sizes: Annotated[str | None, typer.Option(help="Comma-separated, e.g. 4,8,16.")] = None,
@@ -37,12 +40,15 @@ def bench(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Directory for CSV and profile; for all: CSV and page, default results/bench."
+            help="Directory for CSV and figures; for all: CSV and page, default results/bench."
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Compare solvers on the same random instances in one run; exit 1 if they contradict."""
+    """Compare solvers on the same random instances in one run; exit 1 if they contradict.
+
+    "peers" compares ldpopt with the packages that one would pick instead; "all" does both.
+    """
     from ldpopt.bench import benchmark
     from ldpopt.engine.plugins import load_solvers, problem_class
 
@@ -65,10 +71,11 @@ def bench(
             progress=progress,
         )
     if as_json:
-        print(json.dumps({"rows": found.rows, "interrupted": found.interrupted}))
+        told = {"rows": found.rows, "curves": found.curves, "peers": found.peers}
+        print(json.dumps(told | {"interrupted": found.interrupted}))
     else:
         _print_benchmark(found)
-    if directory is not None and found.rows:
+    if directory is not None and (found.rows or found.peers):
         command = _words_of(context, without=("out", "as_json"))
         paths = _write_benchmark(found, directory, command, started, plugins)
         tell("wrote " + ", ".join(map(str, paths)))
@@ -91,17 +98,20 @@ def _words_of(context: typer.Context, without: tuple[str, ...]) -> str:
 def _write_benchmark(
     found: Benchmark, directory: Path, command: str, started: datetime, plugins: list[type[Solver[Any]]]
 ) -> list[Path]:
-    """Write the page for all targets, or for one target its rows and performance profile."""
-    from ldpopt.bench import benchmark, page
-    from ldpopt.bench.profile import draw_profile
-    from ldpopt.engine.sweep import write_csv
+    """Write the page for all targets, or for one target its rows, and figures if it has any."""
+    from ldpopt.bench import benchmark, figures, page
 
     if found.target == benchmark.EVERYTHING:
         return page.write(found, directory, command, started, plugins)
-    rows, profile = directory / "bench.csv", directory / "profile.png"
-    write_csv(rows, found.rows)
-    draw_profile(found, profile)
-    return [rows, profile]
+    paths = page.write_rows(found, directory)
+    if found.rows:
+        profile, curves = directory / "profile.png", directory / "curves.png"
+        figures.draw_profile(found, profile)
+        paths.append(profile)
+        if found.curves:
+            figures.draw_curves(list(found.curves)).savefig(curves, dpi=120)
+            paths.append(curves)
+    return paths
 
 
 def _conclude_benchmark(found: Benchmark) -> None:
@@ -113,7 +123,7 @@ def _conclude_benchmark(found: Benchmark) -> None:
     for contradiction in found.disagreements:
         tell(f"contradicted: {contradiction}")
     if found.interrupted:
-        tell(f"ldpopt: kept the {len(found.rows)} rows that were done")
+        tell(f"ldpopt: kept the {len(found.rows) + len(found.peers)} rows that were done")
         raise KeyboardInterrupt
     if found.disagreements or found.crashes:
         raise typer.Exit(1 if found.disagreements else 3)
@@ -126,35 +136,58 @@ def _whole(text: str) -> int:
         raise InvalidInputError(f"sizes must be whole numbers, not {text!r}") from None
 
 
+SHOWN = {
+    "instance": "instance",
+    "seed": "seed",
+    "solver": "solver",
+    "cpu": "CPU s",
+    "speedup": "× faster",
+    "status": "status",
+    "value": "value",
+    "bound": "bound",
+    "gap": "gap",
+    "known_gap": "from best bound",
+    "iterations": "iterations",
+    "columns": "columns",
+    "megabytes": "peak MB",
+    "agrees": "agrees",
+    "verified": "verified",
+}
+"""The columns of a row that the terminal shows, with their titles."""
+SPARE = ("seed", "iterations", "columns", "peak MB", "× faster", "bound", "gap", "verified", "agrees")
+"""The titles that a narrow terminal leaves out, the first to go first; the CSV has all."""
+
+
 def _print_benchmark(found: Benchmark) -> None:
     from ldpopt.bench import page
     from ldpopt.bench.benchmark import EVERYTHING
+    from ldpopt.bench.comparison import absent_line
 
     if found.target == EVERYTHING:
-        overview = page.overview(found)
-        left = [
-            name for name, letter in zip(overview.head, overview.align, strict=True) if letter == "l"
-        ]
-        print_table(overview.head, overview.rows, left)
-        return
-    shown = {
-        "instance": "instance",
-        "seed": "seed",
-        "solver": "solver",
-        "seconds": "seconds",
-        "speedup": "× faster",
-        "status": "status",
-        "gap": "gap",
-        "iterations": "iterations",
-        "columns": "columns",
-        "megabytes": "peak MB",
-        "agrees": "agrees",
-        "verified": "verified",
-        "reason": "reason",
-    }
-    words = ("instance", "solver", "status", "reason")
-    print_table(
-        list(shown.values()), [[row[column] for column in shown] for row in found.rows], left=words
-    )
-    baselines = {row["problem"]: row["baseline"] for row in found.measured}
-    print("× faster than the baseline: " + ", ".join(f"{b} for {p}" for p, b in baselines.items()))
+        _print_page_table(page.overview(found), ("baseline", "× faster", "form"))
+    elif found.rows:
+        words = ("instance", "solver", "status")
+        rows = [_cells(row, found) for row in found.rows if row["status"] != "refused"]
+        print_table(list(SHOWN.values()), rows, words, spare=SPARE)
+        for solver, sizes, count, reason in page.refusals(found.rows).rows:
+            hang("refused: ", f"{solver}, {count} instances of size {sizes}: {reason}")
+        baselines = {row["problem"]: row["baseline"] for row in found.measured}
+        told = ", ".join(f"{solver} for {problem}" for problem, solver in baselines.items())
+        hang("× faster ", f"than the baseline: {told}")
+    if found.peers:
+        _print_page_table(page.peers(found), ("difference",), "Against other packages")
+        if absent := absent_line(found.peers):
+            print(absent)
+
+
+def _cells(row: Row, found: Benchmark) -> list[Any]:
+    """Return what the terminal shows of a row; its instance without the problem, if there is but one."""
+    told = {name: None if row[name] is None else f"{row[name]:.2g}" for name in ("gap", "known_gap")}
+    if len({other["problem"] for other in found.rows}) == 1:
+        told["instance"] = row["instance"].removeprefix(f"{row['problem']} ")
+    return [told.get(column, row[column]) for column in SHOWN]
+
+
+def _print_page_table(table: Table, spare: tuple[str, ...], title: str | None = None) -> None:
+    left = [name for name, letter in zip(table.head, table.align, strict=True) if letter == "l"]
+    print_table(table.head, table.rows, left, title, spare)

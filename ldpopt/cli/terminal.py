@@ -5,12 +5,14 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, Protocol
 
+from rich.cells import cell_len
 from rich.console import Console
-from rich.measure import Measurement
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -18,6 +20,7 @@ from rich.progress import (
     SpinnerColumn,
     TextColumn,
     TimeElapsedColumn,
+    TimeRemainingColumn,
 )
 from rich.table import Table
 from rich.text import Text
@@ -39,46 +42,95 @@ def tell(line: str) -> None:
     print(printable(line), file=sys.stderr)
 
 
+NARROW = 16
+"""The width to which a column of words is narrowed before a column is left out."""
+BROKEN = 6
+"""The width to which it is narrowed when no column is spare: then words are broken."""
+
+
 def print_table(
     titles: Sequence[str],
     rows: Iterable[Sequence[Any]],
     left: Sequence[str] = (),
     title: str | None = None,
+    spare: Sequence[str] = (),
 ) -> None:
-    """Print a table with a title per column, those in ``left`` aligned left; a pipe gets whole lines.
+    """Print a table with a title per column; a pipe gets whole lines.
 
-    On a terminal too narrow for its longest words, every row is a line of text instead.
+    On a terminal too narrow for all columns the spare ones are left out, and a line says which.
 
     Args:
         titles: the titles of the columns.
         rows: the values of each row, in the order of the titles.
-        left: the titles of the columns that are aligned left.
+        left: the titles of the columns of words, which are aligned left and may be wrapped.
         title: of the table.
+        spare: the titles of the columns that may be left out, the first to go first.
     """
-    rows = [[cell(value) for value in row] for row in rows]
-    shown = None if title is None else Text(printable(title), style="italic")
-    table = Table(title=shown)
-    for name in titles:
-        table.add_column(Text(printable(name)), justify="left" if name in left else "right")
-    for row in rows:
-        table.add_row(*map(Text, row))
+    cells = [[cell(value) for value in row] for row in rows]
     console = out_console if out_console.is_terminal else Console(width=200)
-    wide = console.options.update(max_width=10_000)
-    if Measurement.get(console, wide, table).minimum <= console.width:
-        console.print(table)
-        return
-    if shown is not None:
-        console.print(shown)
-    for name, *others in rows:
-        facts = (f"{printable(title)} {value}" for title, value in zip(titles[1:], others, strict=True))
-        console.print(Text(f"{name}: {', '.join(facts)}"))
+    texts = {name: [row[i] for row in cells] for i, name in enumerate(titles)}
+    least = {name: _least_width(name, texts[name], name in left) for name in titles}
+    shown, going = list(titles), [name for name in spare if name in titles]
+    while going and _table_width(least[name] for name in shown) > console.width:
+        shown.remove(going.pop(0))
+    widths = {name: least[name] for name in shown}
+    words = [name for name in shown if name in left]
+    while words and _table_width(widths.values()) > console.width:
+        widest = max(words, key=lambda name: widths[name])
+        if widths[widest] <= BROKEN:
+            break
+        widths[widest] -= 1
+    room = console.width - _table_width(widths.values())
+    for name in shown:
+        wished = max(map(cell_len, [printable(name), *texts[name]]))
+        more = min(max(room, 0), wished - widths[name])
+        widths[name] += more
+        room -= more
+    table = Table(title=None if title is None else Text(printable(title), style="italic"))
+    for name in shown:
+        side: Literal["left", "right"] = "left" if name in left else "right"
+        table.add_column(Text(printable(name)), justify=side, overflow="fold", width=widths[name])
+    for row in zip(*(texts[name] for name in shown), strict=True):
+        table.add_row(*map(Text, row))
+    console.print(table)
+    if gone := [name for name in titles if name not in shown]:
+        hang("left out at this width: ", ", ".join(gone))
+
+
+def _least_width(title: str, texts: Sequence[str], words: bool) -> int:
+    """Return how narrow a column may get: numbers are not broken, and words only if very long."""
+    longest = max(map(cell_len, texts), default=0)
+    if words:
+        word = max((cell_len(word) for text in texts for word in text.split()), default=0)
+        longest = min(longest, max(NARROW, min(word, 2 * NARROW)))
+    return max(longest, *map(cell_len, printable(title).split()))
+
+
+def _table_width(widths: Iterable[int]) -> int:
+    """Return the width of a table with its lines and the space around its cells."""
+    return 1 + sum(3 + width for width in widths)
 
 
 def print_facts(facts: dict[str, str]) -> None:
-    """Print a line per fact, the names in a column of their own."""
+    """Print a line per fact, the names in a column of their own; on a terminal, wrapped lines hang."""
     width = max(map(len, facts))
     for name, text in facts.items():
-        say(f"{name:<{width}}  {text}")
+        hang(f"{name:<{width}}  ", text)
+
+
+def hang(head: str, text: str) -> None:
+    """Print a line; on a terminal, what does not fit is continued below its text, not below its head.
+
+    Args:
+        head: what the line begins with.
+        text: what follows it, and hangs.
+    """
+    line, room = printable(head + text), out_console.width - cell_len(printable(head))
+    if not out_console.is_terminal or cell_len(line) <= out_console.width or room < NARROW:
+        print(line)
+        return
+    indent = " " * cell_len(printable(head))
+    print(textwrap.fill(line, out_console.width, subsequent_indent=indent, break_on_hyphens=False))
 
 
 def cell(value: Any, digits: int = 4) -> str:
@@ -137,13 +189,38 @@ def watching() -> Iterator[Callable[[float, float], None] | None]:
         yield show
 
 
+class Counting(Protocol):
+    """Hears how much is done, of how much (None: nobody knows), and what is being done now."""
+
+    def __call__(self, finished: int, total: int | None, doing: str = "", /) -> None:
+        """Receive how far it is.
+
+        Args:
+            finished: how much is done.
+            total: of how much; None if nobody knows.
+            doing: what is being done now.
+        """
+
+
 @contextlib.contextmanager
-def counting(what: str) -> Iterator[Callable[[int, int | None], None] | None]:
-    """Show a bar with how much is done, of how much, on a terminal only."""
+def counting(what: str) -> Iterator[Counting | None]:
+    """Show a bar with how much is done, of how much, and the time left, on a terminal only."""
     if not err_console.is_terminal:
         yield None
         return
-    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(20),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=err_console, transient=True) as bar:
         task = bar.add_task(what, total=None)
-        yield lambda finished, total: bar.update(task, completed=finished, total=total)
+
+        def show(finished: int, total: int | None, doing: str = "", /) -> None:
+            told = printable(f"{what}: {doing}" if doing else what)
+            bar.update(task, completed=finished, total=total, description=escape(told))
+
+        yield show

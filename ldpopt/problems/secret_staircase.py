@@ -93,10 +93,12 @@ class SecretStaircase(ColumnProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw a Dirichlet(½) prior on ``size`` secrets with two values each, at four levels."""
+        """Draw a Dirichlet(½) prior on ``size`` secrets with two values each; two hypotheses."""
         prior = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (0.5, 1.0, 2.0, 4.0):
             yield f"{size}x2 epsilon={level:g}", cls(prior, level)
+        pair = rng.dirichlet(np.full(size * 2, 0.5), size=2).reshape(2, size, 2)
+        yield f"{size}x2 epsilon=1 kl", cls(epsilon=1.0, hypotheses=pair, utility="kl")
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -44,7 +44,7 @@ class Staircase(ColumnProblem):
 
     kind: ClassVar[str] = "staircase"
     bench_sizes: ClassVar[tuple[int, ...]] = (4, 6, 8, 10, 12)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16, 32)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 8, 12, 16, 32, 64)
     epsilon: float
     prior: Any = None
     hypotheses: Any = None
@@ -106,10 +106,13 @@ class Staircase(ColumnProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw a Dirichlet(½) prior on ``size`` inputs at four levels."""
+        """Draw a Dirichlet(½) prior on ``size`` inputs at four levels, and five hypotheses."""
         prior = rng.dirichlet(np.full(size, 0.5))
         for level in (0.5, 1.0, 2.0, 4.0):
             yield f"k={size} epsilon={level:g}", cls(level, prior=prior)
+        hypotheses = rng.dirichlet(np.full(size, 0.5), size=5)
+        yield f"k={size} epsilon=1 kl", cls(1.0, hypotheses=hypotheses[:2], utility="kl")
+        yield f"k={size} epsilon=1 bayes", cls(1.0, hypotheses=hypotheses, utility="bayes")
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

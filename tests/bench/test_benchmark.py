@@ -19,8 +19,10 @@ from naughty import (
 )
 
 from ldpopt.bench import benchmark as bench
+from ldpopt.bench.attempt import Curve
+from ldpopt.bench.figures import draw_curves, draw_profile
+from ldpopt.bench.judging import exponent, judge
 from ldpopt.bench.memory import peak_memory
-from ldpopt.bench.profile import draw_profile
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
 from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import SOLVERS
@@ -33,7 +35,7 @@ def test_solvers_agree_and_one_is_the_baseline(tmp_path):
     assert {row["solver"] for row in found.rows} == set(names)
     (baseline,) = {row["baseline"] for row in found.rows}
     assert all(row["speedup"] == 1 for row in of(found, baseline))
-    slowest = max(names, key=lambda name: sum(row["seconds"] for row in of(found, name)))
+    slowest = max(names, key=lambda name: sum(row["cpu"] for row in of(found, name)))
     assert baseline == slowest
     assert all(row["megabytes"] >= 0 and row["verified"] for row in found.rows)
     draw_profile(found, tmp_path / "profile.png")
@@ -44,8 +46,49 @@ def judged(sense, *entries):
     names = ("first", "second", "third")
     empty = {"seconds": 1.0, "status": "optimal", "verified": True, "reason": ""}
     group = [empty | {"solver": name} | entry for name, entry in zip(names, entries, strict=False)]
-    bench._judge(group, sense)
+    judge(group, sense)
     return [entry["agrees"] for entry in group]
+
+
+def test_a_heuristic_is_judged_by_the_best_bound_known():
+    empty = {"seconds": 1.0, "verified": True, "reason": "", "bound": None}
+    heuristic = empty | {"solver": "heuristic", "status": "feasible", "value": 0.4}
+    loose = empty | {"solver": "loose", "status": "gap", "value": 0.3, "bound": 0.8}
+    sharp = empty | {"solver": "sharp", "status": "gap", "value": 0.3, "bound": 0.5}
+    nothing = empty | {"solver": "nothing", "status": "limit", "value": None}
+    lying = empty | {"solver": "lying", "status": "gap", "value": 0.1, "bound": 0.2, "verified": False}
+    group = [heuristic, loose, sharp, nothing, lying]
+    judge(group, "maximise")
+    assert [row["known_gap"] for row in group] == pytest.approx([0.2, 0.4, 0.4, None, 0.8])
+    smaller = [row | {"value": row["value"] and 1 - row["value"]} for row in group[:3]]
+    for row, bound in zip(smaller, (None, 0.2, 0.5), strict=True):
+        row["bound"] = bound
+    judge(smaller, "minimise")
+    assert [row["known_gap"] for row in smaller] == pytest.approx([1 / 6, 2 / 7, 2 / 7])
+    judge(group[:1], "maximise")
+    assert heuristic["known_gap"] is None
+
+
+def test_the_curve_of_a_solve_ends_with_its_result(tmp_path):
+    found = bench.run("staircase", sizes=[4], solvers=["column-generation", "randomized-response"])
+    for row in found.rows:
+        told = [point for point in found.curves if point["instance"] == row["instance"]]
+        told = [point for point in told if point["solver"] == row["solver"]]
+        names = ("seconds", "value", "bound")
+        assert [told[-1][name] for name in names] == [row[name] for name in names]
+        assert [point["seconds"] for point in told] == sorted(point["seconds"] for point in told)
+        if row["solver"] == "column-generation":
+            assert len(told) > 1
+            assert all(point["bound"] >= row["value"] * (1 - 1e-9) for point in told if point["bound"])
+    figure = draw_curves(list(found.curves))
+    assert len(figure.axes[0].lines) == 3  # two values, one bound
+    figure.savefig(tmp_path / "curves.png")
+
+
+def test_a_report_without_a_bound_is_kept_without():
+    curve = Curve()
+    curve(0.25, np.inf)
+    assert curve.points[0][1:] == (0.25, None)
 
 
 def test_a_contradiction_is_noticed():
@@ -134,12 +177,12 @@ def test_memory_is_seen():
 @given(st.floats(-3, 6), st.floats(1e-6, 1e3), st.sets(st.integers(1, 99), min_size=3, max_size=5))
 def test_the_exponent_of_a_power_law(a, c, sizes):
     values = [c * size**a for size in sizes]
-    assert bench.exponent(list(sizes), values) == pytest.approx(a, abs=1e-5)
+    assert exponent(list(sizes), values) == pytest.approx(a, abs=1e-5)
 
 
 def test_no_exponent_from_two_sizes():
-    assert bench.exponent([2, 4, 4], [1, 2, 3]) is None
-    assert bench.exponent([2, 4, 8], [1, 2, 0]) is None
+    assert exponent([2, 4, 4], [1, 2, 3]) is None
+    assert exponent([2, 4, 8], [1, 2, 0]) is None
 
 
 # ------------------------------------------------------------ plugins
@@ -156,7 +199,7 @@ def test_a_solver_that_refuses_says_why():
 @pytest.mark.parametrize("cls", [Liar, Unproven])
 def test_a_lie_is_contradicted_and_only_the_liar_is_blamed(cls):
     found = small(cls)
-    assert len(found.rows) == 12
+    assert len(found.rows) == 18
     for row in found.rows:
         assert row["agrees"] is row["verified"] is (row["solver"] != cls.name)
     (sentence,) = found.disagreements
@@ -181,17 +224,17 @@ def test_claiming_that_there_is_no_answer_is_contradicted():
 )
 def test_a_crash_loses_no_other_row(cls, reason):
     found = small(cls)
-    assert [row["reason"] for row in of(found, cls.name)] == [reason] * 4
-    assert len(found.measured) == 8
+    assert [row["reason"] for row in of(found, cls.name)] == [reason] * 6
+    assert len(found.measured) == 12
     assert found.disagreements == []
     assert found.crashes == [
-        f"{cls.name} on staircase k=3 epsilon=0.5 (seed 0): {reason} – and on 3 more"
+        f"{cls.name} on staircase k=3 epsilon=0.5 (seed 0): {reason} – and on 5 more"
     ]
 
 
 def test_a_plugin_that_takes_nothing_is_shown_everywhere():
     refusals = of(small(Recluse), "recluse")
-    assert [row["reason"] for row in refusals] == ["never <b>any|thing</b>"] * 4
+    assert [row["reason"] for row in refusals] == ["never <b>any|thing</b>"] * 6
     assert of(small(Liar, target="joint-program", sizes=(2,), solvers=["joint-milp"]), "liar") == []
 
 
@@ -199,7 +242,7 @@ def test_a_plugin_that_takes_nothing_is_shown_everywhere():
 def test_an_interruption_keeps_what_is_done(cls):
     found = small(cls, sizes=(3, 5, 7))
     assert found.interrupted
-    assert [(row["size"], row["solver"]) for row in found.rows[12:]] == [(5, "enumerate"), (5, "cdd")]
+    assert [(row["size"], row["solver"]) for row in found.rows[18:]] == [(5, "enumerate"), (5, "cdd")]
     assert all(row["agrees"] for row in found.rows)
 
 

@@ -20,9 +20,20 @@ from ldpopt.solvers import SOLVERS
 def row(solver, size, seconds, **others):
     found = {"form": "column-program", "problem": "staircase", "instance": f"staircase k={size}"}
     found |= {"size": size, "seed": 0, "solver": solver, "status": "optimal", "reason": ""}
-    found |= {"seconds": seconds, "speedup": 1.0, "baseline": solver, "value": 0.5, "bound": 0.5}
-    found |= {"gap": 0.0, "iterations": 1, "columns": 1, "megabytes": 0.02 * size}
+    found |= {"seconds": seconds, "cpu": seconds, "speedup": 1.0, "baseline": solver}
+    found |= {
+        "value": 0.5,
+        "bound": 0.5,
+        "gap": 0.0,
+        "known_gap": 0.0,
+        "iterations": 1,
+        "columns": 1,
+        "megabytes": 0.02 * size,
+    }
     return found | {"verified": True, "agrees": True} | others
+
+
+VALUES = ("0.5", "0.5")
 
 
 def page_of(rows, **others):
@@ -50,8 +61,8 @@ def test_the_summary_of_several_instances():
     rows += [row("cdd", 4, 2.0, seed=2, verified=False), row("enumerate", 4, 0.5, agrees=None)]
     (form,) = page_of(rows)["forms"]
     assert form.problems[0].times.rows == [
-        ("cdd", "4", "3", "2", "1", "1 gap, 2 optimal", "0.001", "9", "NO", "yes"),
-        ("enumerate", "4", "1", "0.5", "1", "optimal", "0", "0.08", "yes", "–"),
+        *[("cdd", "4", "3", "2", "1", "1 gap, 2 optimal", *VALUES, "0.001", "0", "9", "NO", "yes")],
+        *[("enumerate", "4", "1", "0.5", "1", "optimal", *VALUES, "0", "0", "0.08", "yes", "–")],
     ]
 
 
@@ -134,3 +145,21 @@ def test_an_interrupted_page_says_so(tmp_path):
     found = bench.Benchmark("all", [row("cdd", 3, 1.0)], 1e-9, 60.0, interrupted=True)
     for path in benchpage.write(found, tmp_path, "ldpopt", datetime(2020, 1, 2, tzinfo=UTC))[:2]:
         assert "Interrupted: only what was finished" in path.read_text(encoding="utf-8")
+
+
+def test_the_comparison_with_other_packages_is_on_the_page(tmp_path):
+    entry = {"task": "task", "instance": "k = 4", "unit": "", "difference": None, "agrees": None}
+    peers = [entry | {"method": "ldpopt", "seconds": 0.5, "ratio": 1.0, "reason": ""}]
+    other = entry | {"method": "other", "seconds": 1.0, "ratio": 2.0, "difference": 1e-12}
+    peers += [other | {"agrees": True, "reason": ""}]
+    peers += [entry | {"method": "gone", "seconds": None, "ratio": None, "reason": "absent"}]
+    curves = [row("cdd", 3, at, value=0.25, bound=bound) for at, bound in ((0.1, None), (1.0, 0.5))]
+    found = bench.Benchmark("all", [row("cdd", 3, 1.0)], 1e-9, 60.0, curves=curves, peers=peers)
+    paths = benchpage.write(found, tmp_path, "ldpopt", datetime(2020, 1, 2, tzinfo=UTC))
+    assert [path.name for path in paths[2:]] == ["bench.csv", "curves.csv", "peers.csv"]
+    html, markdown = (path.read_text(encoding="utf-8") for path in paths[:2])
+    for text in (html, markdown):
+        assert "Against what one would pick instead" in text
+        assert "absent: gone (pip install" in text
+    assert "| task | k = 4 | other | 1 | 2 | 1e-12 | yes |" in markdown
+    assert "Value and bound over time: staircase, column-program" in html

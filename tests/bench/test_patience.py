@@ -7,7 +7,7 @@ import time
 import pytest
 
 from ldpopt import ColumnProgram, Solver
-from ldpopt.bench import benchmark, instances
+from ldpopt.bench import attempt, benchmark, instances
 from ldpopt.bench.patience import TooLongError, patience
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import Staircase
@@ -94,7 +94,7 @@ def test_the_command_says_what_was_skipped(monkeypatch, ldpopt):
 
 
 def test_a_check_that_does_not_end_is_no_verdict(monkeypatch):
-    monkeypatch.setattr(benchmark, "verify", lambda result, budget: out_of_time())
+    monkeypatch.setattr(attempt, "verify", lambda result, budget: out_of_time())
     found = benchmark.run("staircase", sizes=[3], solvers=["enumerate"])
     assert {row["verified"] for row in found.rows} == {None}
     assert "the checker did not decide it within 70 s" in found.rows[0]["reason"]

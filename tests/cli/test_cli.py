@@ -158,7 +158,12 @@ def test_bench(tmp_path, ldpopt):
     assert answer.code == 0, answer.err
     assert "cdd" in answer.out
     assert "NO" not in answer.out
-    assert {p.name for p in (tmp_path / "bench").iterdir()} == {"bench.csv", "profile.png"}
+    assert {p.name for p in (tmp_path / "bench").iterdir()} == {
+        "bench.csv",
+        "curves.csv",
+        "curves.png",
+        "profile.png",
+    }
     assert ldpopt("bench", "staircase", "--sizes", "x").code == 2
     assert ldpopt("bench", "nonsense").code == 2
     assert ldpopt("bench", "staircase", "--solvers", "nonsense").code == 2
@@ -222,14 +227,41 @@ def test_progress_on_a_terminal_only(on_a_terminal, spec, ldpopt, monkeypatch):
     assert bool(shown) == on_a_terminal
 
 
-@pytest.mark.parametrize(("width", "framed"), [(80, False), (160, True)])
-def test_a_narrow_terminal_shows_a_wide_table_as_lines(width, framed, monkeypatch, capsys):
+@pytest.mark.parametrize(("width", "gone"), [(60, [2, 3, 8]), (70, [3, 8]), (80, [8]), (160, [])])
+def test_a_narrow_terminal_leaves_out_columns(width, gone, monkeypatch, capsys):
     console = Console(width=width, force_terminal=True, color_system=None)
     monkeypatch.setattr(terminal, "out_console", console)
-    titles = [f"column-{i}" for i in range(9)]
-    terminal.print_table(titles, [["[red]", *range(8)]], title="Many columns")
+    titles = [f"col-{i}" for i in range(9)]
+    rows = [["[red] and some more words", *range(1, 9)]]
+    spare = ["col-8", "col-3", "col-2"]
+    terminal.print_table(titles, rows, left=["col-0"], title="Many columns", spare=spare)
+    table, _, left_out = capsys.readouterr().out.partition("left out at this width: ")
+    assert [i for i in range(9) if f"col-{i}" not in table] == gone
+    assert [f"col-{i}" for i in gone] == left_out.replace(",", "").split()
+    assert max(map(len, table.splitlines())) <= width
+    assert "[red]" in table
+    assert "…" not in table
+
+
+def test_a_table_with_nothing_to_leave_out_breaks_words_before_numbers(monkeypatch, capsys):
+    console = Console(width=40, force_terminal=True, color_system=None)
+    monkeypatch.setattr(terminal, "out_console", console)
+    titles = ["what", "first", "second", "third"]
+    terminal.print_table(titles, [["incomprehensibilities", 1.2345, 0.0123, 123.4]], left=["what"])
     said = capsys.readouterr().out
-    assert ("┃" in said) == framed
-    assert all(title in said for title in titles[1:])
-    assert "[red]" in said
-    assert "…" not in said
+    assert all(number in said for number in ("1.234", "0.0123", "123.4"))
+    assert max(map(len, said.splitlines())) <= 40
+
+
+def test_wrapped_lines_hang_on_a_terminal_only(monkeypatch, capsys):
+    text = "many words " * 10
+    terminal.print_facts({"name": text})
+    assert capsys.readouterr().out == f"name  {text}\n"
+    console = Console(width=40, force_terminal=True, color_system=None)
+    monkeypatch.setattr(terminal, "out_console", console)
+    terminal.print_facts({"name": text})
+    first, *others = capsys.readouterr().out.splitlines()
+    assert first.startswith("name  many words")
+    assert others
+    assert all(line.startswith("      m") or line.startswith("      w") for line in others)
+    assert max(map(len, [first, *others])) <= 40

@@ -1,0 +1,151 @@
+"""One solver on one instance: its row of the table, and what it knew at which time."""
+
+from __future__ import annotations
+
+import gc
+import math
+import os
+import time
+from typing import Any
+
+from ldpopt.bench.instances import Task
+from ldpopt.bench.memory import peak_memory
+from ldpopt.bench.patience import TooLongError, patience
+from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
+from ldpopt.core.form import Form
+from ldpopt.core.problem import Problem
+from ldpopt.core.solver import Solver
+from ldpopt.engine.result import Result
+from ldpopt.engine.solving import solve
+from ldpopt.engine.sweep import Row
+from ldpopt.engine.verifying import verify
+
+GRACE = 10.0
+"""Seconds beyond its time limit after which a solve, or the checker, is interrupted."""
+MEASURED = (
+    *("seconds", "cpu", "speedup", "baseline", "value", "bound", "gap", "known_gap", "iterations"),
+    *("columns", "megabytes", "verified", "agrees"),
+)
+"""The columns that a refusal leaves empty."""
+
+
+class Curve:
+    """What a solve reported on its way: (seconds, value, bound), infinite ones as None."""
+
+    def __init__(self) -> None:
+        self.start = time.perf_counter()
+        self.points: list[tuple[float, float | None, float | None]] = []
+
+    def __call__(self, value: float, bound: float, /) -> None:
+        """Note a report of progress."""
+        self.points.append((time.perf_counter() - self.start, _finite(value), _finite(bound)))
+
+    def rows(self, row: Row) -> list[Row]:
+        """Return a row per report and one for the result, with what names the solve."""
+        names = ("form", "problem", "instance", "size", "seed", "solver")
+        which = {name: row[name] for name in names}
+        told = [*self.points, (row["seconds"], row["value"], row["bound"])]
+        return [which | {"seconds": at, "value": v, "bound": b} for at, v, b in told]
+
+
+def _finite(number: float) -> float | None:
+    return number if math.isfinite(number) else None
+
+
+def attempt(
+    task: Task, solver: type[Solver[Any]], gap: float, limit: float, warm: set[str]
+) -> tuple[Row, list[Row]]:
+    """Let a solver answer an instance; return its row, and what it knew over time.
+
+    Args:
+        task: the instance.
+        solver: its class.
+        gap: the relative gap asked for.
+        limit: seconds.
+        warm: the solvers that ran before; the first solve of one is repeated, as it pays for imports.
+    """
+    row: Row = {"form": task.form, "problem": task.kind}
+    row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
+    row |= {"solver": solver.name, "status": "refused", "reason": "", **dict.fromkeys(MEASURED)}
+    try:
+        with patience(limit + GRACE):
+            form, row["reason"] = admit(solver, task.problem)
+        if form is None:
+            return row, []
+        row["form"] = form.name
+        if solver.name not in warm:
+            with patience(limit + GRACE):
+                _finished(task.problem, solver, gap, limit)
+            warm.add(solver.name)
+            gc.collect()
+            gc.freeze()  # collections before every solve would go through all that is imported
+        with peak_memory() as memory, patience(limit + GRACE):
+            curve, cpu = Curve(), _processor_time()
+            result = _finished(task.problem, solver, gap, limit, curve)
+            cpu = _processor_time() - cpu
+        row |= _measurements(result, limit + GRACE) | memory | {"cpu": cpu}
+        return row, curve.rows(row)
+    except TooLongError:
+        sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
+        return row | {"status": "crashed", "reason": sentence}, []
+    except (Exception, SystemExit) as error:  # one solver's crash must not lose the others' rows
+        sentence = " ".join(f"{type(error).__name__}: {error}".split())
+        return row | {"status": "crashed", "reason": sentence}, []
+
+
+def _processor_time() -> float:
+    """Return the processor time of this process and of those that it started and that have ended."""
+    spent = os.times()
+    return time.process_time() + spent.children_user + spent.children_system
+
+
+def admit(solver: type[Solver[Any]], problem: Problem) -> tuple[Form | None, str]:
+    """Find the form that the solver takes, or the reason why it takes none."""
+    reasons = []
+    for form in problem.forms():
+        if (reason := solver().takes(form)) is True:
+            missing = solver.missing()
+            return (None, f"needs the package {missing[0]!r}") if missing else (form, "")
+        reasons.append(reason)
+    return None, "; ".join(dict.fromkeys(reasons))
+
+
+def _finished(
+    problem: Problem, solver: type[Solver[Any]], gap: float, limit: float, curve: Curve | None = None
+) -> Result:
+    result = solve(problem, solver(), gap=gap, time_limit=limit, progress=curve)
+    if result.stats.get("interrupted"):
+        raise KeyboardInterrupt
+    return result
+
+
+def _measurements(result: Result, seconds: float) -> Row:
+    verified, reason = _verified(result, seconds)
+    return {
+        "seconds": result.seconds,
+        "status": result.status.value,
+        "value": result.value,
+        "bound": result.bound,
+        "gap": result.gap,
+        "iterations": result.stats.get("iterations"),
+        "columns": result.stats.get("columns"),
+        "verified": verified,
+        "reason": reason,
+    }
+
+
+def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
+    """Ask the checker, and say why it refuses; None where it has nothing to check or cannot know."""
+    if result.value is None or result.problem.statement() is None:
+        return None, ""
+    try:
+        with patience(seconds):
+            found = verify(result, budget=seconds)
+    except UnreadableFileError as error:
+        return False, f"refuted: {error}"
+    except (TooLongError, UndecidedFileError):
+        return None, f"the checker did not decide it within {seconds:g} s"
+    failed = [claim for claim in found.claims if not claim.holds]
+    if found.verdict is None:
+        return None, f"undecided: {failed[0].statement}"
+    return not failed, f"refuted: {failed[0].statement}" if failed else ""

@@ -1,0 +1,101 @@
+"""Judge the rows of a benchmark: who contradicts whom, how near to the best bound, how fast."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ldpopt.core.status import relative_gap
+from ldpopt.engine.sweep import Row
+
+MARGIN = 1e-12
+"""How far a value may pass a bound, relative to at least 1: bounds are rounded to floats."""
+
+
+def judge(group: list[Row], sense: str) -> None:
+    """Mark rows whose value passes another solver's proven bound (the checker's margin aside).
+
+    Of two rows that contradict each other, both are marked, unless the checker refutes one alone.
+    """
+    sign = 1 if sense == "maximise" else -1
+    rows = [row for row in group if row["seconds"] is not None]
+    for row in rows:
+        opponents = [
+            other["solver"]
+            for other in rows
+            if (_passes(row, other, sign) or _passes(other, row, sign))
+            and (row["verified"] is False or other["verified"] is not False)
+        ]
+        row["agrees"] = not opponents
+        if opponents:
+            whom = ", ".join("itself" if name == row["solver"] else name for name in opponents)
+            row["reason"] = "; ".join(filter(None, [row["reason"], f"contradicts {whom}"]))
+    best = _best_bound(rows, sign)
+    for row in rows:
+        row["known_gap"] = None if row["value"] is None else relative_gap(row["value"], best)
+
+
+def _best_bound(rows: list[Row], sign: int) -> float | None:
+    """Return the sharpest bound that the checker does not refute and no value contradicts.
+
+    A heuristic proves nothing itself, and is judged by its gap to this bound.
+    """
+    bounds = [
+        row["bound"]
+        for row in rows
+        if row["bound"] is not None and row["agrees"] and row["verified"] is not False
+    ]
+    return sign * min(sign * bound for bound in bounds) if bounds else None
+
+
+def _passes(row: Row, other: Row, sign: int) -> bool:
+    """Return whether the value of one row is better than the other row claims to be possible."""
+    value, bound = row["value"], other["bound"]
+    if value is None:
+        return False
+    if other["status"] == "infeasible":
+        return True
+    return bound is not None and not sign * (value - bound) <= MARGIN * max(abs(value), 1.0)
+
+
+def rate(rows: list[Row]) -> None:
+    """Add how often each row's processor time goes into the baseline's on the same instance.
+
+    The baseline of a form's problem is the solver that answers most of its instances, and of these
+    the slowest.
+    """
+    measured = [row for row in rows if row["seconds"] is not None]
+    total: dict[tuple[str, str], dict[str, tuple[int, float]]] = {}
+    for row in measured:
+        of_problem = total.setdefault((row["form"], row["problem"]), {})
+        count, seconds = of_problem.get(row["solver"], (0, 0.0))
+        of_problem[row["solver"]] = count + 1, seconds + row["cpu"]
+    for row in measured:
+        of_problem = total[row["form"], row["problem"]]
+        row["baseline"] = max(of_problem, key=lambda solver: of_problem[solver])
+    reference = {instance_key(row): row["cpu"] for row in measured if row["solver"] == row["baseline"]}
+    for row in measured:
+        base = reference.get(instance_key(row))
+        row["speedup"] = None if base is None else base / row["cpu"]
+
+
+def instance_key(row: Row) -> tuple[Any, ...]:
+    """Return what the rows of one instance share."""
+    return row["form"], row["instance"], row["size"], row["seed"]
+
+
+def exponent(sizes: Sequence[float], values: Sequence[float]) -> float | None:
+    """Fit the a of values ≈ c · sizes^a by least squares of the logarithms; None below three sizes.
+
+    >>> round(exponent([2, 4, 8], [3, 12, 48]), 9)
+    2.0
+    """
+    points = [(math.log(s), math.log(v)) for s, v in zip(sizes, values, strict=True) if s > 0 and v > 0]
+    if len({x for x, _ in points}) < 3:
+        return None
+    x, y = np.array(points).T
+    x -= x.mean()
+    return float(x @ y / (x @ x))

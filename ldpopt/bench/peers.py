@@ -1,0 +1,362 @@
+"""What a user would pick instead: the same questions, asked with other packages.
+
+Each function is the short program that one would write with a package's own interface.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from functools import partial
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.bench.comparison import OURS, Contender, Contest
+from ldpopt.core.certify import repair
+from ldpopt.core.errors import SolverError
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Problem
+from ldpopt.core.validate import Array
+from ldpopt.engine.solving import solve
+from ldpopt.mechanisms.catalogue import randomized_response
+from ldpopt.mechanisms.encodings import UnaryEncoding
+from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.staircase import Staircase
+from ldpopt.problems.statistic_leakage import StatisticLeakage
+from ldpopt.release.releasing import ExactSampler, seeded_words
+from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.theory.fidelity.estimators import invert
+
+Whole = NDArray[np.int64]
+
+MOST_LISTED = 16
+"""Inputs beyond which 2^k columns are not listed: the matrix alone would take gigabytes."""
+MOST_ENUMERATED = 10
+"""Inputs beyond which vertex enumeration takes minutes."""
+MULTI_FREQ = "multi-freq-ldpy"
+PURE_LDP = "pure-ldp"
+
+
+def contests(full: bool, time_limit: float) -> Iterator[Contest]:
+    """Draw the instances of the comparison.
+
+    Args:
+        full: the longer lists of sizes.
+        time_limit: seconds for a solve of ldpopt.
+    """
+    for k in (4, 8, 12, 16, 32, 64) if full else (4, 8, 10, 12, 32):
+        yield _best_ldp(k, time_limit)
+    for a1 in (2, 3, 4):
+        yield _best_robust(a1, time_limit)
+    for size in (30, 60, 120, 240) if full else (30, 60):
+        yield _leakage(size, time_limit)
+    for k, users in ((16, 100_000), (128, 100_000)) if full else ((16, 20_000),):
+        yield from _frequencies(k, users)
+
+
+# ------------------------------------------------------------ the best mechanism
+
+
+def _best_ldp(k: int, time_limit: float) -> Contest:
+    """Ask for the ε-LDP mechanism of most information; the peers list all 2^k staircase columns."""
+    prior = np.random.default_rng(k).dirichlet(np.full(k, 0.5))
+    problem = Staircase(1.0, prior=prior)
+    too_many = f"2^{k} columns are not listed" if k > MOST_LISTED else ""
+    too_large = f"vertices of {k} > {MOST_ENUMERATED} inputs" if k > MOST_ENUMERATED else ""
+    return Contest(
+        "best ε-LDP mechanism",
+        f"k = {k}",
+        (
+            _ours(problem, time_limit),
+            Contender(
+                "scipy: linprog",
+                lambda: by_linprog(prior, staircase_columns(k, 1.0)),
+                refusal=too_many,
+            ),
+            Contender(
+                "cvxpy",
+                lambda: by_cvxpy(prior, staircase_columns(k, 1.0)),
+                refusal=too_many,
+            ),
+            Contender(
+                "pycddlib: vertices",
+                lambda: by_linprog(prior, by_cdd(problem.cone.inequalities())),
+                module="cdd",
+                refusal=too_large,
+            ),
+        ),
+        relative_difference,
+        1e-6,
+    )
+
+
+def _best_robust(a1: int, time_limit: float) -> Contest:
+    """Ask PolyOpt's question; the peer enumerates the vertices of Γ, as its authors did by MPT3."""
+    p_hat = np.random.default_rng(a1).dirichlet(np.full(a1 * 2, 0.5)).reshape(a1, 2)
+    problem = PolyOpt(1.0, p_hat, 1000)
+    return Contest(
+        "PolyOpt",
+        f"{a1} × 2 table",
+        (
+            _ours(problem, time_limit),
+            Contender(
+                "pycddlib: vertices",
+                lambda: by_linprog(p_hat.ravel(), by_cdd(problem.cone.inequalities())),
+                module="cdd",
+            ),
+        ),
+        relative_difference,
+        1e-6,
+    )
+
+
+def _leakage(size: int, time_limit: float) -> Contest:
+    """Ask for the leakage of a deterministic release; the peer finds the flow of Wang et al. 2024."""
+    _, problem = next(iter(StatisticLeakage.random(size, np.random.default_rng(size))))
+    return Contest(
+        "statistic leakage",
+        f"{size} parameters",
+        (
+            _ours(problem, time_limit),
+            Contender("networkx: flow", lambda: by_flow(problem)),
+        ),
+        relative_difference,
+        1e-9,
+    )
+
+
+def _ours(problem: Problem, time_limit: float) -> Contender:
+    return Contender(OURS, lambda: solve(problem, time_limit=time_limit).value)
+
+
+def relative_difference(ours: float, theirs: float) -> float:
+    """Return how far two values are apart, relative to ours."""
+    return abs(ours - theirs) / max(abs(ours), 1e-9)
+
+
+def staircase_columns(k: int, epsilon: float) -> Array:
+    """List the 2^k columns with entries 1 and e^ε."""
+    return np.array(list(product((1.0, math.exp(epsilon)), repeat=k))).T
+
+
+def information(prior: Array, columns: Array) -> Array:
+    """Return what each column v adds to I(X; Y): Σ_x p_x v_x log(v_x / Σ_x p_x v_x)."""
+    safe = np.where(columns > 0, columns, 1.0)
+    return (prior[:, None] * columns * np.log(safe / (prior @ columns))).sum(axis=0)
+
+
+def by_linprog(prior: Array, columns: Array) -> float:
+    """Weigh listed columns by scipy.optimize.linprog: max Σ θ_v g(v) with Σ θ_v v = 1."""
+    from scipy.optimize import linprog
+
+    found = linprog(-information(prior, columns), A_eq=columns, b_eq=np.ones(len(columns)))
+    if found.fun is None:
+        raise SolverError(f"linprog: {found.message}")
+    return -float(found.fun)
+
+
+def by_cvxpy(prior: Array, columns: Array) -> float:
+    """Weigh listed columns by a model of cvxpy, with the solver that it chooses."""
+    import cvxpy as cp
+
+    theta = cp.Variable(columns.shape[1], nonneg=True)
+    utility = information(prior, columns) @ theta
+    return float(cp.Problem(cp.Maximize(utility), [columns @ theta == 1]).solve())
+
+
+def by_cdd(inequalities: Array) -> Array:
+    """Enumerate the extreme columns of {v : A v ≥ 0} by pycddlib, on the slice Σ_x v_x = 1."""
+    import cdd
+
+    k = inequalities.shape[1]
+    rows = [[-1.0, *np.ones(k)], *([0.0, *row] for row in inequalities)]
+    matrix = cdd.matrix_from_array(rows, rep_type=cdd.RepType.INEQUALITY)
+    matrix.lin_set = {0}
+    generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
+    return np.maximum(generators[:, 1:].T, 0.0)
+
+
+def by_flow(problem: StatisticLeakage) -> float:
+    """Find the minimum-cost flow of Wang et al. 2024, Algorithm 1, by networkx."""
+    from ldpopt.solvers.flow_networkx import cheapest_flow
+
+    form = problem.form
+    released = form.matrix.indices.astype(np.int64)
+    cost = cheapest_flow(form.groups, released, np.array(form.matrix.shape))[1]
+    return math.log(-cost)
+
+
+# ------------------------------------------------------------ reports and frequencies
+
+
+def _frequencies(k: int, users: int) -> Iterator[Contest]:
+    """Ask for the reports of many users, and for the frequencies that they tell, by two protocols."""
+    rng = np.random.default_rng(k)
+    truth = rng.dirichlet(np.ones(k))
+    values = rng.choice(k, size=users, p=truth).astype(np.int64)
+    yield from _responses(values, k)
+    yield from _unary(values, k)
+
+
+def _responses(values: Whole, k: int) -> Iterator[Contest]:
+    mechanism = Mechanism(repair(randomized_response(k, 1.0).matrix, staircase_cone(k, 1.0)))
+    sampler = ExactSampler(mechanism)
+    users = values.tolist()
+    law = np.bincount(values, minlength=k) @ mechanism.matrix / len(values)
+    label = f"k = {k}, {len(users):,} users"
+    yield Contest(
+        "sampling GRR",
+        label,
+        (
+            Contender(OURS, lambda: sampler.sample(values)),
+            Contender(MULTI_FREQ, partial(_multi_freq_reports, users, k), module="multi_freq_ldpy"),
+            Contender(PURE_LDP, partial(_pure_ldp_reports, users, k), module="pure_ldp"),
+        ),
+        lambda _, reports: errors_off(np.bincount(reports, minlength=k), law, len(users)),
+        6.0,
+        "standard errors",
+    )
+    reports = ExactSampler(mechanism, seeded_words(k)).sample(values)
+    listed = reports.tolist()
+    yield Contest(
+        "estimating GRR",
+        label,
+        (
+            Contender(OURS, lambda: invert(mechanism, np.bincount(reports, minlength=k))),
+            Contender(
+                MULTI_FREQ,
+                partial(_multi_freq_estimate, listed, k),
+                module="multi_freq_ldpy",
+                like=clipped,
+            ),
+            Contender(PURE_LDP, partial(_pure_ldp_estimate, listed, k), module="pure_ldp"),
+        ),
+        largest_difference,
+        1e-9,
+    )
+
+
+def _unary(values: Whole, k: int) -> Iterator[Contest]:
+    mechanism = UnaryEncoding.oue(k, 1.0)
+    rng = np.random.default_rng(k)
+    users = values.tolist()
+    shares = np.bincount(values, minlength=k) / len(values)
+    law = mechanism.other + (mechanism.own - mechanism.other) * shares
+    label = f"k = {k}, {len(users):,} users"
+    yield Contest(
+        "sampling OUE",
+        label,
+        (
+            Contender(OURS, lambda: mechanism.sample(values, rng)),
+            Contender(MULTI_FREQ, partial(_multi_freq_sets, users, k), module="multi_freq_ldpy"),
+            Contender(PURE_LDP, partial(_pure_ldp_sets, users, k), module="pure_ldp"),
+        ),
+        lambda _, reports: errors_off(np.sum(reports, axis=0), law, len(users)),
+        6.0,
+        "standard errors",
+    )
+    reports = mechanism.sample(values, rng)
+    listed = list(reports.astype(float))
+    yield Contest(
+        "estimating OUE",
+        label,
+        (
+            Contender(OURS, lambda: mechanism.estimate(reports)),
+            Contender(
+                MULTI_FREQ,
+                partial(_multi_freq_shares, listed),
+                module="multi_freq_ldpy",
+                like=clipped,
+            ),
+            Contender(PURE_LDP, partial(_pure_ldp_shares, listed, k), module="pure_ldp"),
+        ),
+        largest_difference,
+        1e-9,
+    )
+
+
+def errors_off(counts: Array | Whole, law: Array, users: int) -> float:
+    """Return how many standard errors the frequency of a report is off its probability, at most.
+
+    The values are given, so the true standard error is at most the one of a binomial.
+
+    Args:
+        counts: how often each report was made.
+        law: the probability of each report.
+        users: the number of reports.
+    """
+    error = np.sqrt(law * (1 - law) / users)
+    return float(np.abs((counts / users - law) / error).max())
+
+
+def largest_difference(ours: Array, theirs: Array) -> float:
+    """Return the largest difference of two frequencies."""
+    return float(np.abs(ours - theirs).max())
+
+
+def clipped(frequencies: Array) -> Array:
+    """Set negative frequencies to 0 and scale the rest to sum to 1, as multi-freq-ldpy does."""
+    kept = np.clip(frequencies, 0.0, None)
+    return kept / kept.sum()
+
+
+def _multi_freq_reports(users: list[int], k: int) -> list[int]:
+    from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Client
+
+    return [GRR_Client(x, k, 1.0) for x in users]
+
+
+def _multi_freq_estimate(reports: list[int], k: int) -> Any:
+    from multi_freq_ldpy.pure_frequency_oracles.GRR import GRR_Aggregator_MI
+
+    return GRR_Aggregator_MI(reports, k, 1.0)
+
+
+def _multi_freq_sets(users: list[int], k: int) -> list[Array]:
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Client
+
+    return [UE_Client(x, k, 1.0, True) for x in users]
+
+
+def _multi_freq_shares(reports: list[Array]) -> Any:
+    from multi_freq_ldpy.pure_frequency_oracles.UE import UE_Aggregator_MI
+
+    return UE_Aggregator_MI(reports, 1.0, True)
+
+
+def _pure_ldp_reports(users: list[int], k: int) -> list[int]:
+    from pure_ldp.frequency_oracles.direct_encoding import DEClient
+
+    client = DEClient(1.0, k, index_mapper=_index)
+    return [client.privatise(x) for x in users]
+
+
+def _pure_ldp_estimate(reports: list[int], k: int) -> Any:
+    from pure_ldp.frequency_oracles.direct_encoding import DEServer
+
+    return _served(DEServer(1.0, k, index_mapper=_index), reports, k)
+
+
+def _pure_ldp_sets(users: list[int], k: int) -> list[Array]:
+    from pure_ldp.frequency_oracles.unary_encoding import UEClient
+
+    client = UEClient(1.0, k, use_oue=True, index_mapper=_index)
+    return [client.privatise(x) for x in users]
+
+
+def _pure_ldp_shares(reports: list[Array], k: int) -> Any:
+    from pure_ldp.frequency_oracles.unary_encoding import UEServer
+
+    return _served(UEServer(1.0, k, use_oue=True, index_mapper=_index), reports, k)
+
+
+def _served(server: Any, reports: list[Any], k: int) -> Any:
+    server.aggregate_all(reports)
+    return server.estimate_all(range(k), suppress_warnings=True) / len(reports)
+
+
+def _index(value: int) -> int:
+    return value
