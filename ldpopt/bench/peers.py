@@ -26,7 +26,7 @@ from ldpopt.mechanisms.encodings import UnaryEncoding
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.statistic_leakage import StatisticLeakage
-from ldpopt.release.releasing import ExactSampler, seeded_words
+from ldpopt.release.sampling import ExactSampler, seeded_words
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.fidelity.estimators import invert
 
