@@ -6,7 +6,7 @@ import math
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import product as pairs
-from typing import Any, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,24 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
 Label = Hashable
+MOST_ENTRIES = 100_000_000
+"""Larger matrices are not built: 800 MB."""
+
+
+class Channel(Protocol):
+    """What can be composed: labelled inputs and outputs, and the matrix between them."""
+
+    @property
+    def inputs(self) -> tuple[Label, ...]:
+        """A label per row."""
+
+    @property
+    def outputs(self) -> tuple[Label, ...]:
+        """A label per column."""
+
+    @property
+    def matrix(self) -> Array:
+        """P(output | input)."""
 
 
 class Mechanism:
@@ -99,7 +117,7 @@ class Mechanism:
             return math.inf
         return float(np.log(high / low).max())
 
-    def then(self, other: Mechanism) -> Mechanism:
+    def then(self, other: Channel) -> Mechanism:
         """Post-process: release ``other(self(x))`` (Lopuhaä-Zwakenberg et al. 2019, Definition 7.1)."""
         if self.outputs != other.inputs:
             raise InvalidInputError(
@@ -108,7 +126,7 @@ class Mechanism:
             )
         return Mechanism(_normalised(self.matrix @ other.matrix), self.inputs, other.outputs)
 
-    def product(self, other: Mechanism) -> Mechanism:
+    def product(self, other: Channel) -> Mechanism:
         """Release both answers about the same x, drawn independently.
 
         Lopuhaä-Zwakenberg et al. 2019, (7.7).
@@ -121,12 +139,13 @@ class Mechanism:
             raise InvalidInputError(
                 f"product: the inputs disagree: {_differing(self.inputs, other.inputs)}"
             )
+        _refuse_large("product", len(self.inputs), len(self.outputs) * len(other.outputs))
         both = self.matrix[:, :, None] * other.matrix[:, None, :]
         outputs = pairs(self.outputs, other.outputs)
         return Mechanism(_normalised(both.reshape(len(self.inputs), -1)), self.inputs, outputs)
 
-    @classmethod
-    def mixture(cls, mechanisms: Sequence[Mechanism], weights: ArrayLike) -> Mechanism:
+    @staticmethod
+    def mixture(mechanisms: Sequence[Channel], weights: ArrayLike) -> Mechanism:
         """Draw j from the weights and release (j, mechanism_j(x)).
 
         Lopuhaä-Zwakenberg et al. 2019, (7.10).
@@ -135,6 +154,8 @@ class Mechanism:
         >>> Mechanism.mixture([flip, flip], [0.5, 0.5]).outputs
         ((0, 0), (0, 1), (1, 0), (1, 1))
         """
+        if not mechanisms:
+            raise InvalidInputError("mixture: there must be at least one mechanism, not 0")
         w = validate.distribution("mixture weights", weights)
         if len(w) != len(mechanisms):
             raise InvalidInputError(
@@ -144,9 +165,10 @@ class Mechanism:
             if other.inputs != mechanisms[0].inputs:
                 where = _differing(mechanisms[0].inputs, other.inputs)
                 raise InvalidInputError(f"mixture: the inputs disagree: {where}")
+        _refuse_large("mixture", len(mechanisms[0].inputs), sum(len(m.outputs) for m in mechanisms))
         parts = [weight * m.matrix for weight, m in zip(w, mechanisms, strict=True)]
         outputs = [(j, y) for j, m in enumerate(mechanisms) for y in m.outputs]
-        return cls(_normalised(np.hstack(parts)), mechanisms[0].inputs, outputs)
+        return Mechanism(_normalised(np.hstack(parts)), mechanisms[0].inputs, outputs)
 
     def push(self, p: ArrayLike) -> Array:
         """Return the distribution of the output when the input has distribution p."""
@@ -191,15 +213,22 @@ class Mechanism:
             "matrix": self.matrix.tolist(),
         }
 
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> Self:
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Mechanism:
         """Read a mechanism from the plain data that :meth:`to_json` writes."""
         try:
             inputs = [_hashable(label) for label in data["inputs"]]
             outputs = [_hashable(label) for label in data["outputs"]]
-            return cls(data["matrix"], inputs, outputs)
+            return Mechanism(data["matrix"], inputs, outputs)
         except (KeyError, TypeError) as error:
             raise InvalidInputError(f"not a mechanism: {error!r}") from None
+
+
+def _refuse_large(what: str, inputs: int, outputs: int) -> None:
+    if inputs * outputs > MOST_ENTRIES:
+        raise InvalidInputError(
+            f"{what}: a matrix of {inputs} × {outputs:,} must have at most {MOST_ENTRIES:,} entries"
+        )
 
 
 def _check_rows(rows: Array) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -18,7 +19,7 @@ from scipy.stats import binom
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel, Label, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.subsets import subsets
 
@@ -67,6 +68,8 @@ class SetMechanism(Support):
 
     low: float
     high: float
+    inclusion: float | None = None
+    """The probability of each value, where the reference measure draws them independently."""
 
     @property
     @abstractmethod
@@ -107,6 +110,24 @@ class SetMechanism(Support):
         """The matrix of :meth:`dense`."""
         return self.dense().matrix
 
+    @property
+    def outputs(self) -> tuple[Label, ...]:
+        """The sets that :meth:`dense` lists."""
+        return self.dense().outputs
+
+    def then(self, other: Channel) -> Mechanism:
+        """Post-process the reported set: :meth:`Mechanism.then` of :meth:`dense`."""
+        return self.dense().then(other)
+
+    def product(self, other: Channel) -> Mechanism:
+        """Release both answers about the same x: :meth:`Mechanism.product` of :meth:`dense`."""
+        return self.dense().product(other)
+
+    @staticmethod
+    def mixture(mechanisms: Sequence[Channel], weights: ArrayLike) -> Mechanism:
+        """Draw j from the weights and release (j, mechanism_j(x)): :meth:`Mechanism.mixture`."""
+        return Mechanism.mixture(mechanisms, weights)
+
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {self.k} values, epsilon {self.epsilon():.6g}>"
 
@@ -130,7 +151,7 @@ class UnaryEncoding(SetMechanism):
         if kappa < lam:
             raise InvalidInputError(f"kappa must be at least lam, but {kappa!r} < {lam!r}")
         self.kappa, self.lam = float(kappa), float(lam)
-        self.own, self.other = self.kappa, self.lam
+        self.own, self.other, self.inclusion = self.kappa, self.lam, self.lam
         self.high, self.low = self.kappa / self.lam, (1 - self.kappa) / (1 - self.lam)
 
     @classmethod
@@ -180,7 +201,7 @@ class LocalHashing(SetMechanism):
     def __init__(self, k: int, g: int, epsilon: float) -> None:
         self.k, self.g = validate.whole_number("k", k, 2), validate.whole_number("g", g, 2)
         E = math.exp(validate.epsilon(epsilon))
-        self.own, self.other = E / (E + g - 1), 1 / g
+        self.own, self.other, self.inclusion = E / (E + g - 1), 1 / g, 1 / g
         self.high, self.low = g * E / (E + g - 1), g / (E + g - 1)
 
     @property

@@ -16,12 +16,16 @@ from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import SetMechanism
-from ldpopt.theory.bayes.fisher import information, orbit_information
+from ldpopt.theory.bayes.fisher import information
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
+from ldpopt.theory.bayes.set_fisher import mechanism_information
 from ldpopt.theory.bayes.tallies import merged
 
 HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
-BLOCK = 4096
+BLOCK_CELLS = 4_000_000
+"""Numbers in the matrices that are held at a time."""
+LARGEST_QUADRATURE = 6
+"""Beyond so many values the expectation over P is sampled."""
 LogDet = Callable[[Array], Array]
 
 
@@ -37,24 +41,24 @@ def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed
     Args:
         mechanism: of full rank.
         prior: of P; only a Dirichlet is known.
-        method: "auto"; "exact" skips the closed form; "monte-carlo" draws.
+        method: "auto"; "exact" for a closed form or quadrature; "monte-carlo" draws.
         seed: of the Monte Carlo draws.
 
     Raises:
-        InvalidInputError: the prior is not a Dirichlet.
+        InvalidInputError: the prior is not a Dirichlet, or "exact" was asked for and is not known.
     """
     prior = _continuous(prior)
     a = prior.size
     if isinstance(mechanism, SetMechanism):
-        expected = _expected(_set_log_det(mechanism), mechanism.epsilon(), prior, method, seed)
+        expected = expected_value(_set_log_det(mechanism), mechanism.epsilon(), prior, method, seed)
     else:
         W = merged(mechanism.matrix)
-        if W.shape[1] == a and method in ("auto", "closed-form"):
+        if W.shape[1] == a and method != "monte-carlo":
             # det(Qᵀ D Q) = det(Q)² Π 1/(Qp)_y, (D.10)
             log_det = 2 * float(np.linalg.slogdet(W)[1]) - float(prior.expected_log(W).sum())
             expected = Estimate(log_det)
         else:
-            expected = _expected(_dense_log_det(W), mechanism.epsilon(), prior, method, seed)
+            expected = expected_value(_dense_log_det(W), mechanism.epsilon(), prior, method, seed)
     return expected.through(1 / (2 * a - 2), -HALF_LOG_2PIE)
 
 
@@ -100,19 +104,28 @@ def _dense_log_det(W: Array) -> LogDet:
 
 
 def _set_log_det(mechanism: SetMechanism) -> LogDet:
-    sizes = mechanism.sizes
-
-    def log_det(points: Array) -> Array:
-        blocks = orbit_information(points, mechanism.low, mechanism.high)
-        return np.linalg.slogdet(np.einsum("m,nmij->nij", sizes, blocks))[1]
-
-    return log_det
+    return lambda points: np.linalg.slogdet(mechanism_information(points, mechanism))[1]
 
 
-def _expected(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: int) -> Estimate:
-    """Compute E f(P), by the sharpest rule that the dimension allows."""
+def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: int) -> Estimate:
+    """Compute E f(P), by the sharpest rule that the dimension allows.
+
+    Args:
+        f: a function of points, one a row, smooth inside the simplex.
+        epsilon: the level of the mechanism behind f.
+        prior: of P.
+        method: "auto", "exact" (quadrature, else refused) or "monte-carlo".
+        seed: of the draws.
+    """
     a = prior.size
-    if method == "monte-carlo" or a > 6 or (a > 4 and epsilon == math.inf):
+    largest = LARGEST_QUADRATURE if epsilon < math.inf else 4
+    if a > largest and method == "exact":
+        raise InvalidInputError(
+            f"U^as is computed exactly for at most {largest} values at level {epsilon:.6g}, or for as many "
+            f"outputs as inputs once proportional outputs are merged, not for {a} values; "
+            "use method='auto' or 'monte-carlo'"
+        )
+    if method == "monte-carlo" or a > largest:
         return _sampled(f, epsilon, prior, seed)
     if a <= 4:
         fine, coarse = {2: (6, 5), 3: (4, 3), 4: (3, 2)}[a]
@@ -127,7 +140,8 @@ def _expected(f: LogDet, epsilon: float, prior: Dirichlet, method: str, seed: in
 def _blockwise(f: LogDet, points: Array) -> Array:
     # a point on the boundary to rounding would divide by zero
     inside = np.maximum(points, 1e-290)
-    return np.concatenate([f(inside[i : i + BLOCK]) for i in range(0, len(inside), BLOCK)])
+    step = max(1, BLOCK_CELLS // inside.shape[1] ** 2)
+    return np.concatenate([f(inside[i : i + step]) for i in range(0, len(inside), step)])
 
 
 def _sampled(f: LogDet, epsilon: float, prior: Dirichlet, seed: int) -> Estimate:

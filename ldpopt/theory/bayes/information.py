@@ -65,7 +65,7 @@ def information_about_p(
         return information_about_p(composed, prior.base, n, method, draws, seed)
     if isinstance(prior, Dirichlet) and np.array_equal(columns, np.eye(prior.size)):
         return _unobfuscated(prior, n)
-    W, prior = _lumped(merged(columns), prior)
+    W, prior = lumped(merged(columns), prior)
     if W.shape[1] == 1 or len(W) == 1:
         return Estimate(0.0)
     level = response_level(W) if isinstance(prior, Dirichlet) else None
@@ -84,7 +84,7 @@ def information_about_p(
     return _sampled(W, prior, n, draws, seed)
 
 
-def _lumped(W: Array, prior: Prior) -> tuple[Array, Prior]:
+def lumped(W: Array, prior: Prior) -> tuple[Array, Prior]:
     """Merge values with the same row: the reports do not tell them apart."""
     if not isinstance(prior, Dirichlet):
         return W, prior

@@ -30,6 +30,7 @@ from ldpopt.theory.bayes import asymptotics, tallies
 from ldpopt.theory.bayes.information import DRAWS, LEAST_DRAWS, information_about_p
 from ldpopt.theory.bayes.posterior import Posterior, posterior
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
+from ldpopt.theory.bayes.tally_information import information_about_tallies
 
 __all__ = [
     "Estimate",
@@ -165,7 +166,7 @@ def tally_utility(
         seed: of the draws.
     """
     W, n = _prepare(m, prior, n, method, draws)
-    gained = tallies.information_about_tallies(W, prior, n, method, draws, seed)
+    gained = information_about_tallies(W, prior, n, method, draws, seed)
     return gained.through(1 / tallies.tally_entropy(prior, n))
 
 
@@ -195,12 +196,12 @@ def asymptotic_utility(
 
     It has a closed form (one-dimensional integrals) where, after merging proportional outputs, there are
     as many outputs as inputs; else it takes quadrature up to a = 6, and beyond Monte Carlo with a
-    control variate.
+    control variate. Sets of many values are counted by weight, never listed.
 
     Args:
         m: the mechanism.
         prior: of P, a Dirichlet.
-        method: "auto"; "exact" skips the closed form; "monte-carlo" draws.
+        method: "auto"; "exact" for a closed form or quadrature, else refused; "monte-carlo" draws.
         seed: of the Monte Carlo draws.
     """
     _check(m, prior)
@@ -220,7 +221,7 @@ def participation_factor(
     Args:
         m: the mechanism.
         prior: of P, a Dirichlet.
-        method: "auto"; "exact" skips the closed form; "monte-carlo" draws.
+        method: "auto"; "exact" for a closed form or quadrature, else refused; "monte-carlo" draws.
         seed: of the Monte Carlo draws.
     """
     found = asymptotic_utility(m, prior, method=method, seed=seed)

@@ -26,6 +26,7 @@ from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.theory.bayes import posterior_sampler
 from ldpopt.theory.bayes.evidence import log_evidence
+from ldpopt.theory.bayes.expansion import expanded
 from ldpopt.theory.bayes.marginals import BetaMixture, Empirical, Marginal, draw
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
 from ldpopt.theory.bayes.response_series import ONE, ResponseSeries, Scaled, response_level
@@ -53,13 +54,21 @@ class Posterior(ABC):
     counts: Tallies
     method: str
 
+    log_reference: float = 0.0
+    """log of what each report's probability was divided by in ``columns``, summed over the reports."""
+
     def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
         self.columns, self.prior, self.counts = columns, prior, counts
 
     @property
     @abstractmethod
+    def log_integral(self) -> Estimate:
+        """log E Π_y (columns[:, y]·P)^counts[y], with its error."""
+
+    @property
     def log_evidence(self) -> Estimate:
         """log P(Y = y) of the sequence of reports, with its error."""
+        return self.log_integral.through(1.0, self.log_reference)
 
     @property
     def evidence(self) -> Estimate:
@@ -71,7 +80,7 @@ class Posterior(ABC):
         """Evaluate the posterior density at each row of p, (9.1)."""
         points = np.asarray(p, dtype=np.float64)
         likelihood = xlogy(self.counts, points @ self.columns).sum(axis=-1)
-        return np.exp(self.prior.log_density(points) + likelihood - self.log_evidence)
+        return np.exp(self.prior.log_density(points) + likelihood - self.log_integral)
 
     @abstractmethod
     def marginal(self, x: int) -> Marginal:
@@ -150,19 +159,19 @@ class EnumeratedPosterior(Posterior):
     def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
         super().__init__(columns, prior, counts)
         n = int(counts.sum())
-        coefficients, log_scale = _expanded(columns, counts)
+        coefficients, log_scale = expanded(columns, counts)
         free = np.array(np.nonzero(coefficients)).T
         t = np.hstack([free, n - free.sum(axis=1, keepdims=True)])
         log_w = np.log(coefficients[tuple(free.T)]) + gammaln(prior.alpha + t).sum(axis=1)
         log_w -= gammaln(prior.total + n) + prior.log_beta
         total = float(logsumexp(log_w))
-        self._log_evidence = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
+        self._log_integral = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
         self._tallies, self._weights = t, np.exp(log_w - total)
 
     @property
-    def log_evidence(self) -> Estimate:
+    def log_integral(self) -> Estimate:
         """The logarithm of (9.5) over B(α)."""
-        return self._log_evidence
+        return self._log_integral
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
         """Draw t, then P from Δ_{α+t}."""
@@ -196,12 +205,13 @@ class ResponsePosterior(Posterior):
         self._factors = [series.factor(y, int(s)) for y, s in enumerate(self._support)]
         self._weights, _ = series.weights()
         log_p = series.log_probability(_product(self._factors))
-        self._log_evidence = Estimate(log_p, ROUNDING * max(n, 1), self.method)
+        log_p += n * math.log(float(columns[0].sum()))  # 0, unless the columns have a common factor
+        self._log_integral = Estimate(log_p, ROUNDING * max(n, 1), self.method)
 
     @property
-    def log_evidence(self) -> Estimate:
+    def log_integral(self) -> Estimate:
         """log P(Y = y) by (D.17)."""
-        return self._log_evidence
+        return self._log_integral
 
     def draws(self, count: int, rng: np.random.Generator) -> Array:
         """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
@@ -260,7 +270,7 @@ class SampledPosterior(Posterior):
         self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
 
     @cached_property
-    def log_evidence(self) -> Estimate:
+    def log_integral(self) -> Estimate:
         """log P(Y = y), when first asked for, by power posteriors (:mod:`ldpopt.theory.bayes.evidence`).
 
         That takes many sampling runs: about √k · log n.
@@ -330,6 +340,18 @@ def posterior(
         )
     if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
         raise InvalidInputError("an output that was reported has probability zero under every input")
+    return of_columns(columns, prior, s, seed)
+
+
+def of_columns(columns: Array, prior: Dirichlet, s: Tallies, seed: int) -> Posterior:
+    """Choose the sharpest posterior that the numbers of values and reports allow.
+
+    Args:
+        columns: the likelihoods W[x, y], each column up to a factor; none is zero where it was reported.
+        prior: of P.
+        s: how often each column was reported.
+        seed: of the sampler.
+    """
     n, beta = int(s.sum()), response_level(columns)
     if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:
         return ResponsePosterior(columns, prior, s, beta)
@@ -352,28 +374,6 @@ def _value(x: int, size: int) -> int:
     if not 0 <= x < size:
         raise InvalidInputError(f"a value must be from 0 to {size - 1}, not {x}")
     return int(x)
-
-
-def _expanded(columns: Array, counts: Tallies) -> tuple[Array, float]:
-    """Expand Π_y (W[:, y]·p)^{s_y} in the first k − 1 exponents: its coefficients, and a log factor."""
-    k, n = len(columns), int(counts.sum())
-    result = np.zeros((n + 1,) * (k - 1))
-    result[(0,) * (k - 1)] = 1.0
-    log_scale = 0.0
-    for form, times in zip(columns.T, counts, strict=True):
-        for _ in range(times):
-            result = _times_form(result, form / form.max())
-            log_scale += math.log(form.max())
-    return result, log_scale
-
-
-def _times_form(f: Array, form: Array) -> Array:
-    product: Array = form[-1] * f
-    for x, q in enumerate(form[:-1]):
-        up = tuple(slice(1, None) if z == x else slice(None) for z in range(f.ndim))
-        down = tuple(slice(None, -1) if z == x else slice(None) for z in range(f.ndim))
-        product[up] += q * f[down]
-    return product
 
 
 def _product(factors: list[Scaled]) -> Scaled:

@@ -15,7 +15,7 @@ from scipy.special import digamma, gammaln, xlogy
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.mechanism import Channel, Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.theory.bayes.quadrature import break_sticks, gauss_beta, tanh_sinh_beta
 
@@ -73,9 +73,9 @@ class Prior(ABC):
         """Compute H(X | P) in nats."""
         return -float(self.expected_xlogx(np.eye(self.size)).sum())
 
-    def push(self, mechanism: Mechanism) -> Prior:
+    def push(self, mechanism: Channel) -> Prior:
         """Return the distribution of the output distribution: the push-forward of Definition 7.2."""
-        return Pushed(self, mechanism)
+        return Pushed(self, Mechanism(mechanism.matrix, mechanism.inputs, mechanism.outputs))
 
 
 class Dirichlet(Prior):

@@ -11,10 +11,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaln, gammaln, xlogy
+from scipy.special import betaln, gammaln
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.estimate import ROUNDING, Estimate
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.compositions import compositions
 from ldpopt.theory.bayes.priors import Dirichlet, Prior
@@ -131,94 +130,20 @@ def _marginal_sum(prior: Dirichlet, n: int, f: Any) -> float:
     return total
 
 
-# ---------------------------------------------------------------- I(Y; T)
-
-
 def tally_entropy(prior: Prior, n: int) -> float:
     """Compute H(T) of the tallies of n values."""
     if isinstance(prior, Dirichlet):
         choices = float(gammaln(n + 1)) - _marginal_sum(prior, n, lambda _, t: gammaln(t + 1))
         return -expected_log_beta(prior, n) - choices
-    _, log_p = _tally_distribution(prior, n)
+    _, log_p = tally_distribution(prior, n)
     return -float(np.exp(log_p) @ log_p)
 
 
-def information_about_tallies(
-    columns: Array, prior: Prior, n: int, method: str, draws: int, seed: int
-) -> Estimate:
-    """Compute I(Y; T) = H(S) − H(S | T), S the tallies of the reports.
-
-    Args:
-        columns: the mechanism W[x, y].
-        prior: of P.
-        n: the number of reports.
-        method: "auto", "exact" or "monte-carlo".
-        draws: of P and both tallies, where they are too many to list.
-        seed: of the draws.
-    """
-    W = merged(columns)
-    k, b = W.shape
-    log_grid = (b - 1) * math.log(n + 1)
-    log_work = np.logaddexp(log_count(n, k), math.log(prior.node_count(n))) + log_grid + math.log(20)
-    if chosen_method(method, float(log_work), "I(Y; T)") == "exact":
-        counts, log_t = _tally_distribution(prior, n)
-        given = sum(math.exp(lp) * _sum_entropy(W, t, n) for t, lp in zip(counts, log_t, strict=True))
-        reports = compositions(n, b)
-        log_s = log_multinomial(reports) + log_probabilities(reports, W, *prior.nodes(n))
-        value = -float(np.exp(log_s) @ log_s) - given
-        return Estimate(value, 10 * ROUNDING * n, "exact-enumeration")
-    return _sampled_tally_information(W, prior, n, draws, seed)
-
-
-def _tally_distribution(prior: Prior, n: int) -> tuple[Tallies, Array]:
+def tally_distribution(prior: Prior, n: int) -> tuple[Tallies, Array]:
+    """List the tallies of n values and the log of the probability of each."""
     counts = compositions(n, prior.size)
     if isinstance(prior, Dirichlet):
         up = gammaln(prior.alpha + counts).sum(axis=1) - gammaln(prior.total + n)
         return counts, log_multinomial(counts) + up - prior.log_beta
     eye = np.eye(prior.size)
     return counts, log_multinomial(counts) + log_probabilities(counts, eye, *prior.nodes(n))
-
-
-def _sum_distribution(W: Array, t: Tallies, n: int) -> Array:
-    """Compute the distribution of S when t_x users hold x, by FFT.
-
-    It lies on the grid of the first b − 1 counts of S.
-    """
-    b = W.shape[1]
-    corner = np.zeros((n + 1,) * (b - 1))
-    spectrum = np.ones_like(corner, dtype=np.complex128)
-    for row, count in zip(W, t, strict=True):
-        one = corner.copy()
-        one[(0,) * (b - 1)] = row[-1]
-        for y in range(b - 1):
-            one[tuple(int(z == y) for z in range(b - 1))] = row[y]
-        spectrum *= np.fft.fftn(one) ** int(count)
-    return np.maximum(np.fft.ifftn(spectrum).real, 0.0)
-
-
-def _sum_entropy(W: Array, t: Tallies, n: int) -> float:
-    q = _sum_distribution(W, t, n)
-    return -float(xlogy(q, q).sum())
-
-
-def _sampled_tally_information(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
-    """Compute E log P(s | t)/P(s) over draws of P, T and S."""
-    b = W.shape[1]
-    log_cells = max((b - 1) * math.log(n + 1), math.log(prior.node_count(n)))
-    if log_cells + math.log(draws) > math.log(EXACT_WORK):
-        raise InvalidInputError(
-            f"the tally utility of {n} reports with {b} outputs needs a grid of about "
-            f"10^{log_cells / math.log(10):.1f} cells for each of {draws} draws, more than "
-            f"{EXACT_WORK:.2g} together"
-        )
-    rng = np.random.default_rng(seed)
-    p = prior.sample(draws, rng)
-    t = rng.multinomial(n, p / p.sum(axis=1, keepdims=True))
-    s = np.array([sum(rng.multinomial(c, w) for c, w in zip(row, W, strict=True)) for row in t])
-    given = [
-        math.log(max(float(_sum_distribution(W, row, n)[tuple(c[:-1])]), 1e-300))
-        for row, c in zip(t, s, strict=True)
-    ]
-    marginal = log_multinomial(s) + log_probabilities(s, W, *prior.nodes(n))
-    values = np.array(given) - marginal
-    return Estimate(values.mean(), values.std() / math.sqrt(draws), "monte-carlo")

@@ -15,7 +15,7 @@ from scipy.special import digamma
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
-from ldpopt.theory.bayes import information, metrics, tallies
+from ldpopt.theory.bayes import information, metrics, tally_information
 from ldpopt.theory.bayes.asymptotics import HALF_LOG_2PIE, unobfuscated_utility
 from ldpopt.theory.bayes.metrics import (
     Estimate,
@@ -108,7 +108,7 @@ def test_finite_utilities_against_brute_force():
     m = random_mechanism(rng, 3, 4)
     exact = information.information_about_p(m.matrix, ALPHA, 3, "exact", 100, 0)
     assert exact == pytest.approx(brute_force_information(m.matrix, ALPHA, 3), abs=1e-10)
-    exact = tallies.information_about_tallies(m.matrix, ALPHA, 3, "exact", 100, 0)
+    exact = tally_information.information_about_tallies(m.matrix, ALPHA, 3, "exact", 100, 0)
     assert exact == pytest.approx(brute_force_tally_information(m.matrix, ALPHA, 3), abs=1e-10)
 
 
