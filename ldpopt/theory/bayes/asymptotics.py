@@ -121,8 +121,8 @@ def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, see
     largest = LARGEST_QUADRATURE if epsilon < math.inf else 4
     if a > largest and method == "exact":
         raise InvalidInputError(
-            f"U^as is computed exactly for at most {largest} values at level {epsilon:.6g}, or for as many "
-            f"outputs as inputs once proportional outputs are merged, not for {a} values; "
+            f"U^as is computed exactly for at most {largest} values at level {epsilon:.6g}, or for as "
+            f"many outputs as inputs once proportional outputs are merged, not for {a} values; "
             "use method='auto' or 'monte-carlo'"
         )
     if method == "monte-carlo" or a > largest:
