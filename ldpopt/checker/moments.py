@@ -10,10 +10,16 @@ Numbers are whole multiples of 2^−bits. M is not: with q_y = p·w_y each 1/q_y
 multiple, so every entry of M is off by at most Σ_y W_iy W_jy 2^−bits ≤ 2^−bits (a row of W sums to 1),
 and rounding the sum adds another 2^−bits. The residual of M is that of the rounded matrix plus at most
 2·K·2^−bits ‖R‖. Norms are bounded by sums of absolute values.
+
+Lemma (turned rows). Let every row of A and of B be the row above it, turned by one place. Then
+(A Bᵀ)_ij = Σ_y A_iy B_jy depends on j − i alone, so that every row of A Bᵀ is the one above it, turned;
+and Aᵀ is such a matrix. ∎ So one row of a product gives all, and an inverse is sought as one row r: with
+s the first row of S, (S R)_ij is the entry j − i of the cyclic convolution of s and r.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -67,7 +73,7 @@ def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]
             [(a << bits) * x.denominator // (x.numerator << shift) for a, x in zip(row, q, strict=True)]
             for row in whole
         ]
-        M = [[_dot(a, b) >> shift for b in scaled] for a in whole]
+        M = _product(whole, scaled, shift)
         blur = Fraction(2 * k, 1 << bits)
         found = _inverse(M, bits, blur)
         if found is not None:
@@ -95,7 +101,7 @@ def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
         if found is None:
             continue
         squares = [[b * b >> bits for b in column] for column in zip(*found.entries, strict=True)]
-        Phi = [[_dot(row, column) >> shift for column in squares] for row in whole]
+        Phi = _product(whole, squares, shift)
         largest = Fraction(max(abs(b) for row in found.entries for b in row), 1 << bits)
         radius = 2 * largest * found.radius + found.radius**2 + Fraction(2, 1 << bits)
         return Enclosed(Phi, bits, radius)
@@ -105,14 +111,14 @@ def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
 def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
     """Enclose the inverse of a matrix within ``blur`` of S in the Frobenius norm."""
     one = 1 << bits
-    R = _eliminated(S, bits)
+    R = _turned_inverse(S[0], bits) if _is_turned(S) else None
+    R = R or _eliminated(S, bits)
     if R is None:
         return None
-    columns = list(zip(*R, strict=True))
-    off = 0
-    for i, row in enumerate(S):
-        tick()
-        off += sum(abs(_dot(row, column) - (i == j) * one * one) for j, column in enumerate(columns))
+    found = _product(S, list(zip(*R, strict=True)), 0)
+    off = sum(
+        abs(entry - (i == j) * one * one) for i, row in enumerate(found) for j, entry in enumerate(row)
+    )
     size = Fraction(sum(abs(entry) for row in R for entry in row), one)
     residual = Fraction(off, one * one) + blur * size
     if residual >= Fraction(1, 2):
@@ -122,6 +128,71 @@ def _inverse(S: list[list[int]], bits: int, blur: Fraction) -> Enclosed | None:
     if radius > largest / (1 << LEAST_GAIN):
         return None
     return Enclosed(R, bits, radius)
+
+
+def _is_turned(rows: Sequence[Sequence[int]]) -> bool:
+    """Return whether the matrix is square and every row is the one above it, turned by one place."""
+    first = list(rows[0])
+    return len(first) == len(rows) and all(
+        list(row) == first[-i:] + first[:-i] for i, row in enumerate(rows) if i
+    )
+
+
+def _product(A: Sequence[Sequence[int]], B: Sequence[Sequence[int]], shift: int) -> list[list[int]]:
+    """Compute A Bᵀ, every entry divided by 2^shift and rounded down."""
+    if _is_turned(A) and _is_turned(B):
+        tick()
+        return _turns([_dot(A[0], b) >> shift for b in B])
+    found = []
+    for a in A:
+        tick()
+        found.append([_dot(a, b) >> shift for b in B])
+    return found
+
+
+def _turns(first: list[int]) -> list[list[int]]:
+    return [first[-i:] + first[:-i] if i else first for i in range(len(first))]
+
+
+def _turned_inverse(s: list[int], bits: int) -> list[list[int]] | None:
+    """Invert a matrix of turned rows approximately; None where floats give no start.
+
+    Newton's method r ← 2 r − r ∗ s ∗ r, from the inverse of the discrete Fourier transform in floats;
+    the caller measures what is left.
+    """
+    k, one = len(s), 1 << bits
+    r = _float_inverse([entry / one for entry in s])
+    if r is None:
+        return None
+    rows = _turns([int(entry * 2.0**60) << bits >> 60 for entry in r])
+    for _ in range(bits.bit_length()):
+        tick()
+        reflected = list(zip(*rows, strict=True))
+        left = [2 * one * (i == 0) - (_dot(s, column) >> bits) for i, column in enumerate(reflected)]
+        better = _turns([_dot(left, column) >> bits for column in reflected])
+        if max(abs(a - b) for a, b in zip(better[0], rows[0], strict=True)) <= k:
+            return better
+        rows = better
+    return rows
+
+
+def _float_inverse(s: list[float]) -> list[float] | None:
+    """Invert under cyclic convolution, by the discrete Fourier transform."""
+    k = len(s)
+    roots = [cmath.exp(-2j * cmath.pi * i / k) for i in range(k)]
+    tick()
+    spectrum = [sum(map(complex.__mul__, _strided(roots, j), map(complex, s))) for j in range(k)]
+    if min(map(abs, spectrum)) == 0:
+        return None
+    inverse = [1 / x for x in spectrum]
+    found = [sum(map(complex.__mul__, _strided(roots, -j), inverse)).real / k for j in range(k)]
+    return found if all(map(math.isfinite, found)) else None
+
+
+def _strided(roots: list[complex], step: int) -> list[complex]:
+    """List the powers ω^0, ω^step, ω^(2·step), … of a root of unity, one per entry."""
+    k = len(roots)
+    return [roots[i * step % k] for i in range(k)]
 
 
 def _eliminated(S: list[list[int]], bits: int) -> list[list[int]] | None:

@@ -9,10 +9,8 @@ Lemma 1 (:func:`simplex_private`; Theorem 11). R_s ≥ p for every p ≤ P^min_s
 p·c + (1 − Σp) min c and p·c + (1 − Σp) max c. ∎ With p in whole multiples of 2^−BITS, rounded down,
 and the entries of the file, both are exact rational numbers.
 
-Lemma 2 (:func:`_least`). If Σ_u q_u²/R_u ≤ r, then R·c ≥ ν + A²/r, A = Σ_u q_u √(c_u − ν), for
-every ν ≤ min c. Proof. R·c = ν + Σ R (c − ν), and A² ≤ Σ q²/R · Σ R (c − ν) by Cauchy–Schwarz. ∎ ν
-is guessed in floats; A and the bound are intervals, so cancellation widens them. The same for −c
-gives the largest value. With r = (1 + t/p̂_s)² this is the product of the conditional sets.
+Lemma 2 (``least.py``). R·c is bounded over {R : Σ_u q_u²/R_u ≤ r} by a guessed level ν. With
+r = (1 + t/p̂_s)² this is the product of the conditional sets.
 
 Lemma 3 (:meth:`PrivacyProof.pair_private`). Two secrets share the slack (Lemma 2 of
 ``confidence.py``), so for fixed ν, ν' the difference R_s·c_s − E R_z·c_z is at most the largest
@@ -20,14 +18,8 @@ g(x) = −ν − A²/(1 + x k)² − E (ν' + C²/(1 + (1−x) m)²), k = t/p̂_
 concave, so g(x) ≤ g(x₀) + max(g'(x₀) (1 − x₀), −g'(x₀) x₀) for every x₀. ∎ ν, ν' and x₀ are
 guesses.
 
-Value. I(X; Y) under p̂ is enclosed by ``columns.py``. The least information over F:
-
-Lemma 4 (:func:`_robust_column`; Theorem 12). μ_P(T) = Σ P T log T − Q log Q, Q = P·T, equals min_λ
-e^(λ−1) + P·(T log T − λ T), attained at λ = 1 + log Q. Let m(λ) ≤ min_P P·(T log T − λ T) by Lemma
-2 for the whole table (r = B + 1). The minimum is concave in λ, so on [a, b] it is at least the
-chord through m(a) and m(b); and e^(λ−1) plus a line is convex, hence at least its tangent at any
-point. ∎ [a, b] runs over pieces of an interval that contains 1 + log Q for every member; where Q
-may be 0, the column counts as 0, which is below every μ_P(T) by Jensen's inequality.
+Value. I(X; Y) under p̂ is enclosed by ``columns.py``. The least information over F stands
+in ``least_information.py``.
 """
 
 from __future__ import annotations
@@ -39,13 +31,15 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from .arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, enclose, exp, exp_below, log, total
+from .arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, enclose, exp_below, log
 from .budget import tick
 from .claims import Claim, decided
 from .columns import ColumnStatement, utility_of
-from .confidence import RobustStatement, Uncertain, is_member, size, uncertain
+from .confidence import RobustStatement, Uncertain, is_member, uncertain
 from .fixed import UNIT, below
 from .form import Case
+from .least import FAR, Level, least, point
+from .least_information import robust_information
 from .mechanism import Rows, read_matrix, stochastic
 from .reading import UnreadableError
 from .schema import Joint, List, Number, Record, Whole
@@ -88,6 +82,12 @@ def are_robustly_private(
 def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:
     """Split a column into one block per secret."""
     return [column[i : i + a2] for i in range(0, len(column), a2)]
+
+
+SHARE_STEPS = 12
+"""Of the search for a share x of the slack, whose log x/(1 − x) is at most ``FAR``."""
+MOST_STEP = 1e90
+"""Larger steps are not cubed in floats: the guess is one half."""
 
 
 class Simplices:
@@ -140,7 +140,7 @@ class PrivacyProof:
         for s in {s for pair in pairs for s in pair}:
             r = _square(ONE + self.F.step[s])
             q = self.F.given[s]
-            ends[s] = (_least(exact[s], q, r)[0], _least(_negated(exact[s]), q, r)[0].copy_negate())
+            ends[s] = (least(exact[s], q, r)[0], least(_negated(exact[s]), q, r)[0].copy_negate())
         return all(
             ends[s][1] <= DOWN.multiply(self.E.low, ends[z][0])
             or self.pair_private(exact[s], exact[z], (s, z))
@@ -160,12 +160,12 @@ class PrivacyProof:
         k, m = F.step[s], F.step[z]
         mine, theirs = _negated(first), second
         low, high = Fraction(0), Fraction(1)
+        x = self._share_guess(mine, theirs, pair)
         for _ in range(60):
             tick()
-            x = (low + high) / 2
             share, rest = enclose(x), enclose(1 - x)
-            _, v, A = _least(mine, F.given[s], _square(ONE + share * k))
-            _, w, C = _least(theirs, F.given[z], _square(ONE + rest * m))
+            _, v, A = least(mine, F.given[s], _square(ONE + share * k))
+            _, w, C = least(theirs, F.given[z], _square(ONE + rest * m))
             gain, loss = A * A * k, E * C * C * m
             best = _best_share(gain, loss, k, m)
             if self._worst(best, (v, A, w, C), k, m) <= 0:
@@ -173,7 +173,42 @@ class PrivacyProof:
             cube, other = ONE + share * k, ONE + rest * m
             slope = gain / (cube * cube * cube) - loss / (other * other * other)
             low, high = (x, high) if slope.low + slope.high > 0 else (low, x)
+            x = (low + high) / 2
         return False
+
+    def _share_guess(
+        self, mine: Sequence[Decimal], theirs: Sequence[Decimal], pair: tuple[int, int]
+    ) -> Fraction:
+        """Guess the worst share of the slack, in floats: where more of it helps both secrets alike.
+
+        The Illinois method on the scale of log x/(1 − x), along which the logarithm of the ratio of what
+        the two win is almost linear.
+        """
+        k, m, E = (float(x.low) for x in (self.F.step[pair[0]], self.F.step[pair[1]], self.E))
+        if not (0 < k < MOST_STEP and 0 < m < MOST_STEP):
+            return Fraction(1, 2)
+        own, other = Level(mine, self.F.given[pair[0]]), Level(theirs, self.F.given[pair[1]])
+
+        def gain(z: float) -> float:
+            x = 1 / (1 + math.exp(-z))
+            a, c = 1 + x * k, 1 + (1 - x) * m
+            return own.log_reach(a) + math.log(k / a**3) - other.log_reach(c) - math.log(E * m / c**3)
+
+        low, high = -FAR, FAR
+        at_low, at_high, before = max(gain(low), 0.0), min(gain(high), 0.0), 0
+        z = 0.0
+        for _ in range(SHARE_STEPS):
+            width = at_low - at_high
+            z = low + (high - low) * (at_low / width if width > 0 else 0.5)
+            found = gain(z)
+            side = 1 if found > 0 else -1
+            kept = 0.5 if side == before else 1.0
+            if found > 0:
+                low, at_low, at_high = z, found, at_high * kept
+            else:
+                high, at_high, at_low = z, found, at_low * kept
+            before = side
+        return Fraction(1 / (1 + math.exp(-z)))
 
     def _worst(
         self, x: Fraction, levels: tuple[Decimal, Interval, Decimal, Interval], k: Interval, m: Interval
@@ -182,46 +217,12 @@ class PrivacyProof:
         v, A, w, C = levels
         root, other = ONE + enclose(x) * k, ONE + enclose(1 - x) * m
         mine, theirs = A * A / _square(root), C * C / _square(other)
-        value = -(_point(v) + mine) - self.E * (_point(w) + theirs)
+        value = -(point(v) + mine) - self.E * (point(w) + theirs)
         two = enclose(2)
         slope = two * mine * k / root - self.E * two * theirs * m / other
         rise = slope * enclose(1 - x)
         fall = -slope * enclose(x)
         return (value + Interval(ZERO.low, max(rise.high, fall.high, ZERO.low))).high
-
-
-def _least(
-    c: Sequence[Decimal] | Sequence[Interval], q: Sequence[Interval], r: Interval
-) -> tuple[Decimal, Decimal, Interval]:
-    """Bound R·c over {R : Σ q²/R ≤ r} from below, with its level ν and A: Lemma 2."""
-    entries = [_point(e) if isinstance(e, Decimal) else e for e in c]
-    bottom = min(e.low for e in entries)
-    spread = NEAREST.subtract(max(e.high for e in entries), bottom)
-    candidates = [bottom]
-    if spread > 0:
-        guess = NEAREST.multiply(spread, Decimal(_level_guess(entries, bottom, spread, q, r)))
-        candidates.append(DOWN.subtract(bottom, guess))
-    found = []
-    for v in candidates:
-        level = _point(v)
-        A = total(w * (e - level).sqrt() for w, e in zip(q, entries, strict=True) if w.high)
-        found.append(((level + A * A / r).low, v, A))
-    return max(found, key=lambda candidate: candidate[0])
-
-
-def _level_guess(
-    entries: list[Interval], bottom: Decimal, spread: Decimal, q: Sequence[Interval], r: Interval
-) -> float:
-    """Guess how far below min c the level is best, in spreads: bisection in floats."""
-    gaps = [float(NEAREST.divide(NEAREST.subtract(e.low, bottom), spread)) for e in entries]
-    weights, goal = [float(w.low) for w in q], min(float(r.high), 1e300)
-    low, high = -60.0, 60.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        roots = [math.sqrt(max(g, 0.0) + math.exp(middle)) for g in gaps]
-        tension = sum(map(float.__mul__, weights, roots)) * sum(map(float.__truediv__, weights, roots))
-        low, high = (middle, high) if tension > goal else (low, middle)
-    return math.exp(high)
 
 
 def _best_share(gain: Interval, loss: Interval, k: Interval, m: Interval) -> Fraction:
@@ -231,10 +232,6 @@ def _best_share(gain: Interval, loss: Interval, k: Interval, m: Interval) -> Fra
     with localcontext(NEAREST):
         ratio = ((loss.low / gain.low).ln() / 3).exp()
         return Fraction(min(max((1 + m.low - ratio) / (m.low + ratio * k.low), Decimal(0)), Decimal(1)))
-
-
-def _point(x: Decimal) -> Interval:
-    return Interval(x, x)
 
 
 def _square(x: Interval) -> Interval:
@@ -257,49 +254,6 @@ def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -
     flat = tuple(entry for row in question.p_hat for entry in row)
     inputs = tuple(range(len(flat)))
     return utility_of(matrix, ColumnStatement(inputs, question.epsilon, "mutual-information", (flat,)))
-
-
-def robust_information(matrix: Sequence[Sequence[float]], question: RobustStatement) -> Fraction:
-    """Bound min_{P∈F} I_P(X; Y) ≥ Σ_y min_P μ_P(W[:, y]) from below."""
-    r = size(question) + ONE
-    q = [enclose(p) for row in question.p_hat for p in row]
-    parts = (_robust_column([Decimal(t) for t in T], q, r) for T in zip(*matrix, strict=True))
-    return sum(map(Fraction, parts), Fraction(0))
-
-
-PIECES = 32
-
-
-def _robust_column(T: list[Decimal], q: list[Interval], r: Interval) -> Decimal:
-    """Bound min_P μ_P(T) from below: Lemma 4."""
-    tick()
-    least = _least(T, q, r)[0]
-    if min(T) == max(T) or least <= 0:
-        return Decimal(0)
-    first = Fraction((ONE + _point(least).log()).low)
-    last = Fraction((ONE + _point(_least(_negated(T), q, r)[0].copy_negate()).log()).high)
-    own = [_point(t).xlogx() for t in T]
-    cuts = [first + (last - first) * i / PIECES for i in range(PIECES + 1)]
-    ends = []
-    for cut in cuts:
-        slope = enclose(cut)
-        ends.append(
-            Fraction(_least([o - slope * _point(t) for o, t in zip(own, T, strict=True)], q, r)[0])
-        )
-    found = min(_chord_least(cuts[i], cuts[i + 1], ends[i], ends[i + 1]) for i in range(PIECES))
-    return max(found, Decimal(0))
-
-
-def _chord_least(a: Fraction, b: Fraction, at_a: Fraction, at_b: Fraction) -> Decimal:
-    """Bound e^(λ−1) + the chord from (a, at_a) to (b, at_b) over λ ∈ [a, b] from below."""
-    if b <= a:
-        return (exp(a - 1) + enclose(min(at_a, at_b))).low
-    slope = (at_b - at_a) / (b - a)
-    x = a if slope >= 0 else min(max(1 + Fraction(math.log(float(-slope))), a), b)
-    power = exp(x - 1)
-    rise = power + enclose(slope)
-    tilt = min((rise * enclose(b - x)).low, (rise * enclose(a - x)).low, Decimal(0))
-    return (power + enclose(at_a + slope * (x - a)) + _point(tilt)).low
 
 
 # ---------------------------------------------------------------- the claims

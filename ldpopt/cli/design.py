@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +22,7 @@ from ldpopt.cli.options import (
 from ldpopt.cli.terminal import (
     check_new,
     check_writable,
+    checker_seconds,
     counting,
     print_facts,
     print_table,
@@ -94,7 +96,9 @@ def design(
     queries: Annotated[
         str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
     ] = "",
-    time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
+    time_limit: Annotated[
+        float, typer.Option(help="Seconds; with --compare, as many again for every other method.")
+    ] = 30.0,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -108,6 +112,7 @@ def design(
     from ldpopt.release.publishing import public_path
     from ldpopt.tables.files import open_table
 
+    start = time.monotonic()
     public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
         check_writable(file, table)
@@ -140,7 +145,8 @@ def design(
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
     made.public.save(public_file)
-    verification = verify(out)
+    allowed = None if compare else time_limit
+    verification = verify(out, budget=checker_seconds(start, allowed))
     verified = bool(verification)
     if as_json:
         print(json.dumps(_design_summary(made, found, verified, asked), allow_nan=False))

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ldpopt.cli.options import AsJson, Force
-from ldpopt.cli.terminal import cell, check_new, check_writable, say, watching
+from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ def solve(
     from ldpopt.engine.plugins import load_solver
     from ldpopt.engine.solving import solve as solve_problem
 
+    start = time.monotonic()
     problem = _read_spec(spec)
     chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
@@ -48,7 +50,7 @@ def solve(
         )
     if out is not None:
         result.save(out)
-    verification, reason = _verified(result, out)
+    verification, reason = _verified(result, out, checker_seconds(start, time_limit))
     if as_json:
         verified = verification.verdict if verification.claims else None
         print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))
@@ -84,16 +86,22 @@ def _summary(result: Result) -> dict[str, Any]:
     }
 
 
-def _verified(result: Result, out: Path | None) -> tuple[Verification, str]:
+def _verified(result: Result, out: Path | None, seconds: float) -> tuple[Verification, str]:
     """Verify the written file, or the result; if the checker cannot, give the reason."""
     from ldpopt.engine.verifying import Verification, verify
 
     if result.stats.get("interrupted"):
         return Verification(()), "interrupted"
     try:
-        return verify(result if out is None else out), ""
+        return verify(result if out is None else out, budget=seconds), ""
     except (UnreadableFileError, UndecidedFileError) as error:
         return Verification(()), str(error)
+
+
+def _parts(result: Result) -> str:
+    """Say what part of the time went into what."""
+    parts = ("search", "proof", "repair")
+    return ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
 
 
 def _print_result(result: Result, out: Path | None, verification: Verification, reason: str) -> None:
@@ -108,7 +116,7 @@ def _print_result(result: Result, out: Path | None, verification: Verification, 
         "proven": verification.proven or "nothing about better answers",
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
         "solver": result.solver,
-        "seconds": cell(result.seconds),
+        "seconds": f"{cell(result.seconds)} ({_parts(result)})",
     }
     for name, text in facts.items():
         say(f"{name:<13} {text}")

@@ -6,6 +6,7 @@ import contextlib
 import os
 import sys
 import textwrap
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -25,6 +26,7 @@ from rich.progress import (
 from rich.table import Table
 from rich.text import Text
 
+from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError
 
@@ -144,6 +146,22 @@ def cell(value: Any, digits: int = 4) -> str:
     return printable(str(value))
 
 
+def checker_seconds(start: float, time_limit: float | None) -> float:
+    """Return how long the checker may take so that a command ends with its time limit, or soon after.
+
+    Args:
+        start: when the command began, by :func:`time.monotonic`.
+        time_limit: of the command, in seconds; without one the checker has its usual time.
+    """
+    if time_limit is None:
+        return SECONDS
+    return min(SECONDS, max(1.0, LATEST * time_limit + 1.5 - (time.monotonic() - start)))
+
+
+LATEST = 1.1
+"""A command ends within so many times its time limit, and two seconds."""
+
+
 def check_new(path: Path, force: bool) -> None:
     """Refuse to write over an earlier file, unless forced."""
     if path.exists() and not force:
@@ -184,7 +202,8 @@ def watching() -> Iterator[Callable[[float, float], None] | None]:
         task = bar.add_task("solving")
 
         def show(value: float, bound: float) -> None:
-            bar.update(task, description=f"value {value:.9g}  bound {bound:.9g}")
+            gap = abs(bound - value) / max(abs(bound), abs(value), 1e-300)
+            bar.update(task, description=f"value {value:.9g}  bound {bound:.9g}  gap {gap:.2g}")
 
         yield show
 

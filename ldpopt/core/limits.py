@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -25,6 +27,17 @@ class OutOfTime(Exception):  # noqa: N818 (it is an event, as StopIteration is)
     """Raised by :meth:`Limits.check`: the frame answers with what the solver kept last."""
 
 
+class Overdue(BaseException):
+    """Raised by the alarm of :meth:`Limits.alarmed` in what forgot to look at the clock.
+
+    A handler of :class:`OutOfTime` inside a solver does not swallow it.
+    """
+
+
+LATE = 0.5
+"""Seconds that work gets at least which begins after the alarm, and between two rings of it."""
+
+
 @dataclass(frozen=True)
 class Limits:
     """The bounds of one run of a solver, and the best solution that the run has so far.
@@ -38,6 +51,8 @@ class Limits:
         deadline: when to stop, on the clock of :func:`time.monotonic`; None for no limit.
         seed: for random numbers.
         progress: called with (value, bound) whenever something is kept.
+        alarm: when work that does not look at the clock is interrupted; None for never.
+        answered: whether there is an answer even if nothing is kept here.
 
     >>> Limits().remaining()
     inf
@@ -49,6 +64,8 @@ class Limits:
     deadline: float | None = None
     seed: int = 0
     progress: Progress | None = None
+    alarm: float | None = None
+    answered: bool = False
     _kept: list[Callable[[], FormSolution]] = field(default_factory=list, repr=False)
     _proofs: list[float] = field(default_factory=list, repr=False)
 
@@ -90,6 +107,47 @@ class Limits:
         if deadline is not None:
             deadline = time.monotonic() + share * self.remaining()
         return replace(self, deadline=deadline, _kept=[])
+
+    def leaving(self, share: float) -> Self:
+        """Return limits that leave a share of the time for what comes after; their alarm is the end."""
+        if self.deadline is None:
+            return self
+        return replace(self.part(1 - share), alarm=self.deadline)
+
+    @contextmanager
+    def alarmed(self) -> Iterator[None]:
+        """Raise :class:`Overdue` in what is inside when the alarm is due and something can be returned.
+
+        Python code ends at once; a call of compiled code ends first. Only the main thread of a process
+        can be interrupted, where the system has such alarms; elsewhere nothing happens.
+        """
+        main = threading.current_thread() is threading.main_thread()
+        if self.alarm is None or not hasattr(signal, "setitimer") or not main:
+            yield
+            return
+
+        def ring(*_: object) -> None:
+            if self._kept or self.answered:
+                raise Overdue
+
+        start = time.monotonic()
+        before = signal.signal(signal.SIGALRM, ring)
+        left, interval = signal.setitimer(signal.ITIMER_REAL, max(LATE, self.alarm - start), LATE)
+
+        def quiet() -> None:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, before)
+            if left:  # an alarm of the caller goes on
+                passed = time.monotonic() - start
+                signal.setitimer(signal.ITIMER_REAL, max(left - passed, 1e-3), interval)
+
+        try:
+            try:
+                yield
+            finally:
+                quiet()
+        finally:  # the alarm may ring at the very moment at which it is switched off
+            quiet()
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
         """Keep the best solution so far, then tell ``progress`` of it.

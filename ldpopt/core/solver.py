@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_ar
 
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.limits import Limits, OutOfTime, Overdue
 from ldpopt.core.status import Status
 
 F = TypeVar("F", bound=Form)
@@ -67,14 +67,15 @@ class Solver(ABC, Generic[F]):
             KeyboardInterrupt: the user interrupted before anything was found.
         """
         try:
-            found = self.run(form, limits)
+            with limits.alarmed():
+                found = self.run(form, limits)
             if not isinstance(found, FormSolution):
                 raise SolverError(
                     f"the solver {self.name!r} must return a FormSolution, not {found!r:.60}; where it "
                     "found nothing, FormSolution(Status.LIMIT)"
                 )
             return found
-        except OutOfTime:
+        except (OutOfTime, Overdue):
             return limits.kept() or FormSolution(Status.LIMIT)
         except KeyboardInterrupt:
             best = limits.kept()

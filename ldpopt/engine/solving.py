@@ -24,6 +24,9 @@ from ldpopt.engine.staging import run_stages
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS, solvers_of
 
+REPAIR_SHARE = 0.1
+"""Of the time: what is kept for the repair, the exact value and the audit of the answer."""
+
 
 def problem(kind: str, **params: Any) -> Problem:
     """Build any registered problem from plain data.
@@ -75,7 +78,7 @@ def solve(
     check_limits(gap, time_limit)
     start = time.perf_counter()
     seconds = None if time_limit is None else float(time_limit)
-    limits = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
+    limits = Limits.within(seconds, gap=gap, seed=seed, progress=progress).leaving(REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):

@@ -36,9 +36,14 @@ def run_stages(
     plan = problem.stages(form)
     stage = next(plan)
     while True:
-        part = replace(limits.part(stage.share), progress=None if stage.aside else found.told(limits))
+        part = replace(
+            limits.part(stage.share),
+            progress=None if stage.aside else found.told(limits),
+            answered=found.answered(),
+        )
         solution = solver.attempt(stage.form, part)
-        given = stage.contribution(solution)
+        with limits.proving():
+            given = stage.contribution(solution)
         found.add(stage, given)
         if (solution.stats or {}).get("interrupted"):
             return found.form, found.interrupted()

@@ -31,6 +31,12 @@ class CutCone(Protocol):
     def dimension(self) -> int:
         """The number of inputs."""
 
+    def plain_columns(self) -> Array:
+        """List columns worth trying first; they need not lie in the cone."""
+
+    def excess(self, columns: Array) -> tuple[Array, Array]:
+        """Compute how much every column violates the inequalities, by pairs of secrets, and where."""
+
     def first_cuts(self) -> list[Cut]:
         """List cuts that keep a column with p̂·w = 1 bounded."""
 

@@ -12,8 +12,9 @@ import numpy as np
 
 from ldpopt.checker import frame
 from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.least_information import robust_information
 from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import empirical_information, robust_information
+from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

@@ -26,7 +26,7 @@ def compare(
     Args:
         made: the design whose question is asked again.
         gap: the relative gap to prove.
-        time_limit: seconds per solve.
+        time_limit: seconds for each method.
         progress: called with (finished, total) methods.
     """
     found: dict[str, Design | str] = {}

@@ -21,7 +21,7 @@ from ldpopt.checker.design import digest
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import PRIVATE, write_whole
-from ldpopt.core.limits import Progress
+from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
@@ -33,7 +33,7 @@ from ldpopt.release.counting import counted
 from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
-from ldpopt.release.several import several
+from ldpopt.release.several import LEVELS, several
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.survey import Bins
 from ldpopt.theory.bayes.metrics import mutual_information
@@ -41,8 +41,8 @@ from ldpopt.theory.columns.utilities import entropy
 from ldpopt.theory.fidelity.measures import alpha
 from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
 
-GAP, SECONDS = 1e-6, 30.0
-"""The relative gap to prove, and the time limit of one solve."""
+GAP, SECONDS, LEAST_SECONDS = 1e-6, 30.0, 0.1
+"""The relative gap to prove, the time limit of a design, and the least of one solve."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -339,7 +339,7 @@ def design(
             frequencies of ``queries``.
         queries: the columns whose frequencies are wanted; all without.
         gap: the relative gap to prove.
-        time_limit: seconds per solve.
+        time_limit: seconds for all methods that are tried together.
         progress: called with (value, bound) during long work.
         warn: called with what was left out or taken together, and with bins that hold all rows.
 
@@ -350,10 +350,12 @@ def design(
     question = Question(counts, epsilon, robust, alpha, width, reports)
     column_queries(domain, queries)  # unknown columns are refused before the work
     found, failed = [], []
-    for name in chosen(question, method, goal):
-        asked = with_width(question, name, time_limit)
+    whole, names = Limits.within(time_limit), chosen(question, method, goal)
+    for i, name in enumerate(names):
+        part = whole.part(1 / (len(names) - i))
+        asked = with_width(question, name, part.remaining())
         try:
-            found.append(solved(domain, asked, name, gap, time_limit, progress))
+            found.append(solved(domain, asked, name, gap, part.remaining(), progress))
         except LdpoptError as error:
             failed.append(error)
     if not found:
@@ -376,15 +378,15 @@ def solved(
         question: what the table is to be protected against.
         name: the name of the method.
         gap: the relative gap to prove.
-        time_limit: seconds per solve.
+        time_limit: seconds; for several reports, mechanisms of several levels share them.
         progress: called with (value, bound) during long work.
     """
+    share = 1 if question.reports == 1 or METHODS[name].adds_up else LEVELS
+    seconds = max(time_limit / share, LEAST_SECONDS)
 
     def answered(level: float) -> Result:
         method, at = METHODS[name], replace(question, epsilon=level)
-        return solve(
-            method.problem(at), method.solver, gap=gap, time_limit=time_limit, progress=progress
-        )
+        return solve(method.problem(at), method.solver, gap=gap, time_limit=seconds, progress=progress)
 
     if question.reports == 1:
         answer = answered(question.epsilon)

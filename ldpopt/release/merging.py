@@ -25,7 +25,7 @@ def with_width(question: Question, method: str, time_limit: float) -> Question:
     Args:
         question: what is asked; a width that it states is kept.
         method: the name of the method.
-        time_limit: seconds of the solve that follows.
+        time_limit: seconds of this and of the solve that follows.
     """
     most = question.merged_width()
     problem = METHODS[method].problem(question)
@@ -34,7 +34,7 @@ def with_width(question: Question, method: str, time_limit: float) -> Question:
     best, width = -math.inf, WIDTHS[0]
     for tried in (w for w in WIDTHS if w <= most):
         trial = replace(problem, width=tried, groups=None, calibrate=False)
-        found = solve(trial, gap=ROUGH_GAP, time_limit=SHARE * time_limit)
+        found = solve(trial, gap=ROUGH_GAP, time_limit=max(SHARE * time_limit, 1e-3))
         if found.value is None or found.value <= best:
             break
         best, width = found.value, tried

@@ -219,7 +219,7 @@ class _Work:
                 self.omitted.append(f"{name} at ε = {at}: {self._reason(name)}.")
                 return
             try:
-                self._solve(name, epsilon)
+                self._solve(name, epsilon, min(left, SECONDS))
             except LdpoptError as error:
                 sentence = str(error).split("\n", maxsplit=1)[0].rstrip(".")
                 self.omitted.append(f"{name} at ε = {epsilon:.4g}: {sentence}.")
@@ -227,15 +227,15 @@ class _Work:
                 finished = sum(map(len, self.points.values()))
                 self.progress(finished, len(self.tasks) * len(self.levels))
 
-    def _solve(self, name: str, epsilon: float) -> None:
+    def _solve(self, name: str, epsilon: float, seconds: float) -> None:
         task, start = self.tasks[name], time.perf_counter()
         try:
-            found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=SECONDS)
+            found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=seconds)
         finally:
             self.took[name].append(time.perf_counter() - start)
         value, bound = task.worth(found)
         if value is None:
-            self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {SECONDS:g} s.")
+            self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {seconds:.3g} s.")
         else:
             self.points[name].append(Point(epsilon, value, bound))
             self._keep(name, epsilon, found)

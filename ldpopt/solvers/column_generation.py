@@ -28,7 +28,6 @@ from ldpopt.theory.columns.generation import Generation
 from ldpopt.theory.columns.pricing import InformationPricer, Mask, Pricer, pricer
 from ldpopt.theory.columns.relaxation import Part, relax, sampled
 from ldpopt.theory.robust import block_generation
-from ldpopt.theory.robust.block_generation import BlockSearch
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""
@@ -56,8 +55,9 @@ class ColumnGeneration(Solver[ColumnProgram]):
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Generate until the gap is proven or the time is over."""
-        search = BoxSearch if isinstance(form.cone, SecretCone) else BlockSearch
-        return search(form, limits).run()
+        if isinstance(form.cone, SecretCone):
+            return BoxSearch(form, limits).run()
+        return block_generation.generate(form, limits)
 
 
 class BoxSearch(Generation):

@@ -44,6 +44,8 @@ class CuttingPlanes(Solver[CutProgram]):
         """
         search = ColumnSearch(form, limits)
         self._keep(search, None, limits)
+        search.begin(form.cone.plain_columns())
+        self._keep(search, None, limits)
         try:
             return self._closed(form, search, limits)
         except SolverError:
@@ -54,6 +56,7 @@ class CuttingPlanes(Solver[CutProgram]):
         """Search columns, and prove a bound over the cuts by a tree of boxes."""
         with suppress(OutOfTime):
             search.begin(_start(form.inner, limits))
+            self._keep(search, None, limits)
         with suppress(OutOfTime):
             self._search(search, limits.part(SEARCH_SHARE), limits)
         search.resolve(limits)

@@ -305,3 +305,35 @@ def test_extreme_levels_and_probabilities_verify(epsilon: float, loss: str) -> N
     assert all(claim.holds for claim in frame.check(solve(question).to_json()))
     worst = problem("minimax-fidelity", k=3, epsilon=epsilon, p0=1e-12, loss=loss)
     assert all(claim.holds for claim in frame.check(solve(worst, "designs").to_json()))
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 12])
+def test_turned_rows_are_inverted_as_other_matrices(k: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row of a circulant gives all: the same enclosures as by elimination."""
+    rng = np.random.default_rng(k)
+    units = rng.integers(1, 2**20, k)
+    units[0] += 2**24 - units.sum()
+    matrix = [np.roll(units / 2**24, x).tolist() for x in range(k)]
+    ones = [Fraction(1)] * k
+    quick, quick_phi = moments.moments_above(matrix, ones), moments.phi_matrix(matrix)
+    monkeypatch.setattr(moments, "_is_turned", lambda _: False)
+    slow, slow_phi = moments.moments_above(matrix, ones), moments.phi_matrix(matrix)
+    assert quick
+    assert slow
+    assert quick_phi
+    assert slow_phi
+    exact = np.trace(np.linalg.inv(np.array(matrix) @ np.array(matrix).T))
+    assert float(sum(quick)) == pytest.approx(exact, rel=1e-9)
+    assert all(abs(a - b) < Fraction(1, 2**100) for a, b in zip(quick, slow, strict=True))
+    near = quick_phi.radius + slow_phi.radius
+    assert all(
+        abs(quick_phi.fraction(i, j) - slow_phi.fraction(i, j)) <= near
+        for i in range(k)
+        for j in range(k)
+    )
+
+
+def test_turned_rows_without_an_inverse() -> None:
+    matrix = [[0.5, 0.0, 0.5, 0.0], [0.0, 0.5, 0.0, 0.5]] * 2
+    assert moments.moments_above(matrix, [Fraction(1)] * 4) is None
+    assert moments.phi_matrix(matrix) is None

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import blocks, confidence, fixed, frame, robust
+from ldpopt.checker import blocks, confidence, fixed, frame, least
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
@@ -86,11 +86,11 @@ def test_least_values_are_below_every_member():
     r = (confidence.ONE + step) * (confidence.ONE + step)
     for _ in range(20):
         c = rng.random(3)
-        least = float(robust._least([Decimal(x) for x in c], q, r)[0])
+        lowest = float(least.least([Decimal(x) for x in c], q, r)[0])
         for _ in range(20):
             R = F.conditionals[0].sample(rng)
-            assert least <= R @ c + 1e-12
-        assert least == pytest.approx(F.conditionals[0].minimum(c)[0], abs=1e-9)
+            assert lowest <= R @ c + 1e-12
+        assert lowest == pytest.approx(F.conditionals[0].minimum(c)[0], abs=1e-9)
 
 
 # ---------------------------------------------------------------- genuine results

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from types import ModuleType
@@ -25,7 +27,9 @@ from ldpopt.core.errors import (
     UnreadableFileError,
 )
 from ldpopt.core.files import whole_file
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import relative_gap
+from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.problems import PROBLEMS, SecretStaircase, Staircase
 from ldpopt.solvers import BY_FORM, SOLVERS, ColumnGeneration, Enumerate
 
@@ -311,3 +315,36 @@ def test_a_device_is_not_replaced_by_a_file(tmp_path):
     ):
         pass
     assert (tmp_path / "pipe").is_fifo()
+
+
+def test_a_solver_that_forgets_the_clock_is_interrupted():
+    class Forgetful(Solver[ColumnProgram]):
+        name = "forgetful"
+
+        def run(self, form, limits):
+            found = Enumerate().run(form, limits)
+            limits.keep(found.value, found.bound, lambda: found)
+            while True:
+                with suppress(OutOfTime):
+                    limits.check()
+
+    result = solve(QUESTION, Forgetful(), time_limit=0.01)
+    assert result.value == pytest.approx(solve(QUESTION).value, abs=1e-9)
+    assert verify(result)
+
+
+def test_an_alarm_of_the_caller_goes_on():
+    rung = []
+    before = signal.signal(signal.SIGALRM, lambda *_: rung.append(True))
+    signal.setitimer(signal.ITIMER_REAL, 1000.0)
+    try:
+        with Limits.within(2000.0).leaving(0.1).alarmed():
+            pass
+        left, _ = signal.getitimer(signal.ITIMER_REAL)
+        assert 0 < left <= 1000
+        handler = signal.getsignal(signal.SIGALRM)
+        handler()
+        assert rung == [True]
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -11,6 +11,7 @@ from known import TABLE
 
 from ldpopt import Status, solve, testing, verify
 from ldpopt.checker import frame
+from ldpopt.checker.least_information import robust_information
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
@@ -22,6 +23,7 @@ from ldpopt.tables.datasets import table
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 VALUES = [
@@ -179,6 +181,24 @@ def test_robust_information_against_brute_force():
     edges = [F.ball.minimum(rng.normal(size=4))[1] for _ in range(1500)]
     close = np.min([MutualInformation(p)(columns) for p in edges], axis=0)
     assert np.abs(found - close).max() < 2e-3
+
+
+def test_the_exact_least_information_is_close():
+    """The checker cuts pieces where that helps; here there are 2000 equal ones."""
+    F, rng = Chi2Set([[0.3, 0.2], [0.1, 0.4]], 50, 0.05), np.random.default_rng(2)
+    rows = rng.dirichlet(np.ones(6), size=4)
+    question = RobustPrivacy.against(F, 1.0).question
+    exact = float(robust_information(rows.tolist(), question))
+    assert exact == pytest.approx(RobustInformation(F.ball, pieces=2000)(rows).sum(), abs=1e-6)
+
+
+def test_the_robust_objective_beyond_the_list():
+    rng = np.random.default_rng(5)
+    wide = PolyOpt(1.0, rng.dirichlet(np.ones(16)).reshape(4, 4), 1000, objective="robust")
+    found = solve(wide, gap=5e-2)
+    assert found.solver == "column-generation"
+    assert found.value > 0.1
+    assert verify(found)
 
 
 def test_sharper_facets_gain():

@@ -8,18 +8,25 @@ ladder is sought for which β = α + δ is proven.
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
+from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram
+from ldpopt.forms.column_program import ColumnProgram, Columns
 from ldpopt.theory.columns.generation import Generation
+from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.block_pricing import BlockPricer, PricedBlocks
+from ldpopt.theory.robust.information import RobustInformation
 
+INNER_SHARE = 0.5
+"""Of the time: for the columns of the empirical objective, where the objective is the robust one."""
 MOST_FOUND = 200
 MOST_VALUES = 12
 """Public values up to which the 2^a2 subsets of a block are listed."""
@@ -29,11 +36,32 @@ def accepts(form: ColumnProgram) -> Literal[True] | str:
     """Return True if the program is PolyOpt with blocks that can be listed, or the reason why not."""
     if not isinstance(form.cone, BlockCone):
         return f"prices block cones, not a {type(form.cone).__name__}"
-    if not isinstance(form.utility, MutualInformation):
-        return "prices mutual information on block cones, no other utility"
+    if not isinstance(form.utility, (MutualInformation, RobustInformation)):
+        return "prices mutual information on block cones, and its least value, no other utility"
     if form.cone.shape[1] > MOST_VALUES:
         return f"the {form.cone.shape[1]} > {MOST_VALUES} public values must be merged first (width)"
     return True
+
+
+def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
+    """Solve PolyOpt; for its robust objective by the columns that mutual information asks for.
+
+    The least information over F has no pricing: its best mechanism of those columns is a good one, about
+    which nothing is proven.
+    """
+    if not isinstance(form.utility, RobustInformation):
+        return BlockSearch(form, limits).run()
+    k = form.cone.dimension
+    constant = Columns(np.ones(1), np.ones((k, 1)))
+    limits.keep(0.0, np.inf, lambda: FormSolution(Status.FEASIBLE, constant, 0.0))
+    inner = replace(form, utility=MutualInformation(form.utility.ball.center))
+    search = BlockSearch(inner, replace(limits.part(INNER_SHARE), progress=None))
+    search.run()
+    first = search.optimum.point
+    value = float(form.utility(first.rays) @ first.weights)
+    limits.keep(value, np.inf, lambda: FormSolution(Status.FEASIBLE, first, value))
+    found = solve_listed(search.lp.rays, form.utility(search.lp.rays), limits)
+    return replace(found, status=Status.FEASIBLE, bound=None, proof=None)
 
 
 class BlockSearch(Generation):

@@ -40,8 +40,9 @@ class ColumnSearch:
         self.optimum: Optimum = self._solved(limits)
 
     def begin(self, columns: Array) -> None:
-        """Add columns of the cone that are known from elsewhere."""
-        self.visit(columns, FINE)
+        """Add columns that are known from elsewhere, moved into the cone."""
+        inside = self.form.cone.inside(columns, self.form.cone.excess(columns)[0].max(axis=1))
+        self.lp.add(inside, self.information(inside))
         self.resolve(self.limits)
 
     def _solved(self, limits: Limits) -> Optimum:

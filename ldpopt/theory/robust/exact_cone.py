@@ -94,6 +94,12 @@ class ExactCone:
         found = -least(mine, q, 1 + x * k)[0] - power * least(theirs, p, 1 + (1 - x) * m)[0]
         return found.T, x.T
 
+    def plain_columns(self) -> Array:
+        """List the columns of releases that everybody knows: of the input, of s, and of u."""
+        a1, a2 = self.F.shape
+        secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
+        return np.hstack([np.eye(self.dimension), secrets, values])
+
     def first_cuts(self) -> list[Cut]:
         """List the members that raise one cell most, for every cell and every other secret.
 
