@@ -74,7 +74,14 @@ class _Piece(NamedTuple):
 
     @classmethod
     def between(cls, a: Fraction, b: Fraction, at_a: Fraction, at_b: Fraction) -> _Piece:
-        """Bound e^(λ−1) + the chord from (a, at_a) to (b, at_b) over λ ∈ [a, b] from below."""
+        """Bound e^(λ−1) + the chord from (a, at_a) to (b, at_b) over λ ∈ [a, b] from below.
+
+        Args:
+            a: the lower end.
+            b: the upper end.
+            at_a: m(a).
+            at_b: m(b).
+        """
         if b <= a:
             return cls((exp(a - 1) + enclose(min(at_a, at_b))).low, a, b, at_a, at_b, a)
         slope = (at_b - at_a) / (b - a)
