@@ -26,6 +26,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "privacy-utility-frontier": "ldpopt.problems.privacy_utility_frontier:PrivacyUtilityFrontier",
         "polyopt": "ldpopt.problems.polyopt:PolyOpt",
         "robust-optimum": "ldpopt.problems.robust_optimum:RobustOptimum",
+        "robust-fidelity": "ldpopt.problems.robust_fidelity:RobustFidelity",
         "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
         "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
         "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",

@@ -26,6 +26,7 @@ BY_FORM: dict[str, dict[str, str]] = {
         "public-column": "ldpopt.solvers.public_column:PublicColumn",
     },
     "cut-program": {"cutting-planes": "ldpopt.solvers.cutting_planes:CuttingPlanes"},
+    "query-program": {"query-design": "ldpopt.solvers.query_design:QueryDesign"},
     "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",
         "restricted-designs": "ldpopt.solvers.restricted_designs:RestrictedDesigns",

@@ -103,6 +103,7 @@ MONOTONE = (
     "staircase",
     "secret-staircase",
     "robust-optimum",
+    "robust-fidelity",
     "circulant-fidelity",
     "square-fidelity",
     "broad-fidelity",

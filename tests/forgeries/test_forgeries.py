@@ -37,6 +37,8 @@ QUESTIONS = {
     "broad-fidelity": {"k": 17, "epsilon": 0.3},
     "fidelity": {"epsilon": 1.0, "p": [0.5, 0.3, 0.2]},
     "tv": {"epsilon": 1.0, "p": [0.5, 0.3, 0.2], "loss": "tv"},
+    "robust-fidelity": {"epsilon": 1.0, "prior": [[0.2, 0.1], [0.3, 0.4]], "queries": [[1, 1, 0, 0]]},
+    "queries": {"epsilon": 1.0, "prior": [[0.5], [0.3], [0.2]]},
     "minimax-fidelity": {"k": 4, "epsilon": 1.0, "p0": 0.05},
     "worst-tv": {"k": 4, "epsilon": 1.0, "p0": 0.05, "loss": "tv"},
 }
@@ -50,6 +52,7 @@ KINDS = {
     "thirteen": "staircase",
     "never": "staircase",
     "tv": "fidelity",
+    "queries": "robust-fidelity",
     "worst-tv": "minimax-fidelity",
 }
 FORGERIES = []
@@ -186,7 +189,7 @@ def _mass_from_nowhere(document):
     document["mechanism"]["matrix"][0][0] += 2.0**-40
 
 
-@forgery("two inputs differ by more than e^ε", *MATRICES)
+@forgery("two inputs differ by more than e^ε", *(name for name in MATRICES if name != "robust-fidelity"))
 def _too_little_privacy(document):
     document["params"]["epsilon"] *= 1 - 1e-12
 
@@ -292,28 +295,28 @@ def _all_or_nothing(document):
     document["answer"]["size"] = 17
 
 
-@forgery("β is half of what dominates", "fidelity", "tv")
+@forgery("β is half of what dominates", "fidelity", "tv", "queries")
 def _half_a_proof(document):
     proof = _design_proof(document)
     proof["beta"] = [b / 2 for b in proof["beta"]]
     restate(document, value=document["value"] * 2, bound=document["bound"] * 2)
 
 
-@forgery("Y times 2 needs β times 4", "fidelity", "tv")
+@forgery("Y times 2 needs β times 4", "fidelity", "tv", "queries")
 def _scaled_proof(document):
     proof = _design_proof(document)
     proof["Y"] = [[2 * y for y in row] for row in proof["Y"]]
     restate(document, value=document["value"] * 4, bound=document["bound"] * 4)
 
 
-@forgery("huge numbers of Y cancel in no float here", "fidelity", "tv")
+@forgery("huge numbers of Y cancel in no float here", "fidelity", "tv", "queries")
 def _huge_proof(document):
     proof = _design_proof(document)
     proof["Y"][0][0] = 1e308
     restate(document, value=1e300, bound=1e300)
 
 
-@forgery("+L and −L in β: negative at a corner", "fidelity", "tv")
+@forgery("+L and −L in β: negative at a corner", "fidelity", "tv", "queries")
 def _opposite_betas(document):
     proof = _design_proof(document)
     proof["beta"][0] += 1e17
@@ -328,6 +331,25 @@ def _design_proof(document):
         unit = [[float(i == j) for j in range(k)] for i in range(k)]
         document["certificate"]["proof"] = {"Y": unit, "beta": [4.0] * k}
     return document["certificate"]["proof"]
+
+
+@forgery("its proof holds for the one input of each secret, not for {1, E²}", "robust-fidelity")
+def _proof_for_all_inputs_secret(document):
+    """The bound of the question where every input is a secret, with its own proof, for fewer secrets."""
+    strict = solve(
+        problem(
+            "robust-fidelity", epsilon=1.0, prior=[[0.2], [0.1], [0.3], [0.4]], queries=[[1, 1, 0, 0]]
+        )
+    ).to_json()
+    document["mechanism"] = strict["mechanism"] | {"inputs": None}
+    for key in ("value", "bound", "gap", "certificate", "status"):
+        document[key] = strict[key]
+    document["value"] = document["bound"] = document["bound"] * 1.5
+
+
+@forgery("the query is twice as large", "robust-fidelity", "queries")
+def _larger_query(document):
+    document["params"]["queries"] = [[2 * c for c in row] for row in document["params"]["queries"]]
 
 
 @forgery("the distribution of the proof is not at least p0", "worst-tv")

@@ -26,6 +26,11 @@ def cases():
         for loss in ("mse", "f-divergence", "tv"):
             yield "fidelity", {"epsilon": epsilon, "p": RARE, "loss": loss}
             yield "minimax-fidelity", {"epsilon": epsilon, "k": 5, "p0": 1e-12, "loss": loss}
+        yield "robust-fidelity", {"epsilon": epsilon, "prior": [[x] for x in RARE]}
+        margins = {"epsilon": epsilon, "queries": [[1, 1, 0, 0], [1, 0, 1, 0]]}
+        yield "robust-fidelity", {**margins, "prior": RARE_TABLE}
+        for n in (1e-3, 1e12):
+            yield "robust-fidelity", {**margins, "p_hat": RARE_TABLE, "n": n}
         yield "asymptotic-utility", {"epsilon": epsilon, "alpha": [0.5, 0.5, 0.5]}
         both = {"epsilon": epsilon, "alpha": [1.0, 1.0], "min_average_privacy": 0.01}
         yield "privacy-utility-frontier", both

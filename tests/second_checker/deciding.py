@@ -12,6 +12,7 @@ from second_checker import (
     leakage,
     optimum,
     polyopt,
+    queries,
     reporting,
 )
 from second_checker.intervals import both
@@ -29,6 +30,7 @@ SECTIONS = {
     "leakage-design": leakage,
     "polyopt": polyopt,
     "robust-optimum": optimum,
+    "robust-fidelity": queries,
     "independent-reporting": reporting,
     "grr-conditional": reporting,
     "ue-conditional": reporting,

@@ -40,7 +40,7 @@ def claims(found):
         "inputs",
         inputs is None or json.dumps(inputs) in map(json.dumps, (list(range(len(pairs))), pairs)),
     )
-    if found["problem"] == "secret-staircase":
+    if found["problem"] == "secret-staircase" or ("prior" in params and "queries" in params):
         table = params["prior"] if "prior" in params else params["hypotheses"][0]
         own = [s for s, row in enumerate(table) for _ in row]
         yield "secrets", len({(s, x // width) for x, s in enumerate(own)}) == len(set(own))

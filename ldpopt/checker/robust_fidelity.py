@@ -1,0 +1,223 @@
+"""Answering queries: the kind ``robust-fidelity``.
+
+Statement. The inputs are pairs (s, u) with the distribution p, s is the secret, and the queries c_i are
+vectors with an entry per input. Minimise the error Σ_i c_iᵀΣc_i, Σ = J⁻¹ − p pᵀ, J = Σ_y w_y
+w_yᵀ/(p·w_y), which is n times the squared error that efficient estimates of all c_i·P have together,
+over mechanisms that hide s at the level ε: whatever the distribution of (s, u), if p is a ``prior``;
+against every distribution of the χ² confidence set, if p is the p̂ of n samples.
+
+The claims, and which function decides which:
+
+* stochastic, private, audit: :mod:`mechanism`, or ``robust.py`` for a χ² set;
+* the error is at most the value: :func:`error_above`;
+* no mechanism has less than the bound: ``query_bound.py``. Without a proof that is the error of the data
+  as they are. With one and a χ² set it is a bound *within the PolyOpt cone*, where the mechanism lies.
+
+Lemma (:func:`error_above`). ``moments.py`` finds R with every entry within r of J⁻¹, so cᵀJ⁻¹c ≤ cᵀRc +
+r (Σ|c_x|)². ∎ Adding a number to all entries of c changes nothing, as Σ1 = 0: c is taken less its mean
+over the inputs, which makes cᵀJ⁻¹c and (c·p)² smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from operator import mul
+from typing import Any, NamedTuple
+
+from .claims import Claim, decided
+from .confidence import ALPHA, PARAMS, SAMPLES, RobustStatement, confidence, robust_question
+from .form import Case, Form, Kind, Section, minimise
+from .mechanism import Rows, is_stochastic, level_claims, private, read_matrix, stochastic
+from .moments import inverse_information
+from .polyopt import in_cone
+from .query_bound import BlockCone, Cone, SecretCone, clear_error, dual_error
+from .reading import UnreadableError
+from .robust import robust_audit, robust_members
+from .schema import EPSILON, Joint, List, Matrix, Nullable, Number, Record, Word
+
+MOST_QUERIES = 1000
+MOST_WEIGHT = 1e6
+"""The size of an entry of a query."""
+MOST_NUMBER = 1e40
+"""The size of a number of a proof."""
+QUERIES = Matrix(Number(-MOST_WEIGHT, MOST_WEIGHT), 1, 2)
+
+
+class Queries(NamedTuple):
+    """The table, its queries less their means, and the χ² set; None for all distributions."""
+
+    p: list[Fraction]
+    secrets: list[int]
+    queries: list[list[Fraction]]
+    epsilon: float
+    robust: RobustStatement | None
+
+
+def _statement(params: dict[str, Any]) -> dict[str, Any]:
+    found = {"form": "query-program", "queries": params["queries"]}
+    if "prior" not in params:
+        return {**found, **confidence(params)}
+    if any(name in params for name in ("p_hat", "n", "counts", "alpha")):
+        raise UnreadableError(
+            "a prior stands for all distributions: it goes with no p_hat, n, counts or alpha"
+        )
+    return {**found, "p_hat": params["prior"], "n": None, "alpha": 0.05, "epsilon": params["epsilon"]}
+
+
+def _question(plain: dict[str, Any]) -> Queries:
+    prior, rows = plain["p_hat"], plain["queries"]
+    p = [entry for row in prior for entry in row]
+    if any(len(row) != len(p) for row in rows):
+        raise UnreadableError(
+            f"every query must have {len(p)} entries, one per input, not {len(rows[0])}"
+        )
+    if len(rows) > MOST_QUERIES:
+        raise UnreadableError(f"queries must be at most {MOST_QUERIES}, not {len(rows)}")
+    if all(len(set(row)) == 1 for row in rows):
+        raise UnreadableError("some query must have two different entries: else every answer is known")
+    queries = [
+        [Fraction(c) - sum(map(Fraction, row), Fraction(0)) / len(p) for c in row] for row in rows
+    ]
+    robust = None
+    if plain["n"] is not None:
+        if len(prior[0]) < 2:
+            raise UnreadableError(
+                "a χ² set needs two public values (columns) or more; give a prior instead"
+            )
+        robust = robust_question(plain)
+    secrets = [s for s, row in enumerate(prior) for _ in row]
+    return Queries(p, secrets, queries, plain["epsilon"], robust)
+
+
+# ---------------------------------------------------------------- the value
+
+
+def error_above(matrix: Sequence[Sequence[float]], question: Queries) -> Fraction | None:
+    """Compute a number just above the error; None if no precision shows that it is finite."""
+    p = question.p
+    for column in zip(*matrix, strict=True):
+        if any(column) and not any(t and x for t, x in zip(column, p, strict=True)):
+            return None  # a report of probability 0 under p
+    J = inverse_information(matrix, p)
+    if J is None:
+        return None
+    unit, found = 1 << J.bits, Fraction(0)
+    for c in question.queries:
+        image = [sum(map(mul, c, row), Fraction(0)) for row in J.entries]
+        size, mean = sum(map(abs, c), Fraction(0)), sum(map(mul, c, p), Fraction(0))
+        found += sum(map(mul, image, c), Fraction(0)) / unit + J.radius * size**2 - mean * mean
+    return found
+
+
+# ---------------------------------------------------------------- the claims
+
+
+def _answer(document: dict[str, Any], question: Queries) -> Rows:
+    return read_matrix(document, len(question.p))
+
+
+def _members(case: Case) -> Iterator[Claim]:
+    if case.question.robust is not None:
+        yield from robust_members(case)
+        return
+    yield stochastic(case.answer)
+    yield private(case.answer, case.question.secrets, case.question.epsilon)
+
+
+def _value(case: Case) -> Iterator[Claim]:
+    def test() -> bool:
+        found = error_above(case.answer, case.question) if is_stochastic(case.answer) else None
+        return found is not None and found <= Fraction(case.value)
+
+    words = f"the squared error of its estimates, times n, is at most {case.value!r} for large n"
+    yield decided("value", words, test, value=case.value)
+
+
+def cone_of(question: Queries) -> Cone:
+    """Describe where the columns of the mechanisms lie that a proof is about."""
+    if question.robust is not None:
+        return BlockCone(question.robust)
+    return SecretCone(question.secrets, question.epsilon)
+
+
+def bound_below(question: Queries, proof: dict[str, Any] | None) -> Fraction | None:
+    """Compute the bound that a proof proves; None if it proves nothing."""
+    if proof is None:
+        return clear_error(question.p, question.queries)
+    return dual_error(question.p, question.queries, cone_of(question), proof["Y"], proof["beta"])
+
+
+def _bound(case: Case) -> Iterator[Claim]:
+    question, proof, bound = case.question, case.proof, case.bound
+    assert bound is not None
+    members = "mechanism of this privacy"
+    if proof is not None:
+        k, r = len(question.p), len(question.queries)
+        if (len(proof["Y"]), len(proof["Y"][0]), len(proof["beta"])) != (r, k, k):
+            raise UnreadableError(
+                f"certificate.proof must have {r} rows of {k} entries as Y, and {k} entries of beta"
+            )
+        if question.robust is not None:
+            members = "mechanism within the PolyOpt cone"
+            values = range(k // len(set(question.secrets)))
+            yield decided(
+                "member",
+                "it lies in the PolyOpt cone",
+                lambda: in_cone(case.answer, question.robust, "distinct", values),
+            )
+
+    def test() -> bool:
+        found = bound_below(question, proof)
+        return found is not None and Fraction(bound) <= found
+
+    words = f"no {members} has an error below {bound!r}"
+    yield decided(
+        "bound", words, test, about=f"{members.replace('mechanism', 'mechanisms')}", value=bound
+    )
+
+
+def _audit(case: Case) -> Iterator[Claim]:
+    if case.question.robust is not None:
+        yield from robust_audit(case)
+    else:
+        yield from level_claims(case.answer, case.question.secrets, case.audit)
+
+
+SECTION = Section(
+    kinds={
+        "robust-fidelity": Kind(
+            Record({"epsilon": EPSILON, "queries": QUERIES}, {"prior": Joint(), **PARAMS.optional}),
+            _statement,
+        )
+    },
+    forms={
+        "query-program": Form(
+            statement=Record(
+                {
+                    "form": Word("query-program"),
+                    "epsilon": EPSILON,
+                    "p_hat": Joint(),
+                    "queries": QUERIES,
+                    "n": Nullable(SAMPLES),
+                    "alpha": ALPHA,
+                }
+            ),
+            question=_question,
+            answer=_answer,
+            members=_members,
+            value=_value,
+            bound=_bound,
+            sense=minimise,
+            proof=Nullable(
+                Record(
+                    {
+                        "Y": Matrix(Number(-MOST_NUMBER, MOST_NUMBER), 1, 2),
+                        "beta": List(Number(-MOST_NUMBER, MOST_NUMBER), 2),
+                    }
+                )
+            ),
+            audit=_audit,
+        )
+    },
+)

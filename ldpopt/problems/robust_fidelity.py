@@ -1,0 +1,240 @@
+"""The mechanism, private for a secret, from whose reports linear queries are answered best."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import frame
+from ldpopt.checker.query_bound import clear_error
+from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.robust import AUDIT_ERROR, is_robustly_private
+from ldpopt.checker.robust_fidelity import Queries, bound_below, error_above
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.privacy import Privacy
+from ldpopt.core.problem import Example, Problem, Stages
+from ldpopt.core.stage import Stage
+from ldpopt.core.subject import Subject
+from ldpopt.core.validate import Array
+from ldpopt.forms.column_program import Cone
+from ldpopt.forms.query_program import QueryProgram
+from ldpopt.theory.columns.cones import SecretCone, joint_secrets
+from ldpopt.theory.robust.block_cone import BlockCone
+from ldpopt.theory.robust.problem import ConePrivacy, audited, confidence_set, robust_subject
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
+
+
+@dataclass(frozen=True, eq=False)
+class RobustFidelity(Problem):
+    """Minimise the squared error of linear queries, over mechanisms that hide s in data x = (s, u).
+
+    With Σ the covariance, times n, of an efficient estimate of P from n reports, at the P that is
+    given, the error is Σ_i c_iᵀΣc_i. With ``prior`` the secret is hidden whatever the distribution of
+    (s, u): W[(s,u), y] ≤ e^ε W[(s',u'), y] for s ≠ s'; a table of one column is plain ε-LDP. With
+    ``p_hat`` and ``n``, or ``counts``, it is hidden against every distribution of the χ² confidence
+    set, by columns in the cone of PolyOpt (Lopuhaä-Zwakenberg and Goseling 2021, Theorem 11). An
+    optimal design, solved with a proof (:mod:`ldpopt.checker.query_bound`). With ``queries`` the unit
+    vectors and one column, the error is that of :class:`ldpopt.problems.fidelity.Fidelity` with the
+    loss "mse", not divided by 1 − Σ p².
+
+    Args:
+        epsilon: the level, in nats.
+        prior: the distribution of (s, u) as a matrix [s][u], to hide s against all distributions.
+        queries: a row per query, with an entry per input (s, u) in the order of the table; the
+            frequencies of all cells if not given. A query that matters more has larger entries.
+        p_hat: instead of a prior the observed distribution [s][u], with ``n``; or else ``counts``.
+        n: the number of samples.
+        alpha: the significance level of the confidence set, 0.05 if not given.
+        counts: the contingency table [s][u].
+
+    >>> RobustFidelity(1.0, [[0.3, 0.2], [0.1, 0.4]], [[1, 1, 0, 0]]).cone.dimension
+    4
+    """
+
+    kind: ClassVar[str] = "robust-fidelity"
+    sense: ClassVar = "minimise"
+    measure: ClassVar[Measure] = Measure("squared error of the queries, times the number of reports")
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
+    epsilon: float
+    prior: Any = None
+    queries: Any = None
+    p_hat: Any = None
+    n: float | None = None
+    alpha: float | None = None
+    counts: Any = None
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        found: dict[str, Any] = {"epsilon": validate.epsilon(self.epsilon)}
+        if self.prior is not None:
+            found["prior"] = validate.distribution("prior", self.prior, 2)
+            if len(found["prior"]) < 2:
+                raise InvalidInputError("prior has one secret (row): there is nothing to protect")
+            cells = found["prior"].size
+        else:
+            F = self._confidence_set()
+            found |= {"p_hat": F.p_hat, "n": F.n} if self.counts is None else {}
+            cells = F.p_hat.size
+        rows = np.eye(cells) if self.queries is None else self.queries
+        return {**found, "queries": validate.array("queries", rows, 2)}
+
+    def check_params(self) -> None:
+        """Refuse what the checker refuses, the lengths of the queries included."""
+        super().check_params()
+        try:
+            self._question()
+        except UnreadableError as error:
+            raise InvalidInputError(f"{self.kind}: {error}") from None
+
+    def _confidence_set(self) -> Chi2Set:
+        alpha = 0.05 if self.alpha is None else self.alpha
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, alpha)
+
+    @cached_property
+    def uncertainty(self) -> Chi2Set | AllDistributions:
+        """The distributions against all of which s is hidden."""
+        return self._confidence_set() if self.prior is None else AllDistributions(*self.prior.shape)
+
+    @property
+    def table(self) -> Array:
+        """The distribution [s][u] at which the error is taken."""
+        F = self.uncertainty
+        table: Array = F.p_hat if isinstance(F, Chi2Set) else self.prior
+        return table
+
+    @property
+    def cone(self) -> Cone:
+        """Where the columns lie."""
+        F = self.uncertainty
+        if isinstance(F, Chi2Set):
+            return BlockCone(F.lower_conditionals(), self.epsilon, "distinct")
+        return SecretCone(joint_secrets(self.prior.shape), self.epsilon)
+
+    def forms(self) -> Iterable[Form]:
+        """Give one form: the query program over the cone."""
+        question = self._question()
+        least = certify.value_below(clear_error(question.p, question.queries))
+        return [QueryProgram(self.cone, self.table.ravel(), self.queries, least)]
+
+    def stages(self, form: Form) -> Stages:
+        """Solve; the bound is what the proof proves exactly."""
+        yield Stage(form, self._proven)
+
+    def _proven(self, solution: FormSolution) -> FormSolution:
+        if solution.proof is None:
+            return solution
+        question = self._question()
+        found = bound_below(question, solution.proof)
+        if found is None:
+            least = certify.value_below(clear_error(question.p, question.queries))
+            return replace(solution, bound=least, proof=None)
+        return replace(solution, bound=certify.value_below(found))
+
+    def _question(self) -> Queries:
+        plain = self.statement()
+        assert plain is not None
+        question: Queries = frame.question(plain)
+        return question
+
+    def _privacy(self) -> Privacy:
+        """Return what the repair keeps: membership in the cone that the proof is about."""
+        robust = self._question().robust
+        return self.cone if robust is None else ConePrivacy(robust, "distinct")
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the mechanism, private in exact arithmetic."""
+        rows = self._repaired(solution.point)
+        a1, a2 = self.table.shape
+        inputs = product(range(a1), range(a2)) if a2 > 1 else range(a1)
+        return Mechanism(rows, inputs=inputs)
+
+    def _repaired(self, matrix: Array) -> Array:
+        """Repair the mechanism; where rounding left its rays outside the cone, mix it with a constant.
+
+        That happens where P^min sums to 1 up to 1e-12 and ε is as small as 1e-6.
+        """
+        privacy, constant = self._privacy(), matrix.mean(axis=0)
+        for kept in 0.5 ** np.arange(8):
+            try:
+                return certify.repair(kept * matrix + (1 - kept) * constant, privacy)
+            except SolverError:
+                continue
+        raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+    def value(self, answer: Mechanism) -> float:
+        """Compute Σ_i c_iᵀΣc_i."""
+        return query_error(answer.matrix, self.table.ravel(), self.queries)
+
+    def claim(self, answer: Mechanism) -> float:
+        """Compute the error by the checker's exact arithmetic, rounded up."""
+        found = error_above(answer.matrix.tolist(), self._question())
+        if found is None:
+            raise SolverError("the solver's mechanism does not tell all distributions apart")
+        return certify.value_above(found)
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """Describe that s is hidden against the distributions that were asked for."""
+        F = self.uncertainty
+        if isinstance(F, Chi2Set):
+            return robust_subject(mechanism, F, self.epsilon)
+        if self.prior.shape[1] == 1:
+            return Subject.of_values(mechanism, self.prior.ravel(), {"ldp": self.epsilon})
+        return Subject.of_pairs(mechanism, self.prior, F, {"robust-all": self.epsilon})
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """Measure the exact level at which the secret is hidden.
+
+        Nothing where floats find a level that the checker does not prove: e^20 and a thousandth of a
+        row.
+        """
+        F, robust = self.uncertainty, self._question().robust
+        if robust is None or not isinstance(F, Chi2Set):
+            return {"level": self.cone.level(answer.matrix)}
+        found = audited(answer, F)
+        most = Fraction(found["level"]) + AUDIT_ERROR
+        return found if is_robustly_private(answer.matrix.tolist(), robust, most) else {}
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw a Dirichlet(2) table of ``size`` secrets with two values each, for both kinds of sets."""
+        prior = rng.dirichlet(np.full(size * 2, 2.0)).reshape(size, 2)
+        rows = np.vstack([np.repeat(np.eye(size), 2, axis=1), np.tile(np.eye(2), size)])
+        yield f"{size}x2 epsilon=1 all", cls(1.0, prior, rows)
+        if size <= 4:
+            yield f"{size}x2 epsilon=1 n=1000", cls(1.0, queries=rows, p_hat=prior, n=1000)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Give (φ* − 1)/K at the uniform distribution, and proven optima of small tables."""
+        yield Example(cls(1.0, [[0.25]] * 4), (34.224891557110 - 1) / 4, 1e-7)
+        table, margins = [[0.3, 0.2], [0.1, 0.4]], [[1, 1, 0, 0], [1, 0, 1, 0]]
+        yield Example(cls(1.0, table), 5.8291165353, 1e-7)
+        yield Example(cls(1.0, table, margins), 4.0988856661, 1e-7)
+        yield Example(cls(1.0, queries=margins, p_hat=table, n=1000), 2.0097270536, 1e-7)
+
+
+def query_error(W: Array, p: Array, queries: Array) -> float:
+    """Compute Σ_i c_iᵀΣc_i of a mechanism: Σ_i Σ_y q_y a_iy² − (c_i·p)² with W a_i = c_i.
+
+    Args:
+        W: the mechanism W[x, y].
+        p: the distribution of the inputs.
+        queries: c, one a row.
+    """
+    used = W[:, W.any(axis=0)]
+    law = p @ used
+    centred = queries - queries.mean(axis=1, keepdims=True)
+    J = (used / law) @ used.T
+    solved = np.linalg.solve(J, centred.T)
+    return float((centred.T * solved).sum() - ((centred @ p) ** 2).sum())

@@ -1,0 +1,246 @@
+"""The best mechanism for a list of queries: a convex program over the weights of columns.
+
+The columns are rays v of a cone, with weights θ ≥ 0 and Σ θ_v v = 1. With a basis U of the vectors that
+sum to 0 and x_v = Uᵀv/√(p·v), the information is J = Σ θ_v x_v x_vᵀ, and the error Σ_i c_iᵀ U J⁻¹ Uᵀ
+c_i is convex in θ. A primal-dual interior point solves the program over the columns taken so far; its
+multipliers β and the vectors y_i = U J⁻¹ Uᵀ c_i are the proof (:mod:`ldpopt.checker.query_bound`), once
+β is raised to dominate all columns. Those that it does not dominate are taken next.
+
+Where the queries leave some directions open, the best J is singular. Then y_i is unique along those
+directions only in the limit of the central path, which sees the columns that are not used in the end:
+so a column that was taken is never dropped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, null_space
+
+from ldpopt.core.validate import Array
+from ldpopt.mechanisms import randomized_response
+
+CENTRED = 1e-10
+"""The relative gap within the last rounds; that of others is a hundredth of what is left to prove."""
+BLEND = 1e-10
+"""The share of randomised response in a mechanism that would leave frequencies open."""
+USED = 1e-9
+"""Columns of less weight, relative to the largest, are left out of the mechanism."""
+ROUNDS = 60
+
+
+class Columns(Protocol):
+    """The columns taken so far, one a row with largest entry 1, and the means to find others."""
+
+    @property
+    def taken(self) -> Array:
+        """The columns taken so far."""
+
+    def extend(self, Y: Array, beta: Array) -> bool:
+        """Take columns that β does not dominate; False if there are none."""
+
+    def raised(self, Y: Array, beta: Array) -> Array | None:
+        """Return β raised to dominate all columns; None if that cannot be known."""
+
+
+class Answer(NamedTuple):
+    """A mechanism, its error, and the numbers that prove a bound (which may be None)."""
+
+    matrix: Array
+    value: float
+    bound: float | None
+    Y: Array
+    beta: Array | None
+
+
+class Optimum(NamedTuple):
+    """The optimum over some columns: their weights, the prices β, and y_i as rows."""
+
+    weights: Array
+    beta: Array
+    Y: Array
+    value: float
+
+
+def best_for_queries(
+    p: Array,
+    queries: Array,
+    epsilon: float,
+    columns: Columns,
+    gap: float,
+    expired: Callable[[], bool],
+    found: Callable[[Answer], None],
+) -> Answer:
+    """Minimise the error of the queries over mechanisms with such columns.
+
+    Args:
+        p: the distribution of the inputs.
+        queries: c, one a row.
+        epsilon: the level, of the randomised response that is blended in.
+        columns: the columns, which contain those of a mechanism that leaves nothing open.
+        gap: the relative gap between value and bound at which the search ends.
+        expired: asked in every round whether the time is over.
+        found: told of every round's answer.
+    """
+    program = QueryProgram(p, queries)
+    best: Answer | None = None
+    centred = 0.01
+    for _ in range(ROUNDS):
+        now = program.solve(columns.taken, centred, expired)
+        raised = columns.raised(now.Y, now.beta)
+        gain = float((queries * now.Y).sum())
+        bound = None if raised is None or raised.sum() <= 0 else gain**2 / raised.sum()
+        matrix = _mechanism(columns.taken, now.weights, p, epsilon)
+        if best is not None and bound is not None and best.bound is not None and best.bound > bound:
+            bound, now, raised = best.bound, now._replace(Y=best.Y), best.beta
+        best = Answer(matrix, now.value, bound, now.Y, raised)
+        found(best)
+        left = 1.0 if bound is None else max(now.value - bound, 0.0) / now.value
+        if left <= gap or expired():
+            break
+        if columns.extend(now.Y, now.beta):
+            centred = min(centred, max(CENTRED, left / 100))
+        elif centred > CENTRED:
+            centred = CENTRED
+        else:
+            break
+    assert best is not None
+    return best
+
+
+def _mechanism(columns: Array, weights: Array, p: Array, epsilon: float) -> Array:
+    """Build the mechanism of the columns that matter, with a touch of one that leaves nothing open."""
+    kept = weights > USED * weights.max()
+    matrix = (columns[kept] * weights[kept, None]).T
+    matrix = matrix / matrix.sum(axis=1, keepdims=True)
+    spread = np.linalg.svd(matrix / np.sqrt(p @ matrix), compute_uv=False)
+    other = randomized_response(len(p), min(epsilon, 1.0)).matrix  # no entry below the grid of floats
+    narrow = np.linalg.svd(other / np.sqrt(p @ other), compute_uv=False)[-1]
+    if len(spread) == len(p) and spread[-1] > math.sqrt(BLEND) * narrow:
+        return matrix
+    return np.hstack([(1 - BLEND) * matrix, BLEND * other])
+
+
+class QueryProgram:
+    """The design problem for one list of queries."""
+
+    def __init__(self, p: Array, queries: Array) -> None:
+        self.p = p
+        self.basis = null_space(np.ones((1, len(p))))
+        self.queries = queries @ self.basis
+
+    def solve(self, columns: Array, centred: float, expired: Callable[[], bool]) -> Optimum:
+        """Minimise over θ ≥ 0 with Σ θ_v v = 1, by primal-dual Newton steps from the equal weights.
+
+        At the optimum −∂error/∂θ_v = β·v − slack_v, with slack_v θ_v = μ → 0.
+
+        Args:
+            columns: the rays v, one a row with largest entry 1.
+            centred: the relative gap at which to stop.
+            expired: asked in every step whether the time is over.
+        """
+        m, k = columns.shape
+        apart = columns - columns.min(axis=1, keepdims=True)
+        X = apart @ self.basis / np.sqrt(columns @ self.p)[:, None]
+        theta = np.full(m, 1 / columns.mean(axis=1).sum())
+        unit = math.sqrt(self._slope(X, theta, 1.0)[0])
+        cost, gradient, images = self._slope(X, theta, unit)
+        beta = np.full(k, -(gradient @ theta) / k)
+        slack = np.maximum(gradient + columns @ beta, np.abs(gradient).mean())
+        length, last = 1.0, math.inf
+        for _ in range(100):
+            gap, residual = float(slack @ theta), 1 - columns.T @ theta
+            feasible = np.abs(residual).max() < 1e-12
+            if feasible and (gap < centred * cost or gap > 0.95 * last or expired()):
+                break
+            last = gap
+            mu = gap / m * (0.1 if length > 0.8 else 0.2 if length > 0.3 else 0.5)
+            dual = gradient + columns @ beta - slack
+            system = 2 * (X @ np.linalg.solve((X * theta[:, None]).T @ X, X.T)) * (images @ images.T)
+            system[np.diag_indices(m)] += slack / theta * (1 + 1e-14)
+            try:
+                factor = cho_factor(system)
+                solved = cho_solve(factor, np.column_stack([mu / theta - slack - dual, columns]))
+                free, pull = solved[:, 0], solved[:, 1:]
+                change = np.linalg.lstsq(columns.T @ pull, columns.T @ free - residual, rcond=None)[0]
+                step = free - pull @ change
+                rise = mu / theta - slack - slack / theta * step
+                length = min(_longest(theta, step), _longest(slack, rise))
+                moved = theta + length * step
+                cost, gradient, images = self._slope(X, moved, unit)
+            except np.linalg.LinAlgError:
+                break
+            theta, beta, slack = moved, beta + length * change, slack + length * rise
+        J = (X * theta[:, None]).T @ X
+        Y = np.linalg.solve(J, self.queries.T).T @ self.basis.T
+        return Optimum(theta, beta * unit**2, Y, cost * unit**2)
+
+    def _slope(self, X: Array, theta: Array, unit: float) -> tuple[float, Array, Array]:
+        """Compute the error, its gradient, and x_v·J⁻¹Uᵀc_i, of the queries divided by a unit."""
+        queries = self.queries / unit
+        J = (X * theta[:, None]).T @ X
+        np.linalg.cholesky(J)
+        solved = np.linalg.solve(J, queries.T)
+        images = X @ solved
+        return float((queries.T * solved).sum()), -(images**2).sum(axis=1), images
+
+
+def _longest(x: Array, dx: Array) -> float:
+    """Compute the longest step, at most 1, that keeps x positive."""
+    falling = dx < 0
+    if not falling.any():
+        return 1.0
+    return float(min(1.0, 0.99 * (-x[falling] / dx[falling]).min()))
+
+
+class Listed:
+    """All rays of a cone, listed: every one is priced in each round.
+
+    Args:
+        rays: the rays, one a row.
+        p: the distribution of the inputs.
+        epsilon: the level; the columns of randomised response are taken first.
+    """
+
+    FIRST, MORE = 120, 80
+    """Rays taken at first, and in each round at most."""
+
+    def __init__(self, rays: Array, p: Array, epsilon: float) -> None:
+        k = len(p)
+        first = randomized_response(k, epsilon).matrix.T
+        listed = np.vstack([first, rays])
+        listed /= listed.max(axis=1, keepdims=True)
+        once = np.unique(listed.round(14), axis=0, return_index=True)[1]
+        self.rays = listed[np.sort(once)]
+        self.mass = self.rays @ p
+        spread = np.linspace(k, len(self.rays) - 1, min(self.FIRST, len(self.rays))).astype(int)
+        self._taken = np.union1d(np.arange(k), spread)
+
+    @property
+    def taken(self) -> Array:
+        """The columns taken so far."""
+        return self.rays[self._taken]
+
+    def _gains(self, Y: Array) -> Array:
+        apart = self.rays - self.rays.min(axis=1, keepdims=True)
+        return ((apart @ Y.T) ** 2).sum(axis=1) / self.mass
+
+    def extend(self, Y: Array, beta: Array) -> bool:
+        """Take the columns that exceed β most."""
+        excess = (self._gains(Y) - self.rays @ beta) / self.rays.sum(axis=1)
+        excess[self._taken] = -np.inf
+        best = np.argsort(-excess)[: self.MORE]
+        best = best[excess[best] > 0]
+        self._taken = np.append(self._taken, best)
+        return len(best) > 0
+
+    def raised(self, Y: Array, beta: Array) -> Array | None:
+        """Scale β, or add to it, until it dominates every ray."""
+        needed, paid = self._gains(Y), self.rays @ beta
+        scale = (needed / paid).max() if (paid > 0).all() else 1.0
+        beta = beta * scale
+        beta = beta + max(0.0, ((needed - self.rays @ beta) / self.rays.sum(axis=1)).max())
+        return beta * (1 + 1e-12) + 1e-13 * np.abs(beta).max()

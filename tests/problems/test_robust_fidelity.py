@@ -1,0 +1,118 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from known import TABLE
+
+from ldpopt import Status, problem, solve, verify
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.mechanisms import randomized_response
+from ldpopt.problems.robust_fidelity import query_error
+from ldpopt.theory.robust.level import rldp_level
+
+SQUARE = [[0.3, 0.2], [0.1, 0.4]]
+MARGINS = [[1, 1, 0, 0], [1, 0, 1, 0]]
+
+
+def by_cvxpy(p, queries, rays):
+    """The least Σ t_i with t_i ≥ c_iᵀΣc_i: linear matrix inequalities, by another solver."""
+    cvxpy = pytest.importorskip("cvxpy")
+    k, rays = len(p), rays / rays.max(axis=0)
+    weights = cvxpy.Variable(rays.shape[1], nonneg=True)
+    basis = np.linalg.svd(np.ones((1, k)))[2][1:].T
+    x = basis.T @ rays / np.sqrt(p @ rays)
+    J = sum(weights[j] * np.outer(x[:, j], x[:, j]) for j in range(x.shape[1]))
+    bounds = cvxpy.Variable(len(queries))
+    limits = [rays @ weights == 1]
+    for i, c in enumerate(np.array(queries, float)):
+        side = (basis.T @ c)[:, None]
+        limits.append(cvxpy.bmat([[J, side], [side.T, cvxpy.reshape(bounds[i], (1, 1), "C")]]) >> 0)
+    return float(cvxpy.Problem(cvxpy.Minimize(cvxpy.sum(bounds)), limits).solve(solver="CLARABEL"))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"prior": [[0.5], [0.3], [0.2]]},
+        {"prior": SQUARE, "queries": MARGINS},
+        {"prior": SQUARE, "queries": [[2, -1, 0.5, 3]]},
+        {"p_hat": SQUARE, "n": 100, "queries": MARGINS},
+        {"counts": [[30, 20], [10, 40]]},
+    ],
+)
+def test_the_optimum_is_that_of_another_solver(params):
+    asked = problem("robust-fidelity", epsilon=1.0, **params)
+    result = solve(asked, gap=1e-7)
+    assert result.status is Status.OPTIMAL
+    assert verify(result)
+    other = by_cvxpy(asked.table.ravel(), asked.queries, asked.cone.rays())
+    assert result.value == pytest.approx(other, rel=1e-6)
+
+
+def test_unit_queries_of_one_column_are_the_mean_squared_error():
+    p = [0.5, 0.3, 0.2]
+    known = solve(problem("fidelity", p=p, epsilon=0.7, loss="mse")).value
+    here = solve(problem("robust-fidelity", epsilon=0.7, prior=[[x] for x in p])).value
+    assert here == pytest.approx(known * (1 - np.dot(p, p)), rel=1e-8)
+
+
+def test_a_confidence_set_costs_less_than_all_distributions():
+    """More samples, a smaller set, a smaller error; each mechanism keeps its level against its set."""
+    values = []
+    for n in (100, 10_000):
+        asked = problem("robust-fidelity", epsilon=1.0, p_hat=SQUARE, n=n, queries=MARGINS)
+        result = solve(asked)
+        assert verify(result)
+        assert rldp_level(result.mechanism, asked.uncertainty).level <= 1 + 1e-9
+        values.append(result.value)
+    every = solve(problem("robust-fidelity", epsilon=1.0, prior=SQUARE, queries=MARGINS)).value
+    assert values[1] < values[0] < every
+
+
+def test_no_private_mechanism_is_below_the_bound():
+    result = solve(problem("robust-fidelity", epsilon=1.0, prior=SQUARE, queries=MARGINS))
+    rng, p = np.random.default_rng(0), np.ravel(SQUARE)
+    assert query_error(randomized_response(4, 1.0).matrix, p, np.array(MARGINS)) >= result.bound
+    for _ in range(100):
+        columns = np.exp(rng.integers(0, 2, (4, 12)))
+        W = columns @ np.diag(rng.random(12))
+        rest = W.sum(axis=1).max() * 1.5 - W.sum(axis=1)
+        W = np.hstack([W, np.full((4, 1), rest.min()), np.diag(rest - rest.min()) + 0])
+        W = W / W.sum(axis=1, keepdims=True)
+        ratios = [W[i] / W[j] for i, j in itertools.permutations(range(4), 2) if (W[j] > 0).all()]
+        if ratios and max(map(np.max, ratios)) <= math.e:
+            assert query_error(W, p, np.array(MARGINS)) >= result.bound
+
+
+def test_three_by_three_tables_are_proven():
+    """Singular information at the optimum: two columns' frequencies leave the joint ones open."""
+    rows = np.vstack([np.repeat(np.eye(3), 3, axis=1), np.tile(np.eye(3), 3)])
+    result = solve(problem("robust-fidelity", epsilon=1.0, prior=TABLE, queries=rows))
+    assert result.status is Status.OPTIMAL
+    assert result.value == pytest.approx(20.05475222, rel=1e-7)
+    assert verify(result)
+
+
+@pytest.mark.slow
+def test_three_by_three_tables_and_a_confidence_set():
+    result = solve(problem("robust-fidelity", epsilon=1.0, p_hat=TABLE, n=1000), gap=1e-6)
+    assert result.status is Status.OPTIMAL
+    assert result.value == pytest.approx(7.08417082, rel=1e-6)
+    assert verify(result)
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"prior": [[0.5, 0.5]]}, "nothing to protect"),
+        ({"prior": SQUARE, "queries": [[1, 1, 1, 1]]}, "two different entries"),
+        ({"prior": SQUARE, "queries": [[1, 0, 1]]}, "must have 4 entries"),
+        ({"prior": SQUARE, "n": 10}, "a prior stands for all distributions"),
+        ({"p_hat": SQUARE}, "needs 'p_hat' and 'n', or 'counts'"),
+        ({"prior": SQUARE, "queries": [[1e9, 0, 1, 1]]}, "queries"),
+    ],
+)
+def test_bad_questions_are_refused(params, message):
+    with pytest.raises(InvalidInputError, match=message):
+        problem("robust-fidelity", epsilon=1.0, **params)
