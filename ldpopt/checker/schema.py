@@ -364,6 +364,25 @@ class Either(Schema):
         return (self.keyed if isinstance(value, dict) else self.listed).read(value, where)
 
 
+@dataclass(frozen=True)
+class OneOf(Schema):
+    """An object whose key ``kind`` says which record the rest of it is."""
+
+    records: Mapping[str, Record]
+
+    def words(self) -> str:
+        """See :meth:`Schema.words`."""
+        return "an object with the key kind, one of " + ", ".join(self.records)
+
+    def read(self, value: Any, where: str) -> dict[str, Any]:
+        """Read the object by the record of its kind."""
+        if not isinstance(value, dict):
+            raise self.refuse(value, where)
+        kind = Word(*self.records).read(value.get("kind"), _joined(where, "kind"))
+        rest = {key: entry for key, entry in value.items() if key != "kind"}
+        return {"kind": kind, **self.records[kind].read(rest, where)}
+
+
 def _joined(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
 

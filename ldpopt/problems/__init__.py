@@ -27,6 +27,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "polyopt": "ldpopt.problems.polyopt:PolyOpt",
         "robust-optimum": "ldpopt.problems.robust_optimum:RobustOptimum",
         "robust-fidelity": "ldpopt.problems.robust_fidelity:RobustFidelity",
+        "robust-level": "ldpopt.problems.robust_level:RobustLevel",
         "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
         "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
         "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",

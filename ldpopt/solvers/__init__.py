@@ -27,6 +27,7 @@ BY_FORM: dict[str, dict[str, str]] = {
     },
     "cut-program": {"cutting-planes": "ldpopt.solvers.cutting_planes:CuttingPlanes"},
     "query-program": {"query-design": "ldpopt.solvers.query_design:QueryDesign"},
+    "level-search": {"worst-member": "ldpopt.solvers.worst_member:WorstMember"},
     "matrix-program": {
         "designs": "ldpopt.solvers.designs:Designs",
         "restricted-designs": "ldpopt.solvers.restricted_designs:RestrictedDesigns",

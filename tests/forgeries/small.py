@@ -1,6 +1,7 @@
 """Small questions, whose files are verified within milliseconds: what the fuzzer mutates."""
 
 SQUARE, SKEW = [[0.3, 0.2], [0.1, 0.4]], [[0.25, 0.25], [0.35, 0.15]]
+ROWS = [[0.5, 0.5], [0.625, 0.375], [0.25, 0.75], [0.375, 0.625]]
 SMALL = {
     "statistic-leakage": [
         {"matrix": [[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], "secrets": ["a", "a", "b"]},
@@ -28,6 +29,14 @@ SMALL = {
     "robust-optimum": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+    ],
+    "robust-level": [
+        {"matrix": ROWS, "uncertainty": {"kind": "known", "p": SQUARE}},
+        {"matrix": ROWS, "uncertainty": {"kind": "total-variation", "p_hat": SQUARE, "radius": 0.05}},
+        {"matrix": ROWS, "uncertainty": {"kind": "scenarios", "members": [SQUARE, SKEW]}},
+        {"matrix": ROWS, "uncertainty": {"kind": "likelihood", "p_hat": SKEW, "radius": 0.01}},
+        {"matrix": ROWS, "uncertainty": {"kind": "wasserstein", "p_hat": SKEW, "radius": 0.05}},
+        {"matrix": ROWS, "uncertainty": {"kind": "credible", "counts": [[30, 20], [10, 40]]}},
     ],
     "independent-reporting": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},

@@ -16,9 +16,12 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
+from ldpopt.theory.robust.convex_set import ConvexSet
+from ldpopt.theory.robust.set_level import product_level, worst_place
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single
 
 ALONE, BATCH = 16, 512
@@ -60,7 +63,8 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
 
     For a χ² set: the members reach exactly Σ_s P̂_s √r_s ≤ √(B+1) (Cauchy–Schwarz), so a pair (s, s')
     shares the slack, √r_s = 1 + x t/P̂_s and √r_s' = 1 + (1−x) t/P̂_s', and the level is a search over
-    x ∈ [0, 1]. For all distributions: Proposition 4.
+    x ∈ [0, 1]. For all distributions: Proposition 4. For a :class:`ConvexSet`: a climb, which the kind
+    ``robust-level`` proves.
 
     >>> from ldpopt.mechanisms import secret_randomized_response
     >>> found = rldp_level(secret_randomized_response(2, 3, 1.0), AllDistributions(2, 3))
@@ -83,8 +87,11 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
         return _level_of_one(columns, uncertainty.p)
     if isinstance(uncertainty, Chi2Set):
         return _level_of_chi2(columns, uncertainty)
+    if isinstance(uncertainty, ConvexSet):
+        return _level_of_convex(matrix, uncertainty)
     raise InvalidInputError(
-        f"an exact audit needs all distributions, one, or a χ² set, not {type(uncertainty).__name__}"
+        "an exact audit needs all distributions, one, a χ² set or a ConvexSet, not "
+        f"{type(uncertainty).__name__}"
     )
 
 
@@ -134,6 +141,13 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
             level, share = found, x
             y, s, other = place
     return Level(level, y, s, other, _witness(columns, F, y, s, other, share), product_level)
+
+
+def _level_of_convex(matrix: Array, F: ConvexSet) -> Level:
+    found = worst_place(matrix, F.exact, UNLIMITED)
+    witness = F.table(found.witness.tolist())
+    product = product_level(matrix, F.exact)
+    return Level(found.level, found.y, found.s, found.z, witness, max(product, found.level))
 
 
 def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:

@@ -1,0 +1,134 @@
+"""A credible set of a Dirichlet posterior: intervals of all cells that hold together.
+
+Statement. A table of counts n_x over k cells, and a Dirichlet prior with parameter τ > 0 for every cell,
+give the posterior Dirichlet(n + τ). The set is
+
+    F = {P : l_x ≤ P_x ≤ h_x for every cell x},
+
+l_x and h_x the α/(2k) and 1 − α/(2k) quantiles of the posterior of P_x, which is Beta(a, b) with
+a = n_x + τ and a + b = Σ (n + τ). The posterior probability of F is at least 1 − α: P leaves it in one
+of 2k ways, each of probability α/(2k).
+
+Lemma 1 (:func:`beta_cdf`). The distribution function of Beta(a, b) at 0 < x < 1 is the sum of positive
+terms τ_0 = x^a (1 − x)^b/(a B(a, b)), τ_(n+1)/τ_n = x (a + b + n)/(a + 1 + n). The ratio tends to x
+monotonically, so after τ_n at most τ_n ρ/(1 − ρ) is left, if ρ = max(x, the next ratio) < 1. ∎
+
+Lemma 2 (:func:`log_gamma`). log Γ(x) = (x − ½) log x − x + ½ log 2π + Σ_{n ≤ N} B_2n/(2n (2n − 1)
+x^(2n−1)) up to the first omitted term, for x > 0 (DLMF 5.11.ii); log Γ(x) = log Γ(x + 1) − log x. ∎
+
+An end is kept only if the function is certainly below the probability at its lower end and certainly
+above it at its upper one; where the two come from (a search in floats) does not matter. The upper
+quantile of Beta(a, b) is 1 minus the lower one of Beta(b, a).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+
+from .arithmetic import NEAREST, ONE, ZERO, Interval, enclose, total
+from .budget import UndecidedError, tick
+from .confidence import PI
+from .dirichlet import BERNOULLI
+
+SHIFTED = 40
+"""Arguments of log Γ are raised to this size."""
+SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (13, 10, 7))
+"""How far from the guess a quantile is enclosed, relatively: the first that can be proven."""
+ENOUGH = Decimal("1e-30")
+"""What may be left of the series of Lemma 1, relatively."""
+
+
+def credible_ends(
+    counts: Sequence[Fraction], prior: Fraction, alpha: Fraction
+) -> tuple[list[Interval], list[Interval]]:
+    """Enclose l and h of every cell.
+
+    Args:
+        counts: of the cells.
+        prior: the parameter τ of every cell.
+        alpha: 1 minus the posterior probability.
+    """
+    whole, each = sum(counts, prior * len(counts)), alpha / (2 * len(counts))
+    low = [beta_quantile(n + prior, whole - n - prior, each) for n in counts]
+    high = [ONE - beta_quantile(whole - n - prior, n + prior, each) for n in counts]
+    return low, high
+
+
+@lru_cache(maxsize=4096)
+def beta_quantile(a: Fraction, b: Fraction, goal: Fraction) -> Interval:
+    """Enclose the x at which the distribution function of Beta(a, b) is the goal."""
+    guess, asked = Decimal(_guess(float(a), float(b), math.log(goal))), enclose(goal)
+    for spread in SPREADS:
+        low, high = NEAREST.multiply(guess, 1 - spread), NEAREST.multiply(guess, 1 + spread)
+        if 0 < low and high < 1:
+            under, over = beta_cdf(a, b, low), beta_cdf(a, b, high)
+            if under.high < asked.low and asked.high < over.low:
+                return Interval(low, high)
+    raise UndecidedError(f"the quantile of Beta({float(a)!r}, {float(b)!r}) cannot be enclosed")
+
+
+def beta_cdf(a: Fraction, b: Fraction, x: Decimal) -> Interval:
+    """Enclose the distribution function of Beta(a, b) at x: Lemma 1."""
+    at = enclose(x)
+    rest = ONE - at
+    scale = enclose(a) * at.log() + enclose(b) * rest.log() - enclose(a).log()
+    term = (scale + log_gamma(a + b) - log_gamma(a) - log_gamma(b)).exp()
+    found, n = term, 0
+    while True:
+        tick()
+        ratio = at * enclose((a + b + n) / (a + 1 + n))
+        most = max(ratio.high, at.high)
+        if most < 1:
+            bound = Interval(most, most)
+            left = (term * bound / (ONE - bound)).high
+            if left <= NEAREST.multiply(found.low, ENOUGH):
+                return found + Interval(ZERO.low, left)
+        term = term * ratio
+        found = found + term
+        n += 1
+
+
+def log_gamma(x: Fraction) -> Interval:
+    """Enclose log Γ(x), x > 0: Lemma 2."""
+    raised = ZERO
+    while x < SHIFTED:
+        raised = raised + enclose(x).log()
+        x += 1
+    terms = [
+        number / (2 * n * (2 * n - 1)) / x ** (2 * n - 1) for n, number in enumerate(BERNOULLI, start=1)
+    ]
+    *kept, omitted = map(enclose, terms)
+    error = max(abs(Fraction(omitted.low)), abs(Fraction(omitted.high)))
+    half = enclose(Fraction(1, 2))
+    stirling = enclose(x - Fraction(1, 2)) * enclose(x).log() - enclose(x)
+    constant = half * (PI + PI).log()
+    blur = Interval(enclose(-error).low, enclose(error).high)
+    return stirling + constant + total(kept) + blur - raised
+
+
+def _guess(a: float, b: float, goal: float) -> float:
+    """Guess the quantile by bisection on log x, in floats; ``goal`` is the logarithm."""
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) - math.log(a)
+
+    def log_cdf(t: float) -> float:
+        x = math.exp(t)
+        term = found = 1.0
+        n = 0
+        while term > 1e-17 * found:
+            term *= x * (a + b + n) / (a + 1 + n)
+            found += term
+            n += 1
+            if found > 1e290:
+                return 0.0
+        return scale + a * t + b * math.log1p(-x) + math.log(found)
+
+    low, high = (goal - scale) / a - 50.0 / min(a, 1.0), math.log(a / (a + b))
+    for _ in range(100):
+        tick()
+        middle = (low + high) / 2
+        low, high = (middle, high) if log_cdf(middle) < goal else (low, middle)
+    return math.exp(high)

@@ -1,0 +1,27 @@
+"""Climb to the member of a set that tells two secrets apart most, and prove that none does it more."""
+
+from __future__ import annotations
+
+import math
+from typing import ClassVar
+
+from ldpopt.core.form import FormSolution
+from ldpopt.core.limits import Limits
+from ldpopt.core.solver import Solver
+from ldpopt.core.status import Status
+from ldpopt.forms.level_search import LevelSearch
+from ldpopt.theory.robust.set_level import proven_level
+
+
+class WorstMember(Solver[LevelSearch]):
+    """Frank–Wolfe climbs with exact line searches; the proof is the checker's own."""
+
+    name: ClassVar[str] = "worst-member"
+
+    def run(self, form: LevelSearch, limits: Limits) -> FormSolution:
+        """Climb for every output and pair of secrets, then prove the level."""
+        place, value, bound = proven_level(form.matrix, form.question, limits)
+        if value == math.inf:
+            return FormSolution(Status.UNBOUNDED)
+        status = Status.FEASIBLE if bound is None else Status.GAP
+        return FormSolution(status, place.plain(), value, bound, {})
