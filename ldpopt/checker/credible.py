@@ -60,7 +60,13 @@ def credible_ends(
 
 @lru_cache(maxsize=4096)
 def beta_quantile(a: Fraction, b: Fraction, goal: Fraction) -> Interval:
-    """Enclose the x at which the distribution function of Beta(a, b) is the goal."""
+    """Enclose the x at which the distribution function of Beta(a, b) is the goal.
+
+    Args:
+        a: the first parameter of the distribution.
+        b: the second.
+        goal: the probability.
+    """
     guess, asked = Decimal(_guess(float(a), float(b), math.log(goal))), enclose(goal)
     for spread in SPREADS:
         low, high = NEAREST.multiply(guess, 1 - spread), NEAREST.multiply(guess, 1 + spread)
@@ -72,7 +78,13 @@ def beta_quantile(a: Fraction, b: Fraction, goal: Fraction) -> Interval:
 
 
 def beta_cdf(a: Fraction, b: Fraction, x: Decimal) -> Interval:
-    """Enclose the distribution function of Beta(a, b) at x: Lemma 1."""
+    """Enclose the distribution function of Beta(a, b) at x: Lemma 1.
+
+    Args:
+        a: the first parameter of the distribution.
+        b: the second.
+        x: between 0 and 1.
+    """
     at = enclose(x)
     rest = ONE - at
     scale = enclose(a) * at.log() + enclose(b) * rest.log() - enclose(a).log()
