@@ -53,6 +53,7 @@ TAU, D = Whole(1, MOST_HISTOGRAMS - 1), Whole(2, MOST_HISTOGRAMS)
 BUDGET = Number(0, 30)
 COST = Whole(0, 10**9)
 """Costs are not negative: the lemma above needs it."""
+COSTS, SCALE = List(List(COST, 1), 1), Whole(1, 10**9)
 
 
 class LeakageStatement(NamedTuple):
@@ -80,6 +81,10 @@ def count_histograms(tau: int, d: int) -> int:
 
 
 def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
+    if "costs" in params:
+        return _own_costs(params)
+    if "tau" not in params or "d" not in params or "scale" in params:
+        raise UnreadableError("leakage-design needs tau and d, or costs and secrets with their scale")
     tau, d = params["tau"], params["d"]
     count_histograms(tau, d)
     space = list(_histograms(tau, d))
@@ -90,6 +95,22 @@ def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
         "secrets": params.get("secrets", [histogram[0] for histogram in space]),
         "budget": params["budget"],
         "labels": [list(histogram) for histogram in space],
+    }
+
+
+def _own_costs(params: dict[str, Any]) -> dict[str, Any]:
+    """State the design for costs of one's own, in whole multiples of 1/scale."""
+    if "tau" in params or "d" in params or "secrets" not in params:
+        raise UnreadableError("leakage-design with costs needs secrets, and neither tau nor d")
+    entries = len(params["costs"]) * max(map(len, params["costs"]))
+    if entries > MOST_HISTOGRAMS**2:
+        raise UnreadableError(f"costs must have at most {MOST_HISTOGRAMS**2} entries, not {entries}")
+    return {
+        "form": "leakage-program",
+        "costs": params["costs"],
+        "scale": params.get("scale", 1),
+        "secrets": params["secrets"],
+        "budget": params["budget"],
     }
 
 
@@ -254,7 +275,11 @@ def _bound(case: Case) -> Iterator[Claim]:
 SECTION = Section(
     kinds={
         "leakage-design": Kind(
-            Record({"tau": TAU, "d": D, "budget": BUDGET}, {"secrets": Labels()}), _leakage_design
+            Record(
+                {"budget": BUDGET},
+                {"tau": TAU, "d": D, "secrets": Labels(), "costs": COSTS, "scale": SCALE},
+            ),
+            _leakage_design,
         )
     },
     forms={
@@ -262,8 +287,8 @@ SECTION = Section(
             statement=Record(
                 {
                     "form": Word("leakage-program"),
-                    "costs": List(List(COST, 1), 1),
-                    "scale": Whole(1, 10**9),
+                    "costs": COSTS,
+                    "scale": SCALE,
                     "secrets": Labels(),
                     "budget": BUDGET,
                 },

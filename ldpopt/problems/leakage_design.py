@@ -26,20 +26,27 @@ from ldpopt.theory.leakage.rows import read_secrets
 
 @dataclass(frozen=True, eq=False)
 class LeakageDesign(Problem):
-    """Minimise the worst-case expected total variation distortion subject to SML ≤ budget.
+    """Minimise the worst-case expected distortion subject to SML ≤ budget.
 
     Wang et al. 2024 compares three mechanisms on histograms of τ records over d categories (Section V)
     and leaves open how far they are from the best. e^SML is a maximum of linear functions of the
-    mechanism, so the best one is the solution of a linear program with many cuts.
+    mechanism, so the best one is the solution of a linear program with many cuts. The distortion is the
+    total variation distance of histograms, or any cost of one's own.
 
     Args:
         tau: the number of records.
         d: the number of categories; there are C(τ+d−1, d−1) histograms.
         budget: the largest statistic maximal leakage, in nats.
-        secrets: the secret of each histogram, in lexicographic order; by default its first count.
+        secrets: the secret of each histogram, in lexicographic order; by default its first count. With
+            costs: the secret of each row.
+        costs: instead of tau and d, whole numbers c[θ][y] ≥ 0: what it costs to release y for θ.
+        scale: the unit of the costs is 1/scale.
 
     >>> LeakageDesign(tau=3, d=3, budget=0.5).form.costs.shape
     (10, 10)
+    >>> LeakageDesign(budget=0.5, costs=[[0, 3], [1, 0]], secrets=["a", "b"], scale=2).form.costs
+    array([[0. , 1.5],
+           [0.5, 0. ]])
     """
 
     kind: ClassVar[str] = "leakage-design"
@@ -47,13 +54,21 @@ class LeakageDesign(Problem):
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
     sense: ClassVar = "minimise"
     measure: ClassVar[Measure] = Measure("worst expected distortion")
-    tau: int
-    d: int
-    budget: float
+    tau: int | None = None
+    d: int | None = None
+    budget: float = 0.0
     secrets: Any = None
+    costs: Any = None
+    scale: int | None = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
+        if self.costs is not None:
+            return self._own_costs()
+        if self.tau is None or self.d is None or self.scale is not None:
+            raise InvalidInputError(
+                "leakage-design needs tau and d, or costs and secrets with their scale"
+            )
         tau = validate.whole_number("tau", self.tau, 1)
         d = validate.whole_number("d", self.d, 2)
         budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
@@ -64,17 +79,37 @@ class LeakageDesign(Problem):
         secrets = None if self.secrets is None else read_secrets(self.secrets, size, "histograms")
         return {"tau": tau, "d": d, "budget": budget, "secrets": secrets}
 
+    def _own_costs(self) -> dict[str, Any]:
+        if self.tau is not None or self.d is not None or self.secrets is None:
+            raise InvalidInputError("leakage-design with costs needs secrets, and neither tau nor d")
+        budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
+        numbers = validate.array("costs", self.costs, 2)
+        if (numbers < 0).any() or (numbers != numbers.round()).any():
+            raise InvalidInputError("costs must be whole numbers >= 0; scale divides them")
+        return {
+            "tau": None,
+            "d": None,
+            "budget": budget,
+            "secrets": read_secrets(self.secrets, len(numbers), "rows of costs"),
+            "costs": tuple(tuple(int(c) for c in row) for row in numbers),
+            "scale": validate.whole_number("scale", 1 if self.scale is None else self.scale, 1),
+        }
+
     @property
     def space(self) -> histograms.Histogram:
         """Every histogram, in lexicographic order."""
+        assert self.tau is not None
+        assert self.d is not None
         return histograms.histograms(self.tau, self.d)
 
     @property
     def form(self) -> LeakageProgram:
-        """Costs are total variation distances, groups are the secrets."""
+        """Costs are total variation distances or one's own, groups are the secrets."""
         secrets = self.space[:, 0].tolist() if self.secrets is None else self.secrets
         numbers: dict[Any, int] = {}
         groups = np.array([numbers.setdefault(secret, len(numbers)) for secret in secrets])
+        if self.tau is None:
+            return LeakageProgram(np.array(self.costs), self.scale or 1, groups, self.budget)
         counts = np.rint(2 * self.tau * histograms.distances(self.space, self.space)).astype(np.int64)
         return LeakageProgram(counts, 2 * self.tau, groups, self.budget)
 
@@ -88,13 +123,15 @@ class LeakageDesign(Problem):
         return Subject.of_groups(mechanism, secrets, None, {"statistic-maximal-leakage": self.budget})
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """Build the mechanism between histograms."""
+        """Build the mechanism, between histograms unless the costs are one's own."""
+        if self.tau is None:
+            return Mechanism(solution.point)
         labels = [tuple(row) for row in self.space.tolist()]
         return Mechanism(solution.point, labels, labels)
 
     def value(self, answer: Mechanism) -> float:
-        """Compute max_θ Σ_θ' W[θ, θ'] TV(θ, θ') (Wang et al. 2024, Lemma 1)."""
-        return float((answer.matrix * histograms.distances(self.space, self.space)).sum(axis=1).max())
+        """Compute max_θ Σ_θ' W[θ, θ'] c(θ, θ') (Wang et al. 2024, Lemma 1)."""
+        return float((answer.matrix * self.form.costs).sum(axis=1).max())
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the distortion in exact arithmetic, rounded up."""

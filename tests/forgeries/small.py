@@ -10,6 +10,7 @@ SMALL = {
     "leakage-design": [
         {"tau": 2, "d": 2, "budget": 0.3},
         {"tau": 2, "d": 2, "budget": 0.2, "secrets": [0, 1, 0]},
+        {"costs": [[0, 3], [1, 0], [2, 1]], "scale": 2, "budget": 0.2, "secrets": [0, 1, 1]},
     ],
     "asymptotic-utility": [
         {"epsilon": 1.0, "alpha": [1.0, 1.0]},

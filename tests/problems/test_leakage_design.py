@@ -2,9 +2,11 @@
 
 import copy
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 
 from ldpopt import Status, load, solve, verify
 from ldpopt.checker import frame, reading
@@ -84,5 +86,59 @@ def test_tampering_is_refuted() -> None:
     ],
 )
 def test_bad_input(params, message: str) -> None:
+    with pytest.raises(InvalidInputError, match=message):
+        LeakageDesign(**params)
+
+
+def brute_force_optimum(costs, groups, budget):
+    """The linear program with every cut listed: one row per secret, one secret per output."""
+    m, n = costs.shape
+    parts = [np.flatnonzero(groups == g) for g in range(groups.max() + 1)]
+    cuts = []
+    for chosen in product(*parts):
+        for takers in product(range(len(parts)), repeat=n):
+            row = np.zeros((m, n))
+            row[[chosen[g] for g in takers], np.arange(n)] = 1
+            cuts.append(np.append(row.ravel(), 0.0))
+    worst = [np.append((np.arange(m)[:, None] == i) * costs, -1.0) for i in range(m)]
+    sums = [np.append(np.repeat(np.arange(m) == i, n), 0.0) for i in range(m)]
+    right = [math.exp(budget)] * len(cuts) + [0.0] * m
+    found = linprog(
+        np.append(np.zeros(m * n), 1.0), A_ub=[*cuts, *worst], b_ub=right, A_eq=sums, b_eq=np.ones(m)
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_costs_of_ones_own(seed: int, tmp_path) -> None:
+    """Any cost matrix, more outputs than inputs, too: against the program with all cuts."""
+    rng = np.random.default_rng(seed)
+    costs, groups = rng.integers(0, 10, (4, 3 + seed % 2)), np.array([0, 0, 1, 2])
+    budget = float(rng.uniform(0.1, 0.9))
+    case = LeakageDesign(budget=budget, costs=costs, secrets=["a", "a", "b", "c"], scale=10)
+    result = solve(case)
+    assert result.value == pytest.approx(brute_force_optimum(costs / 10, groups, budget), abs=1e-6)
+    assert verify(result)
+    result.save(tmp_path / "own.json")
+    assert frame.main(str(tmp_path / "own.json")) == 0
+    forged = result.to_json()
+    forged["params"]["costs"][0][0] += 5
+    forged["params"]["costs"][3] = [c + 5 for c in forged["params"]["costs"][3]]
+    assert not all(claim.holds for claim in frame.check(forged))
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"budget": 1.0}, "needs tau and d, or costs"),
+        ({"tau": 2, "d": 2, "budget": 1.0, "scale": 2}, "needs tau and d, or costs"),
+        ({"tau": 2, "costs": [[1]], "secrets": [0]}, "neither tau nor d"),
+        ({"costs": [[1, 2]]}, "needs secrets"),
+        ({"costs": [[0.5, 2]], "secrets": [0]}, "whole numbers"),
+        ({"costs": [[1, -2]], "secrets": [0]}, "whole numbers"),
+        ({"costs": [[1, 2]], "secrets": [0], "scale": 0}, "scale must be"),
+    ],
+)
+def test_costs_that_do_not_fit(params, message) -> None:
     with pytest.raises(InvalidInputError, match=message):
         LeakageDesign(**params)

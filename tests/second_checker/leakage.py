@@ -176,36 +176,48 @@ def histograms(tau, d):
 
 def _design(found):
     params, proof = found["params"], found["certificate"]["proof"]
-    keys(params, {"tau", "d", "budget"}, {"secrets"})
-    tau, d = whole(params["tau"], 1, 999), whole(params["d"], 2, 1000)
+    space, costs, secrets = _asked(params)
     budget = number(params["budget"], 0, 30)
-    demand(math.comb(tau + d - 1, d - 1) <= 1000, "too many histograms")
-    space = histograms(tau, d)
-    places = groups(params.get("secrets", [histogram[0] for histogram in space]), len(space))
-    W = matrix(found, len(space))
-    demand(len(W[0]) == len(space), "another number of outputs")
+    places = groups(secrets, len(costs))
+    W = matrix(found, len(costs))
+    demand(len(W[0]) == len(costs[0]), "another number of outputs")
     demand(proof is not None, "no proof of privacy")
     keys(proof, {"privacy"}, {"prior", "cuts"})
     for side in ("inputs", "outputs"):
-        if found["mechanism"].get(side) is not None:
+        if space is not None and found["mechanism"].get(side) is not None:
             yield side, text(found["mechanism"][side]) == text(space)
     stochastic = all(sum(row) == 1 for row in W)
     yield "stochastic", stochastic
     parts = [[W[i] for i in rows] for rows in places]
-    most = proven(proof["privacy"], parts, len(space))
+    most = proven(proof["privacy"], parts, len(costs[0]))
     true = most_covered(parts)
     yield "private", stochastic and surely(log(most), budget)
     if stochastic and true is not None:
         yield "listed", most >= true and surely(log(true), budget)
-    costs = [[Fraction(distance(a, b), 2 * tau) for b in space] for a in space]
     worst = max(sum(c * w for c, w in zip(*pair, strict=True)) for pair in zip(costs, W, strict=True))
     yield "value", worst <= Fraction(found["value"])
-    prior, cuts = _read_bound(proof, len(space))
+    prior, cuts = _read_bound(proof, len(costs[0]))
     if found["bound"] is not None:
         demand(prior is not None and cuts is not None, "no proof of the bound")
-        demand(len(prior) == len(space) and sum(prior) <= 1, "the prior is not below 1")
+        demand(len(prior) == len(costs) and sum(prior) <= 1, "the prior is not below 1")
         E = iv.exp(interval(budget))
         yield "bound", surely(Fraction(found["bound"]), least_cost(prior, cuts, places, costs, E))
+
+
+def _asked(params):
+    """The histograms (None for costs of one's own), the costs and the secrets."""
+    if "costs" in params:
+        keys(params, {"costs", "secrets", "budget"}, {"scale"})
+        scale = whole(params.get("scale", 1), 1, 10**9)
+        rows = [[Fraction(whole(c, 0, 10**9), scale) for c in row] for row in params["costs"]]
+        demand(rows and rows[0] and len({len(row) for row in rows}) == 1, "not a matrix of costs")
+        return None, rows, params["secrets"]
+    keys(params, {"tau", "d", "budget"}, {"secrets"})
+    tau, d = whole(params["tau"], 1, 999), whole(params["d"], 2, 1000)
+    demand(math.comb(tau + d - 1, d - 1) <= 1000, "too many histograms")
+    space = histograms(tau, d)
+    costs = [[Fraction(distance(a, b), 2 * tau) for b in space] for a in space]
+    return space, costs, params.get("secrets", [histogram[0] for histogram in space])
 
 
 def distance(a, b):
@@ -231,12 +243,11 @@ def _read_bound(proof, size):
 
 def least_cost(prior, cuts, places, costs, E):
     """Enclose what the dual says a private mechanism costs at least."""
-    size = len(costs)
     prices = [[p * c for c in row] for p, row in zip(prior, costs, strict=True)]
     paid = Fraction(0)
     for cut in cuts:
         chosen, takers, weight = cut["selection"], cut["outputs"], Fraction(cut["weight"])
-        if len(chosen) != len(places) or len(takers) != size or max(takers) >= len(places):
+        if len(chosen) != len(places) or len(takers) != len(costs[0]) or max(takers) >= len(places):
             raise UnreadableError("a cut of another size")
         demand(all(i in rows for i, rows in zip(chosen, places, strict=True)), "a cut of other rows")
         for y, g in enumerate(takers):
