@@ -33,11 +33,9 @@ def posterior_of_reports(
         InvalidInputError: prior or reports do not fit the mechanism.
 
     >>> from ldpopt.mechanisms import UnaryEncoding
-    >>> encoding = UnaryEncoding.oue(40, 2.0)
-    >>> reports = encoding.sample(np.zeros(300, dtype=int), np.random.default_rng(0))
-    >>> found = posterior_of_reports(encoding, Dirichlet.jeffreys(40), reports)
-    >>> found.method, bool(found.mean()[0] > 0.8)
-    ('monte-carlo', True)
+    >>> reports = [[1, 0, 0], [1, 1, 0], [1, 0, 0]]
+    >>> posterior_of_reports(UnaryEncoding.oue(3, 2.0), Dirichlet.jeffreys(3), reports).mean().round(4)
+    array([0.6836, 0.1823, 0.134 ])
     """
     if isinstance(m, Mechanism):
         return posterior(m, prior, _tallied(m, reports), seed=seed)

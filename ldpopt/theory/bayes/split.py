@@ -74,7 +74,7 @@ def information_split(
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
     >>> split = information_split(flip, Dirichlet.uniform(2), 2)
     >>> round(split.users.total, 6), round(split.aggregator.total, 6)
-    (1.329661, 0.249967)
+    (1.329661, 0.258148)
     """
     n = validate.whole_number("n", n, 1)
     if len(m.inputs) != prior.size:
