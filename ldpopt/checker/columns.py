@@ -7,6 +7,9 @@ The claims, and which function decides which:
 * no private mechanism has more than the bound: :func:`bounded`; the lemmas stand in ``corners.py``,
   ``boxes.py``, ``ratios.py`` and ``pieces.py``.
 
+A kind of another package whose utility is not among these states a ``private-mechanism``: the first
+claims and the audit are decided, and nothing is said about a utility.
+
 Distributions are fractions that sum to exactly 1 (see ``schema.py``); every claim is about them.
 """
 
@@ -23,7 +26,7 @@ from . import corners
 from .arithmetic import ZERO, Interval, dyadic, enclose, log, total
 from .budget import tick
 from .claims import Claim, decided
-from .form import Case, Form, Kind, Section, maximise
+from .form import Case, Form, Kind, Section, maximise, nothing
 from .mechanism import level_claims, private, read_matrix, stochastic
 from .ratios import Divergence
 from .reading import UnreadableError
@@ -67,6 +70,18 @@ STATEMENT = Record(
 )
 
 
+class PrivateMechanism(NamedTuple):
+    """A mechanism with W[x,y] ≤ e^ε W[x',y] where secrets differ, whatever it is good for."""
+
+    secrets: tuple[Any, ...]
+    epsilon: float
+
+
+def private_question(plain: dict[str, Any]) -> PrivateMechanism:
+    """Build the question of a statement without a utility."""
+    return PrivateMechanism(_secrets(plain), plain["epsilon"])
+
+
 def _staircase(params: dict[str, Any]) -> dict[str, Any]:
     rows = _rows("staircase", params)
     return _column_program(list(range(len(rows[0]))), params, rows)
@@ -107,7 +122,7 @@ def _column_program(secrets: Any, params: dict[str, Any], rows: list[Any]) -> di
 
 def column_question(plain: dict[str, Any]) -> ColumnStatement:
     """Build the question of a statement that its schema has read."""
-    secrets, rows, utility = tuple(plain["secrets"]), plain["distributions"], plain["utility"]
+    secrets, rows, utility = _secrets(plain), plain["distributions"], plain["utility"]
     weights, order = plain.get("weights", ()), plain.get("order")
     _check_count(utility, len(rows), weights)
     _check_order(utility, order, plain["epsilon"])
@@ -116,12 +131,17 @@ def column_question(plain: dict[str, Any]) -> ColumnStatement:
             f"every distribution must have {len(secrets)} entries, one per input, "
             f"not {' and '.join(str(len(row)) for row in rows)}"
         )
+    distributions = tuple(map(tuple, rows))
+    return ColumnStatement(secrets, plain["epsilon"], utility, distributions, tuple(weights), order)
+
+
+def _secrets(plain: dict[str, Any]) -> tuple[Any, ...]:
+    secrets = tuple(plain["secrets"])
     if len(set(secrets)) < 2:
         raise UnreadableError(
             "secrets must be at least two different labels: with one nothing is hidden"
         )
-    distributions = tuple(map(tuple, rows))
-    return ColumnStatement(secrets, plain["epsilon"], utility, distributions, tuple(weights), order)
+    return secrets
 
 
 def _check_count(utility: str, rows: int, weights: Sequence[Fraction]) -> None:
@@ -238,7 +258,7 @@ def bounded(dual: Sequence[float], bound: float, question: ColumnStatement) -> b
 # ---------------------------------------------------------------- the claims
 
 
-def _answer(document: dict[str, Any], question: ColumnStatement) -> list[list[float]]:
+def _answer(document: dict[str, Any], question: ColumnStatement | PrivateMechanism) -> list[list[float]]:
     return read_matrix(document, len(question.secrets))
 
 
@@ -306,6 +326,18 @@ SECTION = Section(
             sense=maximise,
             proof=Record({"dual": List(Number(-MOST_DUAL, MOST_DUAL), 2)}),
             audit=_audit,
-        )
+        ),
+        "private-mechanism": Form(
+            statement=Record(
+                {"form": Word("private-mechanism"), "secrets": Labels(2), "epsilon": EPSILON}
+            ),
+            question=private_question,
+            answer=_answer,
+            members=_members,
+            value=None,
+            bound=nothing,
+            sense=maximise,
+            audit=_audit,
+        ),
     },
 )

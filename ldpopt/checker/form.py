@@ -51,8 +51,10 @@ class Form:
         question: from the statement, read by that schema, to the exact question.
         answer: from the document and the question to the answer that the claims are about.
         members: claims that the answer is what was asked for: stochastic, of its kind, private.
-        value: the claims that the answer is worth ``case.value``.
-        bound: the claims that nothing is better than ``case.bound``; not asked if the file has none.
+        value: the claims that the answer is worth ``case.value``; None: the form has no objective, and
+            the file's value, bound and status are reported as not certified.
+        bound: the claims that nothing is better than ``case.bound``; not asked if the file has none, or
+            if the form has no objective.
         sense: which of value and bound is the larger; a function of the question where it depends on it.
         proof: what ``certificate.proof`` may be.
         audit: claims about ``certificate.audit``; None: the audit is reported as not checked.
@@ -62,7 +64,7 @@ class Form:
     question: Callable[[dict[str, Any]], Any]
     answer: Callable[[dict[str, Any], Any], Any]
     members: Callable[[Case], Iterator[Claim]]
-    value: Callable[[Case], Iterator[Claim]]
+    value: Callable[[Case], Iterator[Claim]] | None
     bound: Callable[[Case], Iterator[Claim]]
     sense: Callable[[Any], Sense]
     proof: Schema = field(default_factory=Anything)
@@ -75,6 +77,11 @@ class Section:
 
     kinds: Mapping[str, Kind]
     forms: Mapping[str, Form]
+
+
+def nothing(case: Case) -> Iterator[Claim]:
+    """Make no claim: the bound of forms without an objective."""
+    yield from ()
 
 
 def maximise(question: Any) -> Sense:

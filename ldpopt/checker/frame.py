@@ -100,6 +100,7 @@ KINDS = {
 """The section of every kind; it is imported when a file of the kind is read."""
 FORMS = {
     "column-program": "columns",
+    "private-mechanism": "columns",
     "matrix-program": "fidelity",
     "moment-program": "fidelity",
     "minimax-program": "fidelity",
@@ -205,7 +206,11 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     form = _form(plain)
     asked = form.statement.read(plain)
     case = _case(fields, form, form.question(asked))
-    found = [*form.members(case), *form.value(case), *_bound_claims(case, form, fields)]
+    found = list(form.members(case))
+    if form.value is not None:
+        found += [*form.value(case), *_bound_claims(case, form, fields)]
+    if form.audit is not None and case.audit:
+        found += form.audit(case)
     return [*found, *design_claims(fields, asked)]
 
 
@@ -228,16 +233,15 @@ def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
 
 
 def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[Claim]:
-    """Check the claims about the bound, the order, the gap, the status and the audit."""
-    if case.bound is not None:
-        yield from form.bound(case)
-        yield _order(case, form)
-        if "gap" in document:
-            yield _gap(case, document["gap"])
-        if case.status == "optimal":
-            yield _agreement(case, document["certificate"]["gap"])
-    if form.audit is not None and case.audit:
-        yield from form.audit(case)
+    """Check the claims about the bound, the order, the gap and the status."""
+    if case.bound is None:
+        return
+    yield from form.bound(case)
+    yield _order(case, form)
+    if "gap" in document:
+        yield _gap(case, document["gap"])
+    if case.status == "optimal":
+        yield _agreement(case, document["certificate"]["gap"])
 
 
 def _order(case: Case, form: Form) -> Claim:
@@ -303,11 +307,23 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
         return unchecked_public(document)
     if plain is None:
         plain = statement(document["problem"], document["params"])
-    audit = document["certificate"].get("audit")
-    if not audit or _form(plain).audit is not None:
+    audit, form = document["certificate"].get("audit"), _form(plain)
+    if not audit or form.audit is not None:
         audit = {}
-    said = [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
+    said = [] if form.value is not None else list(_uncertified(document))
+    said += [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
     return said + unchecked_design(document)
+
+
+UNCERTIFIED = "not certified, the checker does not know the utility"
+"""How :func:`unchecked` ends what a file says of an objective that the checker does not know."""
+
+
+def _uncertified(document: dict[str, Any]) -> Iterator[str]:
+    """List what a file says of an objective that the checker does not know."""
+    for name in ("value", "bound", "status"):
+        if document[name] is not None:
+            yield f"{name} = {quoted(document[name])}: {UNCERTIFIED}"
 
 
 # ---------------------------------------------------------------- the command

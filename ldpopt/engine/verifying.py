@@ -13,12 +13,18 @@ from ldpopt.checker.reading import UnreadableError, read
 from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
+    from ldpopt.core.problem import Problem
     from ldpopt.engine.result import Result
 
 
 WORDS = {True: "verified", False: "refuted", None: "undecided"}
+NOT_CERTIFIED = "not certified"
+"""What stands beside a value or a bound in a utility that the checker does not know."""
 NOT_CHECKED = "not checked"
 """What stands beside a number or a word that no verified claim says."""
+
+
+OF_PRIVACY = "and makes none about the utility: it does not know it"
 
 
 @dataclass(frozen=True)
@@ -63,8 +69,19 @@ class Verification:
         failed = next((claim for claim in self.claims if claim.holds is False), None)
         failed = failed or next((claim for claim in self.claims if not claim.holds), None)
         if failed is None:
-            return "the independent checker verifies every claim"
+            every = "the independent checker verifies every claim"
+            return every if self.certifies_utility else f"{every}, {OF_PRIVACY}"
         return f"{WORDS[failed.holds].upper()}: {failed.statement}"
+
+    @property
+    def certifies_utility(self) -> bool:
+        """Whether the checker knows what the value measures: it then decided value and bound too."""
+        return not any(said.endswith(frame.UNCERTIFIED) for said in self.unchecked)
+
+    def marked_utility(self, said: str) -> str:
+        """Mark what a file says of value, bound or status, also if the checker knows no such utility."""
+        marked = self.marked(said)
+        return marked if self.certifies_utility else f"{marked} [{NOT_CERTIFIED}]"
 
     def marked(self, said: str) -> str:
         """Return what a file says as it is if every claim of it was verified, and else with a mark."""
@@ -103,18 +120,28 @@ def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) 
         UnreadableFileError: no claim can be read from the file.
         UndecidedFileError: not even the question can be read within the budget.
     """
-    if not isinstance(result, (str, os.PathLike)):
-        return verify_document(result.to_json(), budget=budget)
-    return verify_document(read_document(result), budget=budget)
+    if isinstance(result, (str, os.PathLike)):
+        return verify_document(read_document(result), budget=budget)
+    return verify_document(result.to_json(), result.problem, budget=budget)
 
 
-def verify_document(document: dict[str, Any], *, budget: float = SECONDS) -> Verification:
-    """Let the independent checker decide every claim of a result file's content."""
+def verify_document(
+    document: dict[str, Any], problem: Problem | None = None, *, budget: float = SECONDS
+) -> Verification:
+    """Let the independent checker decide every claim of a result file's content.
+
+    Args:
+        document: the content.
+        problem: states the question of a kind that the checker does not know; by default the kind is
+            looked up among those that packages registered.
+        budget: seconds of wall time; a claim that takes longer is undecided.
+    """
     try:
         with limited(budget):
             kind, plain = document.get("problem"), None
             if isinstance(kind, str) and not frame.knows(kind):
-                plain = _statement(kind, document.get("params", {}))
+                params = document.get("params", {})
+                plain = _statement(kind, params) if problem is None else problem.statement()
             claims = frame.check(document, plain)
             return Verification(tuple(claims), tuple(frame.unchecked(document, plain)))
     except UnreadableError as error:

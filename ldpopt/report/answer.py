@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ldpopt.core.measure import INFORMATION
@@ -57,7 +57,7 @@ def summary(loaded: Loaded, name: str) -> Summary:
         _share(loaded) or "–",
         number(result.bound),
         number(result.gap, 2),
-        loaded.verification.marked(result.status.value),
+        loaded.verification.marked_utility(result.status.value),
         bool(loaded.verification) if loaded.verification.claims else None,
     )
 
@@ -66,11 +66,9 @@ def answer(loaded: Loaded) -> list[Fact]:
     """State value, bound, gap and status, and what the reports are good for."""
     result, unit = loaded.result, loaded.result.problem.measure.unit
     sense = "less is better" if result.problem.sense == "minimise" else "more is better"
-    facts = [
-        Fact(
-            "Value", f"{number(result.value)} {unit}".strip(), f"{result.problem.measure.name}; {sense}"
-        )
-    ]
+    marked = _marked_utility(loaded)
+    value = f"{number(result.value)} {unit}".strip()
+    facts = [Fact("Value", marked(value), f"{result.problem.measure.name}; {sense}")]
     share, entropy = _share(loaded), data_entropy(loaded)
     if share is not None:
         note = f"of H(X) = {number(entropy)} nats, what the data as they are would tell; {NOT_CHECKED}"
@@ -80,7 +78,9 @@ def answer(loaded: Loaded) -> list[Fact]:
         facts.append(Fact("Bound", "none", "nothing is proven about better answers"))
     else:
         note = f"no answer of its kind (see the certificate) is {side}"
-        facts.append(Fact("Bound", f"{number(result.bound)} {unit}".strip(), note))
+        if not loaded.verification.certifies_utility:
+            note = f"the solver's word: no answer of its kind is {side}"
+        facts.append(Fact("Bound", marked(f"{number(result.bound)} {unit}".strip()), note))
     if result.gap is not None:
         note = "distance of value and bound, relative to the larger"
         facts.append(Fact("Gap", number(result.gap, 2), note))
@@ -102,7 +102,15 @@ def _status(loaded: Loaded) -> Fact:
         meaning = f"{meaning}; {NOT_CHECKED}"
     elif not verification:
         meaning = verification.summary
-    return Fact("Status", verification.marked(status.value), meaning)
+    elif not verification.certifies_utility:
+        meaning = f"the solver's word: {meaning}"
+    return Fact("Status", verification.marked_utility(status.value), meaning)
+
+
+def _marked_utility(loaded: Loaded) -> Callable[[str], str]:
+    """Return what marks value and bound where the checker verified the privacy and knows no utility."""
+    known = loaded.verification.certifies_utility
+    return str if known else loaded.verification.marked_utility
 
 
 def _use(made: Design) -> Iterator[Fact]:

@@ -55,6 +55,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
         plain_answer=[] if result.mechanism else plain_answer(result.answer),
         mechanism=heatmap(loaded),
         claims=loaded.verification.claims,
+        unchecked=loaded.verification.unchecked,
         verified=bool(loaded.verification),
         curve=curve,
         curve_sentence=sentence,

@@ -103,6 +103,7 @@ class Part:
     plain_answer: list[Fact]
     mechanism: Heatmap | None
     claims: tuple[Claim, ...]
+    unchecked: tuple[str, ...]
     verified: bool
     curve: Curve | None
     curve_sentence: str

@@ -5,6 +5,7 @@ Column generation asks this at every step. Each pricer's answer comes with a *pr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -57,7 +58,10 @@ class Pricer(Protocol):
 
 
 def pricer(utility: Sublinear) -> Pricer | None:
-    """Return the pricing of a utility, where one is known."""
+    """Return the pricing of a utility: its own, if it has a method ``pricer``, or the one known here."""
+    own: Callable[[], Pricer] | None = getattr(utility, "pricer", None)
+    if own is not None:
+        return own()
     if isinstance(utility, MutualInformation):
         return InformationPricer(utility)
     if isinstance(utility, TwoHypotheses):

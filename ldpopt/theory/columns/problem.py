@@ -68,6 +68,24 @@ class ColumnProblem(Problem):
         question = frame.question(plain)
         return certify.prove_small(solution, lambda dual: dominates(dual, question))
 
+    def statement(self) -> dict[str, Any] | None:
+        """State the whole question where the checker knows the kind, and else the privacy alone.
+
+        A kind of another package whose utility is one of the checker's states it by itself; otherwise
+        rows, privacy and level of its mechanisms are still verified, and value and bound are reported as
+        not certified. None for a cone that the checker does not know.
+        """
+        if frame.knows(self.kind):
+            return super().statement()
+        return self.privacy_statement()
+
+    def privacy_statement(self) -> dict[str, Any] | None:
+        """State the privacy alone."""
+        if not isinstance(self.cone, SecretCone):
+            return None
+        secrets = [list(s) if isinstance(s, tuple) else s for s in self.cone.secrets]
+        return {"form": "private-mechanism", "secrets": secrets, "epsilon": self.cone.epsilon}
+
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with columns θ_v v, repaired to exact arithmetic."""
         return Mechanism(certify.repair(solution.point.matrix, self.cone), inputs=self.inputs)
@@ -83,6 +101,6 @@ class ColumnProblem(Problem):
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         plain = self.statement()
-        if plain is None:
+        if plain is None or plain["form"] != "column-program":
             return self.value(answer)
         return certify.value_below(utility_below(answer.matrix.tolist(), frame.question(plain)))
