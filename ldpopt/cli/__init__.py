@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 import signal
 import sys
+from typing import Any
+
+_pressed: list[bool] = []
+"""Holds something once Ctrl-C was pressed."""
 
 
 class TerminatedError(BaseException):
@@ -15,20 +20,46 @@ def _terminate(*_: object) -> None:
     raise TerminatedError
 
 
+def _interrupt(*_: object) -> None:
+    _pressed.append(True)
+    raise KeyboardInterrupt
+
+
+def _press_again(lost: Any) -> None:
+    """Interrupt once more where Python could not raise: in a destructor, or a callback of C code."""
+    if isinstance(lost.exc_value, KeyboardInterrupt):
+        from threading import Timer
+
+        Timer(0.01, _thread.interrupt_main).start()
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _interrupted() -> int:
+    """Say so; whoever presses Ctrl-C twice is not told twice."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    print("ldpopt: interrupted", file=sys.stderr)
+    return 130
+
+
 def main() -> None:
     """Run the command line; an error on purpose is one sentence and an exit code.
 
-    Everything is imported inside, so that Ctrl-C during an import is one sentence, too.
+    Everything is imported inside, so that Ctrl-C during an import is one sentence, too. Packages that
+    cannot be imported halfway raise errors of their own then.
     """
     try:
         signal.signal(signal.SIGTERM, _terminate)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as behind nohup
+            signal.signal(signal.SIGINT, _interrupt)
+            sys.unraisablehook = _press_again
         from ldpopt.cli.app import run
 
         code = run(sys.argv[1:])
         sys.stdout.flush()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # all is done
     except KeyboardInterrupt:
-        print("ldpopt: interrupted", file=sys.stderr)
-        code = 130
+        code = _interrupted()
     except TerminatedError:
         code = 143
     except BrokenPipeError:  # nobody reads on: what is still to be written goes nowhere
@@ -38,6 +69,10 @@ def main() -> None:
         print(f"ldpopt: cannot write the output: {error.strerror or error}", file=sys.stderr)
         _drop_output()
         code = 2
+    except Exception:
+        if not _pressed:
+            raise
+        code = _interrupted()
     sys.exit(code)
 
 
