@@ -47,9 +47,17 @@ MOST_TOGETHER = 100
 """Reports about one person that a promise may cover."""
 KNOWN_SAMPLES = 1e12
 """A distribution counts as known as if it had been observed this often: to a part in a million."""
+MOST_PREFIX = 64
+"""First characters of a word by which a column may count."""
 COLUMN = Record(
     {"name": Text(), "values": List(Text(), 1), "edges": List(Number()), "text": Flag()},
-    {"time": Flag(), "other": Flag(), "missing": Flag()},
+    {
+        "time": Flag(),
+        "other": Flag(),
+        "missing": Flag(),
+        "prefix": Whole(1, MOST_PREFIX),
+        "groups": List(List(Text(), 2), 1),
+    },
 )
 OTHER, MISSING = "(other)", "(missing)"
 """The last values of a column, where rare words are taken together, or empty cells count as a value."""
@@ -173,7 +181,9 @@ def _is_column(column: dict[str, Any]) -> bool:
     """Return whether the values differ; those of a binned column must be the names of its bins.
 
     A column with ``other`` or ``missing`` ends in the values of these names. The edges of a column of
-    times are whole seconds since 1970, and named as dates.
+    times are whole seconds since 1970, and named as dates. With a ``prefix``, no value is longer; with
+    ``groups``, each value is the group of a word, and each word has one group, a value unless there are
+    others.
     """
     values, edges, time = column["values"], column["edges"], column.get("time", False)
     last = [name for name, flag in ((OTHER, "other"), (MISSING, "missing")) if column.get(flag)]
@@ -183,8 +193,23 @@ def _is_column(column: dict[str, Any]) -> bool:
         increasing = all(low < high for low, high in pairwise(edges))
         whole = not time or all(edge % 1 == 0 and abs(edge) <= MOST_SECONDS for edge in edges)
         named = values == bin_names(edges, time) + last
-        return increasing and whole and named and not column.get("other", False)
-    return not time and len(set(values)) == len(values)
+        plain = not any(column.get(key) for key in ("other", "prefix", "groups"))
+        return increasing and whole and named and plain
+    return not time and len(set(values)) == len(values) and _is_level(column, last)
+
+
+def _is_level(column: dict[str, Any], last: list[str]) -> bool:
+    """Return whether the values are those of the first characters, or of the groups, that count."""
+    values = set(column["values"][: len(column["values"]) - len(last)])
+    prefix, groups = column.get("prefix"), column.get("groups")
+    if prefix is not None and (groups is not None or any(len(value) > prefix for value in values)):
+        return False
+    if groups is None:
+        return True
+    if any(len(pair) != 2 for pair in groups) or len({word for word, _ in groups}) != len(groups):
+        return False
+    named = {group for _, group in groups}
+    return values <= named and (column.get("other", False) or named <= values)
 
 
 def bin_names(edges: Sequence[float], time: bool = False) -> list[str]:

@@ -16,6 +16,7 @@ from ldpopt.cli.options import (
     Separator,
     TableName,
     read_bins,
+    read_levels,
     read_top,
     split_columns,
 )
@@ -74,6 +75,10 @@ def design(
         list[str] | None,
         typer.Option(help="COLUMN=20: tell the 20 most frequent values apart; all others are (other)."),
     ] = None,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option(help="COLUMN=2: its first 2 characters count; COLUMN=FILE: groups, from a table."),
+    ] = None,
     missing: Annotated[
         str,
         typer.Option(help="Rows with an empty cell: refuse, drop, or category (the value (missing))."),
@@ -129,6 +134,7 @@ def design(
             bins=read_bins(bins or []),
             text=split_columns(text),
             top=read_top(top or []),
+            levels=read_levels(levels or []),
             missing=missing,
             width=width,
             reports=reports,

@@ -111,6 +111,21 @@ def prepared(table: str, made: AnyDesign, missing: str, sep: str | None, encodin
     return CompleteRows(reader, [c.name for c in needed], [c.name for c in needed if c.text])
 
 
+def read_levels(options: list[str]) -> dict[str, int | str]:
+    """Read ``COLUMN=2`` (so many first characters) or ``COLUMN=FILE`` (groups); once per column."""
+    found: dict[str, int | str] = {}
+    for option in options:
+        name, _, level = option.partition("=")
+        if not name or not level.strip():
+            raise InvalidInputError(
+                f"--levels must look like COLUMN=2 or COLUMN=groups.csv, not {option!r}"
+            )
+        if name in found:
+            raise InvalidInputError(f"--levels says twice which level of {name!r} counts")
+        found[name] = int(level) if level.strip().isdecimal() else level.strip()
+    return found
+
+
 def read_top(options: list[str]) -> dict[str, int]:
     """Read ``COLUMN=20``: so many of its most frequent values are told apart; once per column."""
     found: dict[str, int] = {}

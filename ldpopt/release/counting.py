@@ -13,6 +13,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables.cells import CompleteRows
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.files import open_table
+from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins, survey
 
 
@@ -30,6 +31,7 @@ def counted(
     bins: Mapping[str, Bins] | None,
     text: Iterable[str],
     top: Mapping[str, int] | None,
+    levels: Mapping[str, Levels] | None,
     missing: str,
     warn: Callable[[str], None] | None,
 ) -> Counted:
@@ -42,6 +44,7 @@ def counted(
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words.
         top: for columns of words, how many of the most frequent are told apart.
+        levels: for columns of words, how many first characters count, or the groups of the words.
         missing: what becomes of rows with an empty cell: "refuse", "drop" or "category".
         warn: called with what was left out or taken together, and with bins that hold all rows.
     """
@@ -50,7 +53,14 @@ def counted(
     if missing == "drop":
         reader = complete = CompleteRows(reader, [*columns[0], *columns[1]], text)
     domain, counts = survey(
-        reader, *columns, bins, text, top=top, missing=missing == "category", warn=warn
+        reader,
+        *columns,
+        bins,
+        text,
+        top=top,
+        levels=levels,
+        missing=missing == "category",
+        warn=warn,
     )
     if missing == "drop" and warn is not None:
         warn(complete.in_words)

@@ -35,6 +35,7 @@ from ldpopt.release.methods import METHODS, Question, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
 from ldpopt.release.several import LEVELS, several
 from ldpopt.tables.domain import Domain
+from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins
 from ldpopt.theory.bayes.metrics import mutual_information
 from ldpopt.theory.columns.utilities import entropy
@@ -304,6 +305,7 @@ def design(
     bins: Mapping[str, Bins] | None = None,
     text: Iterable[str] = (),
     top: Mapping[str, int] | None = None,
+    levels: Mapping[str, Levels] | None = None,
     missing: str = "refuse",
     width: int | None = None,
     reports: int = 1,
@@ -331,9 +333,9 @@ def design(
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
         top: for columns of words, how many of the most frequent are told apart; others are "(other)".
+        levels: for columns of words, how many first characters count, or the groups of the words.
         missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" ("(missing)").
-        width: how many groups of public values polyopt tells apart; of wide tables, by default the best
-            of a few (:mod:`ldpopt.release.merging`).
+        width: how many groups of public values polyopt tells apart (:mod:`ldpopt.release.merging`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
         goal: what "auto" chooses by: "information", or "estimates": the least squared error of the
             frequencies of ``queries``.
@@ -346,7 +348,7 @@ def design(
     The counts of the table are part of the file that :meth:`Design.save` writes, and edges of bins that
     were not given are values of it: design on data that may be known, such as an earlier sample.
     """
-    domain, counts = counted(table, secret, public, bins, text, top, missing, warn)
+    domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
     question = Question(counts, epsilon, robust, alpha, width, reports)
     column_queries(domain, queries)  # unknown columns are refused before the work
     found, failed = [], []

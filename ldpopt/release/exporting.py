@@ -86,6 +86,8 @@ def _value(column: Column, i: int) -> str | float | None:
     """Return a cell with the code i: for bins, where they begin."""
     if i == column.missing_code:
         return None
+    if column.groups:
+        return next(word for word, label in column.labelled if label == column.values[i])
     if not column.edges:
         return column.values[i]
     return column.edges[i - 1] if i else math.nextafter(column.edges[0], -math.inf)
@@ -130,6 +132,8 @@ def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
             "unit": " of seconds since 1970-01-01 UTC" if c.time else "",
             "other": c.other_code,
             "missing": c.missing_code,
+            "prefix": c.prefix,
+            "groups": list(map(list, c.labelled)),
         }
         for c in sampler.columns
     ]
@@ -207,6 +211,13 @@ def _cell(column: Column) -> str:
     """Write the cell of a person as a label; that of a binned column by comparing it with the edges."""
     cell = f"p.{_name(column.name)}"
     empty = _text(MISSING) if column.missing else "NULL"
+    if column.prefix:
+        cell = f"SUBSTR({cell}, 1, {column.prefix})"
+    if column.groups:
+        cases = " ".join(
+            f"WHEN {cell} = {_text(word)} THEN {_text(value)}" for word, value in column.labelled
+        )
+        return f"CASE WHEN {cell} IS NULL THEN {empty} {cases} END"
     if column.edges:
         known = " ".join(
             f"WHEN {cell} < {edge!r} THEN {_text(value)}"

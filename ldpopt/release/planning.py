@@ -103,7 +103,7 @@ def plan(
     if not 0 < validate.positive_number("target", target) < 1:
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
     validate.choice("method", method, ("auto", *METHODS))
-    about = counted(table, secret, public, bins, text, top, missing, None)
+    about = counted(table, secret, public, bins, text, top, None, missing, None)
     first = Question(about.counts, LEVELS[0] if epsilon is None else epsilon, robust, alpha)
     search = _Search(about, first, target, queries, method, time_limit)
     levels = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})

@@ -54,6 +54,10 @@ def _reading_options(columns: list[Column]) -> list[str]:
         if column.edges:
             edges = ",".join(f"{edge:.17g}" for edge in column.edges)
             options += ["--bins", f"{column.name}={edges}{',' if len(column.edges) == 1 else ''}"]
+        if column.prefix or column.groups:
+            options += ["--levels", f"{column.name}={column.prefix or 'groups.csv'}"]
+        if column.other_code is not None:
+            options += ["--top", f"{column.name}={column.other_code}"]
     words = [column.name for column in columns if column.text]
     return [*options, "--text", ",".join(words)] if words else options
 

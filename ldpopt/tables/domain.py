@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ldpopt.checker.design import OTHER
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
 from ldpopt.tables.files import Batch, TableReader
@@ -37,6 +38,8 @@ class Column:
         time: the cells are dates or times, the edges whole seconds since 1970.
         other: all other words are the value "(other)".
         missing: empty cells are the last value, "(missing)".
+        prefix: so many first characters of a word count; all, if 0.
+        groups: words with the group that each counts as; none, if each counts by itself.
     """
 
     name: str
@@ -46,6 +49,18 @@ class Column:
     time: bool = False
     other: bool = False
     missing: bool = False
+    prefix: int = 0
+    groups: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def group_of(self) -> dict[str, str]:
+        """The group of every word of :attr:`groups`."""
+        return dict(self.groups)
+
+    @property
+    def labelled(self) -> list[tuple[str, str]]:
+        """The words of :attr:`groups`, each with the value that it counts as."""
+        return [(word, group if group in self.values else OTHER) for word, group in self.groups]
 
     @property
     def missing_code(self) -> int | None:
@@ -63,19 +78,23 @@ class Column:
             return self._codes(cells, first_row)
         words = trimmed(self.name, cells)
         empty = absent(words, self.text)
-        anything = MOMENT if self.time else repr(self.edges[0]) if self.edges else self.values[0]
+        anything = MOMENT if self.time else repr(self.edges[0]) if self.edges else self._any_word()
         found = self._codes(pc.if_else(empty, anything, words), first_row)
         found[empty.to_numpy(zero_copy_only=False)] = self.missing_code
         return found
+
+    def _any_word(self) -> str:
+        return self.groups[0][0] if self.groups else self.values[0]
 
     def _codes(self, cells: Any, first_row: int) -> Codes:
         if self.edges:
             read = moments if self.time else numbers
             return np.searchsorted(self.edges, read(self.name, cells, first_row), side="right")
         words = text_cells(self.name, cells, first_row, self.text)
-        found = pc.index_in(words, value_set=pa.array(self.values))
+        coarse = self._coarse(words)
+        found = pc.index_in(coarse, value_set=pa.array(self.values), skip_nulls=True)
         if self.other:
-            found = pc.fill_null(found, self.other_code)
+            found = pc.if_else(pc.is_valid(coarse), pc.fill_null(found, self.other_code), found)
         if found.null_count:
             bad = int(pc.index(pc.is_null(found), True).as_py())
             raise InvalidInputError(
@@ -83,6 +102,15 @@ class Column:
                 f"which the mechanism does not know; it knows {_few(self.values)}"
             )
         return found.to_numpy(zero_copy_only=False).astype(np.int64)
+
+    def _coarse(self, words: Any) -> Any:
+        """Return the words at the level that counts; null where a word has no group."""
+        if self.prefix:
+            return pc.utf8_slice_codeunits(words, 0, self.prefix)
+        if not self.groups:
+            return words
+        known, groups = (pa.array(column, pa.string()) for column in zip(*self.groups, strict=True))
+        return groups.take(pc.index_in(words, value_set=known))
 
 
 @dataclass(frozen=True)
@@ -203,7 +231,7 @@ class Domain:
             raise UnreadableFileError(f"not the description of a table: {error!r}") from None
 
 
-FLAGS = ("time", "other", "missing")
+FLAGS = ("time", "other", "missing", "prefix", "groups")
 """What a file says of a column only if it is so."""
 
 
@@ -213,6 +241,7 @@ def _plain(attribute: Attribute) -> dict[str, Any]:
             **{key: part for key, part in asdict(column).items() if key not in FLAGS or part},
             "values": list(column.values),
             "edges": list(column.edges),
+            **({"groups": list(map(list, column.groups))} if column.groups else {}),
         }
         for column in attribute.columns
     ]
@@ -226,7 +255,8 @@ def _attribute(data: Any) -> Attribute:
             tuple(c["values"]),
             tuple(c["edges"]),
             c["text"],
-            **{flag: c[flag] for flag in FLAGS if flag in c},
+            **{flag: c[flag] for flag in FLAGS if flag in c and flag != "groups"},
+            groups=tuple((word, group) for word, group in c.get("groups", ())),
         )
         for c in data["columns"]
     )

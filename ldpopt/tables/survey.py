@@ -12,10 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ldpopt.checker.design import MISSING, OTHER, bin_names
+from ldpopt.checker.design import MISSING, bin_names
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.validate import Array
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,
@@ -30,11 +29,10 @@ from ldpopt.tables.cells import (
 )
 from ldpopt.tables.domain import Attribute, Codes, Column, Domain
 from ldpopt.tables.files import TableReader
+from ldpopt.tables.hierarchy import MOST_VALUES, Levels, coarsened
 
 Bins = int | Sequence[float] | Sequence[str]
 """How many bins, or the edges between them: numbers, or dates and times as text."""
-MOST_VALUES = 64
-"""A column with more different values is refused: bin it."""
 MOST_FRACTIONS = 16
 """A column with more different numbers that are not whole is refused as continuous."""
 MOST_CELLS = 1024
@@ -49,6 +47,7 @@ def survey(
     text: Iterable[str] = (),
     *,
     top: Mapping[str, int] | None = None,
+    levels: Mapping[str, Levels] | None = None,
     missing: bool = False,
     warn: Callable[[str], None] | None = None,
 ) -> tuple[Domain, Codes]:
@@ -63,6 +62,7 @@ def survey(
         text: columns whose cells are words even if some look like numbers or like "NA".
         top: for columns of words, how many of the most frequent ones are told apart; all others are the
             value "(other)".
+        levels: for columns of words, a coarser level: how many first characters count, or the groups.
         missing: whether empty cells are the value "(missing)"; otherwise they are an error.
         warn: called with what the choices above cost, and with bins that hold all rows.
 
@@ -72,14 +72,18 @@ def survey(
     (('Female', 'Male'), (2, 5), 32561)
     """
     names, words = [*secret, *public], set(text)
-    bins, top = dict(bins or {}), dict(top or {})
-    _check_names(names, secret, [*bins, *words, *top])
-    if twice := set(bins) & set(top):
-        raise InvalidInputError(f"the column {min(twice)!r} is binned: top is for columns of words")
+    bins, top, levels = dict(bins or {}), dict(top or {}), dict(levels or {})
+    _check_names(names, secret, [*bins, *words, *top, *levels])
+    if twice := set(bins) & {*top, *levels}:
+        raise InvalidInputError(
+            f"the column {min(twice)!r} is binned: top and levels are for columns of words"
+        )
     empty = _empty_columns(table, names, words) if missing else set()
     known = {name: _binned(table, name, spec, name in empty) for name, spec in bins.items()}
-    for name, kept in top.items():
-        known[name] = _topped(table, name, kept, name in words, name in empty, warn)
+    for name in (*levels, *(name for name in top if name not in levels)):
+        known[name] = coarsened(
+            table, name, levels.get(name), top.get(name), name in words, name in empty, warn
+        )
     combinations, seen = _combinations(table, names, known, words, empty)
     columns = {
         name: known.get(name) or _column(name, seen[name], name in words, name in empty)
@@ -128,7 +132,7 @@ def _check_names(names: list[str], secret: Sequence[str], described: Sequence[st
     for name in described:
         if name not in names:
             raise InvalidInputError(
-                f"the column {name!r} of bins, text or top is neither secret nor public"
+                f"the column {name!r} of bins, text, top or levels is neither secret nor public"
             )
 
 
@@ -210,7 +214,8 @@ def _check_values(name: str, values: set[str], text: bool) -> None:
         advice = (
             f"bin it (--bins {name}=5)"
             if ordered
-            else f"keep the most frequent ones (--top {name}=20), or leave it out"
+            else f"keep the most frequent ones (--top {name}=20), take a coarser level "
+            f"(--levels {name}=2: the first 2 characters; or a file of groups), or leave it out"
         )
         kind = "is continuous: it has" if fractions else "has"
         most = MOST_FRACTIONS if fractions else MOST_VALUES
@@ -239,64 +244,6 @@ def _column(name: str, values: set[str], text: bool, empty: bool) -> Column:
                 f"or take all of it as words (--text {name})"
             )
     return Column(name, (*ordered, *([MISSING] if empty else [])), text=text, missing=empty)
-
-
-# ------------------------------------------------------------ the most frequent values
-
-
-def _topped(
-    table: TableReader,
-    name: str,
-    kept: int,
-    text: bool,
-    empty: bool,
-    warn: Callable[[str], None] | None,
-) -> Column:
-    """Tell the most frequent words of a column apart, and take all others together.
-
-    Args:
-        table: the data.
-        name: of the column.
-        kept: how many words are told apart.
-        text: whether "NA" and the like are words.
-        empty: whether empty cells are a value.
-        warn: called with what is lost.
-    """
-    if not isinstance(kept, int | np.integer) or not 1 <= kept < MOST_VALUES:
-        raise InvalidInputError(
-            f"top of {name!r} must be from 1 to {MOST_VALUES - 1} values, not {kept}"
-        )
-    times = Counter[str]()
-    for first_row, batch in numbered(table.batches([name])):
-        found = _words(name, batch.column(0), first_row, text, empty).value_counts()
-        pairs = zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
-        times.update(dict(pairs))
-    ranked = sorted(times, key=lambda word: (-times[word], word))
-    words = [word for word in ranked if word not in (OTHER, MISSING)][:kept]
-    if len(words) == len(times):
-        raise InvalidInputError(f"the column {name!r} has {len(words)} values: there are no others")
-    if warn is not None:
-        warn(_cost(name, times, words))
-    last = [OTHER, *([MISSING] if empty else [])]
-    return Column(name, (*sorted(words), *last), text=text, other=True, missing=empty)
-
-
-def _cost(name: str, times: Counter[str], words: list[str]) -> str:
-    """Say what taking the rarer values together loses: rows, and nats of the column's entropy."""
-    rows = times.total()
-    apart = {*words, MISSING}
-    others = sum(count for word, count in times.items() if word not in apart)
-    merged = [count for word, count in times.items() if word in apart] + [others]
-    before, after = (_entropy(np.array(list(counts)) / rows) for counts in (times.values(), merged))
-    rare = len(times) - len(merged) + 1
-    return (
-        f"{rare:,} values of {name!r} count as {OTHER}: {others:,} of {rows:,} rows, "
-        f"{others / rows:.1%}; of the {before:.3g} nats of the column at most {after:.3g} can be learnt"
-    )
-
-
-def _entropy(p: Array) -> float:
-    return float(-(p[p > 0] * np.log(p[p > 0])).sum())
 
 
 # ------------------------------------------------------------ bins

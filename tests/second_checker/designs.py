@@ -80,7 +80,7 @@ def _read_side(side):
     keys(side, {"columns", "members"})
     demand(isinstance(side["columns"], list) and side["columns"], "columns")
     for column in side["columns"]:
-        keys(column, {"name", "values", "edges", "text"}, FLAGS)
+        keys(column, {"name", "values", "edges", "text"}, (*FLAGS, "prefix", "groups"))
         demand(isinstance(column["name"], str), "a column has a name")
         demand(all(isinstance(column.get(flag, False), bool) for flag in ("text", *FLAGS)), "flags")
         demand(isinstance(column["values"], list) and column["values"], "values")
@@ -88,6 +88,12 @@ def _read_side(side):
         demand(isinstance(column["edges"], list), "edges")
         for edge in column["edges"]:
             number(edge)
+        whole(column.get("prefix", 1), 1, 64)
+        pairs = column.get("groups", [["", ""]])
+        demand(isinstance(pairs, list) and pairs, "groups")
+        for pair in pairs:
+            demand(isinstance(pair, list) and len(pair) >= 2, "a word and its group")
+            demand(all(isinstance(word, str) for word in pair), "words and groups are text")
     demand(isinstance(side["members"], list) and side["members"], "members")
     for member in side["members"]:
         demand(isinstance(member, list) and member, "members")
@@ -107,14 +113,27 @@ def fits(column):
     values = column["values"][: len(column["values"]) - len(last)]
     if not values or values + last != column["values"]:
         return False
+    if edges and ("prefix" in column or "groups" in column):
+        return False
     if not edges:
-        return not time and different(column["values"])
+        return not time and different(column["values"]) and leveled(column, values)
     if time and any(edge % 1 or abs(edge) > 6e10 for edge in edges):
         return False
     words = [date(edge) if time else said(edge) for edge in edges]
     names = ["< " + words[0], *(f"[{a}, {b})" for a, b in itertools.pairwise(words)), "≥ " + words[-1]]
     increasing = all(a < b for a, b in itertools.pairwise(edges))
     return increasing and values == names and not column.get("other", False)
+
+
+def leveled(column, values):
+    """Whether the values are beginnings of at most so many characters, or the groups of words."""
+    if "groups" not in column:
+        return all(len(value) <= column.get("prefix", len(value)) for value in values)
+    if "prefix" in column or any(len(pair) != 2 for pair in column["groups"]):
+        return False
+    words, groups = zip(*column["groups"], strict=True)
+    missing = set(groups) - set(values)
+    return different(words) and set(values) <= set(groups) and (not missing or bool(column.get("other")))
 
 
 def date(seconds):

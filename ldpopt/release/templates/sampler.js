@@ -28,6 +28,15 @@ const ldpoptSampler = (() => {
       }
       return column.edges.filter((edge) => value >= edge).length;
     }
+    if (column.groups.length > 0) {
+      const groups = new Map(column.groups);
+      if (!groups.has(value)) {
+        refuse(`${JSON.stringify(column.name)} has no group for ${shown}`);
+      }
+      value = groups.get(value);
+    } else if (column.prefix > 0 && typeof value === "string") {
+      value = Array.from(value).slice(0, column.prefix).join("");
+    }
     const found = column.values.indexOf(value);
     if (found < 0 && column.other !== null && typeof value === "string" && value !== "") {
       return column.other;
