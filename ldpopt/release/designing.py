@@ -325,8 +325,7 @@ def design(
         secret: the column or columns to hide.
         public: the column or columns to release as well as that allows.
         epsilon: the level, in nats.
-        robust: hide s against "chi2" (every distribution that a χ² test at ``alpha`` does not reject),
-            "all" distributions, or take the observed one for "known".
+        robust: hide s against "chi2" (all that a χ² test does not reject), "all", or the "known" one.
         alpha: the significance level.
         method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies, or
             "public" where that is private and tells more; for estimates the best of nearly all.
@@ -337,8 +336,7 @@ def design(
         missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" ("(missing)").
         width: how many groups of public values polyopt tells apart (:mod:`ldpopt.release.merging`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
-        goal: what "auto" chooses by: "information", or "estimates": the least squared error of the
-            frequencies of ``queries``.
+        goal: what "auto" chooses by: "information", or "estimates" of the frequencies of ``queries``.
         queries: the columns whose frequencies are wanted; all without.
         gap: the relative gap to prove.
         time_limit: seconds for all methods that are tried together.
