@@ -1,7 +1,10 @@
-"""Show objects as small HTML tables, and turn them into data frames, for notebooks."""
+"""Show objects as small HTML tables and pictures, and turn them into data frames, for notebooks."""
 
 from __future__ import annotations
 
+import base64
+import struct
+import zlib
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -13,6 +16,8 @@ if TYPE_CHECKING:
 
 MOST = 12
 """The largest number of rows, and of columns, that a table shows of a matrix."""
+MOST_DRAWN = 200
+"""The largest number of rows, and of columns, that a picture shows of a matrix."""
 
 
 def table(caption: str, rows: Iterable[Sequence[object]], header: Sequence[object] = ()) -> str:
@@ -58,7 +63,7 @@ def matrix(
     row_labels: Sequence[object],
     column_labels: Sequence[object],
 ) -> str:
-    """Return a matrix as a table of rounded numbers, cut after MOST rows and columns.
+    """Return a matrix as a table of rounded numbers, cut after MOST rows and columns, and as a picture.
 
     Args:
         caption: what the matrix is.
@@ -73,4 +78,29 @@ def matrix(
     ]
     if tall:
         rows.append(["…"] * len(rows[0]))
-    return table(caption, rows, ["", *column_labels[:MOST], *["…"] * wide])
+    return table(caption, rows, ["", *column_labels[:MOST], *["…"] * wide]) + picture(entries)
+
+
+def picture(probabilities: Array) -> str:
+    """Return a matrix as an image, a cell a pixel; the more probable, the darker."""
+    shown = probabilities[:MOST_DRAWN, :MOST_DRAWN]
+    high, wide = shown.shape
+    largest = float(shown.max(initial=0.0)) or 1.0
+    grey = (255 * (1 - shown / largest)).round().astype("uint8")
+    data = base64.b64encode(_png(grey.tobytes(), wide, high)).decode("ascii")
+    words = f"The matrix as a picture, {high} × {wide}: a row per input; the more probable, the darker"
+    side = max(4, min(20, 320 // max(high, wide)))
+    style = f"image-rendering:pixelated;width:{side * wide}px;height:{side * high}px"
+    return f'<img alt="{words}" style="{style}" src="data:image/png;base64,{data}">'
+
+
+def _png(grey: bytes, wide: int, high: int) -> bytes:
+    """Write pixels as a PNG file of eight bits of grey, without a library for images."""
+    rows = b"".join(b"\0" + grey[start : start + wide] for start in range(0, wide * high, wide))
+    head = struct.pack(">IIBBBBB", wide, high, 8, 0, 0, 0, 0)
+    parts = ((b"IHDR", head), (b"IDAT", zlib.compress(rows, 9)), (b"IEND", b""))
+    chunks = (
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    )
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)

@@ -72,6 +72,15 @@ class Result:
         """The designed mechanism, if there is one."""
         return self.answer if isinstance(self.answer, Mechanism) else None
 
+    def to_frame(self) -> Any:
+        """Return the result as a pandas.DataFrame of one row; those of many results can be joined.
+
+        The mechanism has a frame of its own, ``result.mechanism.to_frame()``.
+        """
+        names = ("value", "bound", "gap", "solver", "seconds")
+        told = {"problem": self.problem.kind, "status": self.status.value}
+        return notebook.frame([told | {name: getattr(self, name) for name in names}])
+
     def _repr_html_(self) -> str:
         rows = [
             ("status", self.status.value),

@@ -1,14 +1,18 @@
 """What a notebook shows of a mechanism: a small table, every text escaped."""
 
+import base64
+import io
+import re
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from matplotlib.image import imread
 
 from ldpopt import Mechanism
 from ldpopt.core import notebook
 
-TAGS = {"table", "caption", "tr", "th", "td"}
+TAGS = {"table", "caption", "tr", "th", "td", "img"}
 
 
 class Cells(HTMLParser):
@@ -58,6 +62,25 @@ def test_large_matrices_are_cut(n, m):
     assert len(shown.rows) == 1 + min(n, 12) + (n > 12)
     assert {len(row) for row in shown.rows} == {1 + min(m, 12) + (m > 12)}
     assert ("…" in shown.rows[0], shown.rows[-1][0] == "…") == (m > 12, n > 12)
+
+
+def pixels(html):
+    """The grey values of the picture in a display, read back."""
+    data = base64.b64decode(re.search(r"base64,([^\"]+)", html)[1])
+    image = np.asarray(imread(io.BytesIO(data), format="png"))
+    return np.round(255 * image).astype(int)
+
+
+def test_a_mechanism_shows_as_a_picture():
+    shown = pixels(Mechanism([[0.75, 0.25], [0.5, 0.5]])._repr_html_())
+    assert shown.tolist() == [[0, 170], [85, 85]]  # 255 (1 − p / 0.75)
+
+
+@pytest.mark.parametrize(("n", "m"), [(1, 3), (201, 5), (7, 300)])
+def test_the_picture_is_cut_after_two_hundred(n, m):
+    shown = pixels(Mechanism(np.full((n, m), 1 / m))._repr_html_())
+    assert shown.shape == (min(n, 200), min(m, 200))
+    assert not shown.any()
 
 
 def test_a_table_without_rows():

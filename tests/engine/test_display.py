@@ -43,3 +43,9 @@ def test_a_verification_shows_every_claim():
     refuted = Verification((Claim("1 < 0 & <b>", "exact", False),))._repr_html_()
     assert "<caption>refuted</caption>" in refuted
     assert cells(refuted, "REFUTED") == ["1 &lt; 0 &amp; &lt;b&gt;"]
+
+
+def test_results_are_rows_of_a_frame():
+    result = solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]))
+    (row,) = result.to_frame().to_dict("records")
+    assert (row["problem"], row["status"], row["value"]) == ("staircase", "optimal", result.value)
