@@ -22,6 +22,7 @@ from ldpopt.release.publishing import PublicDesign
 from ldpopt.theory.bayes import metrics
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.leakage import measures as leakage
+from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
 from ldpopt.theory.robust.repeated import together
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
@@ -378,6 +379,8 @@ def in_words(uncertainty: Uncertainty) -> str:
             f"every distribution that a χ² test at {uncertainty.alpha:g} does not reject after "
             f"{uncertainty.n:.12g} rows"
         )
+    if isinstance(uncertainty, ConvexSet):
+        return f"every distribution of the {uncertainty.kind} set"
     return "every distribution, however secret and public data depend on each other"
 
 

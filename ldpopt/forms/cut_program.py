@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
@@ -34,7 +34,7 @@ class CutCone(Protocol):
     def plain_columns(self) -> Array:
         """List columns worth trying first; they need not lie in the cone."""
 
-    def excess(self, columns: Array) -> tuple[Array, Array]:
+    def excess(self, columns: Array) -> tuple[Array, Any]:
         """Compute how much every column violates the inequalities, by pairs of secrets, and where."""
 
     def first_cuts(self) -> list[Cut]:

@@ -28,6 +28,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
         "robust-optimum": "ldpopt.problems.robust_optimum:RobustOptimum",
         "robust-fidelity": "ldpopt.problems.robust_fidelity:RobustFidelity",
         "robust-level": "ldpopt.problems.robust_level:RobustLevel",
+        "set-optimum": "ldpopt.problems.set_optimum:SetOptimum",
         "independent-reporting": "ldpopt.problems.independent_reporting:IndependentReporting",
         "grr-conditional": "ldpopt.problems.grr_conditional:GRRConditional",
         "ue-conditional": "ldpopt.problems.ue_conditional:UEConditional",

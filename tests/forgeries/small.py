@@ -39,6 +39,11 @@ SMALL = {
         {"matrix": ROWS, "uncertainty": {"kind": "wasserstein", "p_hat": SKEW, "radius": 0.05}},
         {"matrix": ROWS, "uncertainty": {"kind": "credible", "counts": [[30, 20], [10, 40]]}},
     ],
+    "set-optimum": [
+        {"epsilon": 1.0, "uncertainty": {"kind": "known", "p": SQUARE}},
+        {"epsilon": 1.0, "uncertainty": {"kind": "total-variation", "p_hat": SQUARE, "radius": 0.01}},
+        {"epsilon": 0.5, "uncertainty": {"kind": "credible", "counts": [[30, 20], [10, 40]]}},
+    ],
     "independent-reporting": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},

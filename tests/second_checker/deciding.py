@@ -15,6 +15,7 @@ from second_checker import (
     polyopt,
     queries,
     reporting,
+    set_optima,
 )
 from second_checker.intervals import both
 from second_checker.reading import UnreadableError, document
@@ -33,6 +34,7 @@ SECTIONS = {
     "robust-optimum": optimum,
     "robust-fidelity": queries,
     "robust-level": levels,
+    "set-optimum": set_optima,
     "independent-reporting": reporting,
     "grr-conditional": reporting,
     "ue-conditional": reporting,

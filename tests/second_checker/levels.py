@@ -87,8 +87,10 @@ class Set:
             demand(len({len(row) for row in counts}) == 1, "not rectangular")
             demand(all(number(n, 0, 1e12).denominator == 1 for row in counts for n in row), "counts")
             number(plain.get("alpha", 0.05), 1e-12, 1 - 1e-12)
-            number(plain.get("prior", 0.5), 1e-3, 1e3)
+            prior = number(plain.get("prior", 0.5), 1e-3, 1e3)
             self.shape = len(counts), len(counts[0])
+            raised = [number(n) + prior for row in counts for n in row]
+            self.center = [n / sum(raised) for n in raised]
         else:
             demand(self.kind in BALLS or self.kind == "chi-squared", "another kind")
             self._around(plain)
@@ -100,6 +102,7 @@ class Set:
         demand(all((len(m), len(m[0])) == self.shape for m in members), "tables of one shape")
         demand(all(sum(row) > 0 for m in members for row in m), "a secret of probability 0")
         self.vertices = [_flat(m) for m in members]
+        self.center = [sum(cell) / len(members) for cell in zip(*self.vertices, strict=True)]
 
     def _around(self, plain):
         size = {"n"} if self.kind == "chi-squared" else {"radius"}
@@ -166,9 +169,10 @@ class Set:
             return P, spent <= self.radius
         table = joint(witness)
         demand((len(table), len(table[0])) == self.shape, "another shape")
-        return _flat(table), self._near(_flat(table))
+        return _flat(table), self.near(_flat(table))
 
-    def _near(self, P):
+    def near(self, P):
+        """Whether a distribution is a member; None where that is left open."""
         if self.kind == "credible":
             return None
         pairs = list(zip(P, self.center, strict=True))

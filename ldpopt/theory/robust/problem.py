@@ -131,7 +131,16 @@ def secret_ceiling(F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
 
     I(X; Y) = I(S; Y) + I(U; Y | S); as p̂ ∈ F, the channel from S to Y is ε-LDP.
     """
-    secret = F.p_hat.sum(axis=1)
+    return ceiling_of(F.p_hat.sum(axis=1), question)
+
+
+def ceiling_of(secret: Array, question: RobustStatement) -> dict[str, Any]:
+    """Bound the information of every mechanism that hides s under one distribution, with a proof.
+
+    Args:
+        secret: the distribution of s, in floats.
+        question: the table whose distribution it is, and the level.
+    """
     rays = staircase_cone(len(secret), question.epsilon).rays()
     best = solve_listed(rays, MutualInformation(secret)(rays), UNLIMITED)
     assert best.proof is not None

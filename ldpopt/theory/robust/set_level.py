@@ -78,22 +78,31 @@ class Climb:
             return -math.inf
         return math.inf if other <= 0 else math.log(mine / mass) - math.log(other / other_mass)
 
+    def slope(self, parts: Array) -> Array:
+        """Compute the gradient in the four parts."""
+        return np.array([1, 1, -1, -1]) / parts
+
+    def between(self, own: Array, rise: Array) -> list[float]:
+        """List the stationary points of the level on the way from one member to another."""
+        (t2, t1, t0), (b2, b1, b0) = (_product(own[i : i + 2], rise[i : i + 2]) for i in (0, 2))
+        return _roots(t2 * b1 - t1 * b2, 2 * (t2 * b0 - t0 * b2), t1 * b0 - t0 * b1)
+
     def from_witness(self, start: Any) -> Place:
         """Climb from a member."""
         best = np.array(start)
         parts = self.parts(start)
         known = [(best, parts)]
         for _ in range(ROUNDS):
-            if not 0 < parts[0] or parts[3] <= 0:
-                break
-            slope = (np.array([1, 1, -1, -1]) / parts) @ self.rows
-            far = np.array(self.F.worst((-slope).tolist()))
-            ends = self.parts(far.tolist())
-            if float(np.array([1, 1, -1, -1]) / parts @ ends) <= STILL:
-                break
             before = self.level(parts)
+            if math.isinf(before):
+                break
+            slope = self.slope(parts)
+            far = np.array(self.F.worst((-(slope @ self.rows)).tolist()))
+            ends = self.parts(far.tolist())
+            if float(slope @ (ends - parts)) <= STILL:
+                break
             best, parts = max(
-                (self._between(near, far, own, ends) for near, own in known),
+                (self._step(near, far, own, ends) for near, own in known),
                 key=lambda found: self.level(found[1]),
             )
             known = [*known[-KEPT:], (far, ends), (best, parts)]
@@ -101,11 +110,10 @@ class Climb:
                 break
         return Place(self.level(parts), self.y, self.s, self.z, best)
 
-    def _between(self, near: Array, far: Array, own: Array, ends: Array) -> tuple[Array, Array]:
-        """Find the best point between two members: the log ratio has two stationary points."""
+    def _step(self, near: Array, far: Array, own: Array, ends: Array) -> tuple[Array, Array]:
+        """Find the best point between two members."""
         rise = ends - own
-        (t2, t1, t0), (b2, b1, b0) = (_product(own[i : i + 2], rise[i : i + 2]) for i in (0, 2))
-        inner = _roots(t2 * b1 - t1 * b2, 2 * (t2 * b0 - t0 * b2), t1 * b0 - t0 * b1)
+        inner = self.between(own, rise)
         step = max((0.0, 1.0, *inner), key=lambda t: self.level(own + t * rise))
         return (1 - step) * near + step * far, own + step * rise
 
@@ -125,6 +133,11 @@ class Climb:
             found = quotient
             slope = sign * self.rows[top] - found * self.rows[bottom]
             witness = self.F.worst((-slope).tolist())
+
+    def lowest(self) -> float:
+        """Compute the least P(y|z) over F."""
+        parts = self.parts(self._extreme(3, 1, -1.0))
+        return float(parts[3] / parts[1])
 
     def most(self) -> float:
         """Bound the log ratio by the extreme members of both secrets."""

@@ -1,0 +1,168 @@
+"""The best mechanism that hides s against every distribution of an uncertainty set."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from ldpopt.checker import frame
+from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.robust import AUDIT_ERROR, empirical_information
+from ldpopt.checker.set_optimum import SetOptimum as Question
+from ldpopt.core import certify, validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.limits import UNLIMITED
+from ldpopt.core.measure import Measure
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem, Stages
+from ldpopt.core.stage import Stage
+from ldpopt.core.subject import Subject
+from ldpopt.forms.column_program import ColumnProgram
+from ldpopt.forms.cut_program import CutProgram
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.block_cone import BlockCone
+from ldpopt.theory.robust.convex_set import ConvexSet, convex_set
+from ldpopt.theory.robust.problem import ceiling_of
+from ldpopt.theory.robust.set_cone import SetCone, SetPromise, exact_set_proof
+from ldpopt.theory.robust.set_level import level_question, proven_level
+
+MOST_SECRETS, MOST_INPUTS = 8, 36
+"""More secrets or inputs make too many climbs."""
+TOUCH = 2e-11
+"""The share of the uniform mechanism that makes room for the proof of privacy."""
+
+
+@dataclass(frozen=True, eq=False)
+class SetOptimum(Problem):
+    """Maximise I(X; Y) over all mechanisms that are (ε, F)-RLDP for a convex set F.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, Definition 1, for the sets of
+    :class:`~ldpopt.theory.robust.convex_set.ConvexSet`; the information is that under the center of the
+    set. One known distribution is the setting of the paper's reference [10].
+
+    Args:
+        epsilon: the level, in nats.
+        uncertainty: a :class:`~ldpopt.theory.robust.convex_set.ConvexSet`, or its description
+            {"kind": …, …}.
+
+    >>> SetOptimum(1, {"kind": "known", "p": [[0.3, 0.2], [0.15, 0.35]]}).members.shape
+    (2, 2)
+    """
+
+    kind: ClassVar[str] = "set-optimum"
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    epsilon: float
+    uncertainty: Any
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        F = convex_set(self.uncertainty)
+        a1, a2 = F.shape
+        if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
+            raise InvalidInputError(
+                f"a table of {self.kind} may have {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not "
+                f"{a1} and {a1 * a2}"
+            )
+        return {"epsilon": validate.epsilon(self.epsilon), "uncertainty": F.plain}
+
+    def to_params(self) -> dict[str, Any]:
+        """Return the level, and the description of the set."""
+        return {"epsilon": self.epsilon, "uncertainty": self.uncertainty}
+
+    @cached_property
+    def members(self) -> ConvexSet:
+        """The uncertainty set."""
+        return convex_set(self.uncertainty)
+
+    @cached_property
+    def _utility(self) -> MutualInformation:
+        return MutualInformation(self.members.center.ravel())
+
+    @property
+    def measure(self) -> Measure:
+        """What the utility measures."""
+        return self._utility.measure
+
+    def forms(self) -> Iterable[Form]:
+        """Give one form: the program over the cone of all private columns."""
+        cone = SetCone(self.members.exact, self.epsilon)
+        prior = self.members.center.ravel()
+        inner = ColumnProgram(BlockCone(cone.least_shares(), self.epsilon, "distinct"), self._utility)
+        return [CutProgram(cone, self._utility, prior, inner)]
+
+    def stages(self, form: Form) -> Stages:
+        """Solve over the cone; the bound is the better one of the tree's and the ceiling."""
+        yield Stage(form, self._proven)
+
+    def _proven(self, solution: FormSolution) -> FormSolution:
+        """Make the proof exact; where the ceiling is lower, it is the bound."""
+        question = self._question.robust
+        ceiling = ceiling_of(self.members.center.sum(axis=1), question)
+        highest = ceiling["ceiling"]
+        if solution.bound is None or solution.bound >= highest or solution.proof is None:
+            return replace(solution, bound=highest, proof=ceiling)
+        try:
+            proof = exact_set_proof(solution.proof, self.members.exact, question)
+        except UnreadableError:  # the tree has boxes thinner than the checker's units
+            return replace(solution, bound=highest, proof=ceiling)
+        return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
+
+    @cached_property
+    def _question(self) -> Question:
+        plain = self.statement()
+        assert plain is not None
+        found: Question = frame.question(plain)
+        return found
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the mechanism, private in exact arithmetic."""
+        matrix = solution.point.matrix
+        mixed = (1 - TOUCH) * matrix + TOUCH / matrix.shape[1]
+        rows = certify.repair(mixed, SetPromise(self.members.exact, self.epsilon))
+        a1, a2 = self.members.shape
+        return Mechanism(rows, inputs=product(range(a1), range(a2)))
+
+    def value(self, answer: Mechanism) -> float:
+        """Compute I(X; Y) under the center."""
+        return float(self._utility(answer.matrix).sum())
+
+    def claim(self, answer: Mechanism) -> float:
+        """Evaluate the utility by the checker's exact arithmetic, rounded down."""
+        return certify.value_below(empirical_information(answer.matrix.tolist(), self._question.robust))
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """Describe that s is hidden against every distribution of F."""
+        return Subject.of_pairs(mechanism, self.members.center, self.members, {"robust": self.epsilon})
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """Measure the level over F, with a member of F that attains it; nothing if it is not proven."""
+        question = level_question(answer.matrix.tolist(), self.members.exact)
+        place, level, bound = proven_level(answer.matrix, question, UNLIMITED)
+        close = bound is not None and bound - level <= AUDIT_ERROR
+        return {"level": level, **place.plain()} if close else {}
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw a table of ``size`` secrets with two values each, in a ball of total variation."""
+        p_hat = rng.dirichlet(np.full(size * 2, 3.0)).reshape(size, 2)
+        radius = float(p_hat.sum(axis=1).min()) / 10
+        ball = {"kind": "total-variation", "p_hat": p_hat.tolist(), "radius": radius}
+        yield f"total-variation {size}x2 epsilon=1", cls(1.0, ball)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Give optima: max I(S; Y) + H(U | S) for a known distribution, and one proven by a tree."""
+        p = np.array([[0.3, 0.2], [0.15, 0.35]])
+        high = math.e / (1 + math.e)  # both secrets are equally likely
+        told = math.log(2) + high * math.log(high) + (1 - high) * math.log(1 - high)
+        known = told - float((p * np.log(p / 0.5)).sum())
+        yield Example(cls(1.0, {"kind": "known", "p": p.tolist()}), known, 1e-8)
+        ball = {"kind": "total-variation", "p_hat": p.tolist(), "radius": 0.02}
+        yield Example(cls(1.0, ball), 0.734931826, 1e-8)

@@ -1,0 +1,199 @@
+"""The cone of all columns that are private against a convex set, by the members that cut it out.
+
+As for the χ² set (:mod:`ldpopt.theory.robust.exact_cone`): {w ≥ 0 : P(U|s)·w_s ≤ e^ε P(U|z)·w_z for all
+P ∈ F, s ≠ z} is an intersection of half-spaces. The oracle climbs P(y|s) − e^ε P(y|z) over F.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.outer_cone import Outer
+from ldpopt.checker.set_optimum import exact_columns
+from ldpopt.checker.set_privacy import is_set_private
+from ldpopt.checker.sets import UncertaintySet
+from ldpopt.core.errors import SolverError
+from ldpopt.core.validate import Array
+from ldpopt.forms.cut_program import Cut
+from ldpopt.theory.robust.set_level import Climb, Place, inside
+
+WORST = 0.3
+"""Pairs of secrets whose excess is below this share of the largest get no cut."""
+ROOM = 1e-12
+"""What a column is moved further than its excess asks, relatively: that much may be lost to rounding."""
+SHRINK = 1e-6
+"""By how much P^min is rounded down, relatively."""
+FIRST_RISE, MOST_RISE = 1e-14, 1e-2
+
+
+class ExcessClimb(Climb):
+    """Climbs of P(y|s) − E P(y|z) over F."""
+
+    def __init__(self, F: UncertaintySet, column: Array, pair: tuple[int, int], factor: float) -> None:
+        super().__init__(F, column, 0, pair)
+        self.factor = factor
+
+    def level(self, parts: Array) -> float:
+        """Compute the difference."""
+        mine, other_mass, mass, other = parts.tolist()
+        return float(mine / mass - self.factor * other / other_mass)
+
+    def slope(self, parts: Array) -> Array:
+        """See :meth:`Climb.slope`."""
+        mine, other_mass, mass, other = parts.tolist()
+        factor = self.factor
+        return np.array(
+            [1 / mass, factor * other / other_mass**2, -mine / mass**2, -factor / other_mass]
+        )
+
+    def between(self, own: Array, rise: Array) -> list[float]:
+        """See :meth:`Climb.between`: A/P_s² = B/P_z², linear after a root."""
+        mine, other_mass, mass, other = own.tolist()
+        d_mine, d_other_mass, d_mass, d_other = rise.tolist()
+        A = d_mine * mass - mine * d_mass
+        B = self.factor * (d_other * other_mass - other * d_other_mass)
+        if A * B <= 0:
+            return []
+        root = math.sqrt(A / B)
+        bottom = root * d_other_mass - d_mass
+        return [t for t in [(mass - root * other_mass) / bottom] if 0 < t < 1] if bottom else []
+
+
+@dataclass(frozen=True, eq=False)
+class SetCone:
+    """All columns that are private against a convex set F at the level ε."""
+
+    F: UncertaintySet
+    epsilon: float
+
+    @property
+    def dimension(self) -> int:
+        """The number of inputs."""
+        return len(self.F.center)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, int]]:
+        """All ordered pairs of secrets."""
+        return list(permutations(range(self.F.shape[0]), 2))
+
+    def excess(self, columns: Array) -> tuple[Array, list[list[Place]]]:
+        """Compute the most of P(y|s) − e^ε P(y|z) over F for every column and pair, and where it is."""
+        places = [[self._worst(column, pair) for pair in self.pairs] for column in columns.T]
+        values = [
+            [place.level * column.max() for place in own]
+            for column, own in zip(columns.T, places, strict=True)
+        ]
+        return np.array(values).reshape(len(places), len(self.pairs)), places
+
+    def _worst(self, column: Array, pair: tuple[int, int]) -> Place:
+        climb = ExcessClimb(self.F, column / column.max(), pair, math.exp(self.epsilon))
+        found = climb.from_witness(self.F.home)
+        return found if found.level > 0 else climb.best()
+
+    def plain_columns(self) -> Array:
+        """List the columns of releases that everybody knows: of the input, of s, and of u."""
+        a1, a2 = self.F.shape
+        secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
+        return np.hstack([np.eye(self.dimension), secrets, values])
+
+    def first_cuts(self) -> list[Cut]:
+        """List the members that raise one cell most, for every cell and every other secret."""
+        unit = np.eye(self.dimension)
+        return [
+            self._cut(self._worst(column, pair))
+            for x, column in enumerate(unit)
+            for pair in self.pairs
+            if pair[0] == x // self.F.shape[1]
+        ]
+
+    def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
+        """Return the excess of every column, and the cuts that it violates by more than ``least``."""
+        excess, places = self.excess(columns)
+        found = [
+            [
+                self._cut(place)
+                for place, value in zip(own, values, strict=True)
+                if value > max(least, WORST * values.max())
+            ]
+            for own, values in zip(places, excess, strict=True)
+        ]
+        return excess.max(axis=1), found
+
+    def _cut(self, place: Place) -> Cut:
+        """Build the inequality of a member; the cut keeps its witness."""
+        P = np.array(self.F.cells(place.witness.tolist())).reshape(self.F.shape)
+        given = P / P.sum(axis=1, keepdims=True)
+        row = np.zeros(self.F.shape)
+        row[place.z], row[place.s] = math.exp(self.epsilon) * given[place.z], -given[place.s]
+        return Cut(place.witness, (place.s, place.z), row.ravel())
+
+    def inside(self, columns: Array, excess: Array) -> Array:
+        """Move columns of a known excess towards the constant one until they are private.
+
+        The excess is convex and homogeneous, and 1 − e^ε for the constant column 1.
+        """
+        room = ROOM * columns.max(axis=0)
+        return columns + np.maximum(excess + room, 0.0) / math.expm1(self.epsilon)
+
+    def least_shares(self) -> Array:
+        """Compute P^min_{u|s}, the least probability of u given s over F, as a matrix [s][u].
+
+        It is rounded down, so that every P^min_s sums to less than 1.
+        """
+        found = np.zeros(self.dimension)
+        for x, column in enumerate(np.eye(self.dimension)):
+            own = x // self.F.shape[1]
+            pair = ((own + 1) % self.F.shape[0], own)
+            found[x] = max(Climb(self.F, column, 0, pair).lowest(), 0.0)
+        return found.reshape(self.F.shape) * (1 - SHRINK)
+
+
+@dataclass(frozen=True)
+class SetPromise:
+    """(ε, F)-RLDP for a convex set F, decided in exact arithmetic."""
+
+    F: UncertaintySet
+    epsilon: float
+
+    def admits(self, matrix: Array) -> bool:
+        """Return whether the mechanism is proven private against every member."""
+        return is_set_private(exact_columns(matrix.tolist()), self.F, Fraction(self.epsilon))
+
+
+def exact_set_proof(
+    proof: dict[str, Any], F: UncertaintySet, question: RobustStatement
+) -> dict[str, Any]:
+    """Move the cuts into F exactly, and raise the dual vector until the checker accepts the tree.
+
+    Args:
+        proof: of the tree, in floats; the member of a cut is its witness.
+        F: the set.
+        question: its center and the level, in the checker's terms.
+    """
+    a2 = F.shape[1]
+    cuts, exact = [], []
+    for cut in proof["cuts"]:
+        witness = inside(np.array(cut["member"]), F).tolist()
+        P = F.member(witness, "witness")[0]
+        cuts.append({"witness": witness, "secrets": cut["secrets"]})
+        exact.append(([P[i : i + a2] for i in range(0, len(P), a2)], *cut["secrets"]))
+    prior = np.array(F.floats)
+    rise = 0.0
+    while rise < MOST_RISE:
+        dual = (np.array(proof["dual"]) + rise * np.where(prior > 0, prior, 1.0)).tolist()
+        tree = [
+            {**node, "price": node["price"] - rise} if "price" in node else node
+            for node in proof["tree"]
+        ]
+        if Outer(question, exact, dual).covers(tree):
+            return {"dual": dual, "tree": tree, "cuts": cuts}
+        rise = 4 * rise or FIRST_RISE
+    raise SolverError("the bound over the outer cone is not proven by its multipliers")
