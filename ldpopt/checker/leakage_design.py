@@ -2,7 +2,8 @@
 
 Statement. Rational costs c[θ, y] ≥ 0, a secret for every θ, a budget b. Minimise the worst cost
 max_θ Σ_y c[θ, y] W[θ, y] over the stochastic matrices W whose statistic maximal leakage is at most b:
-for every selection of one θ_g per secret g, Σ_y max_g W[θ_g, y] ≤ e^b.
+for every selection of one θ_g per secret g, Σ_y max_g W[θ_g, y] ≤ e^b. With a level ε, also
+W[θ, y] ≤ e^ε W[θ', y] for all θ, θ', y: ε-LDP of the whole data.
 
 Private. The file's proof is a tree of prices for its own mechanism; by the lemmas of
 ``statistic_leakage.py`` no selection covers more than what it bounds, and the logarithm of that is
@@ -19,6 +20,11 @@ Proof. max_θ c·W ≥ Σ_θ λ_θ Σ_y c W, as costs are ≥ 0 and Σλ ≤ 1. 
 Σ_y max_g W[θ_g, y] ≤ e^b, so adding μ_k (that sum − e^b) ≤ 0 keeps a lower bound. What results is linear
 in W, and least, row by row, where a row is one 1. Decided by :func:`cost_bound`, with a rational
 above e^b.
+
+Lemma (ratios). With a level ε, let r[θ, y] be numbers with Σ_θ r⁻ ≥ e^ε Σ_θ r⁺ for every y, r⁺ and r⁻
+their positive and negative parts. Then r may be added to what the minimum above is taken of. Proof. Let
+w be the least W[θ, y] over θ. Then Σ_θ r W ≤ e^ε w Σ r⁺ − w Σ r⁻ ≤ 0, so adding Σ r W keeps a lower
+bound. Decided with a rational above e^ε.
 """
 
 from __future__ import annotations
@@ -32,7 +38,7 @@ from .arithmetic import dyadic, exp_above
 from .budget import reserve, tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, minimise
-from .mechanism import MECHANISM, Rows, is_stochastic, read_matrix, stochastic
+from .mechanism import MECHANISM, Rows, is_stochastic, private, read_matrix, stochastic
 from .reading import UnreadableError
 from .schema import Labels, List, Number, Record, Whole, Word
 from .statistic_leakage import (
@@ -50,7 +56,7 @@ from .statistic_leakage import (
 MOST_HISTOGRAMS = 1000
 """The most histograms of a design; the mechanism and its costs have the square of it."""
 TAU, D = Whole(1, MOST_HISTOGRAMS - 1), Whole(2, MOST_HISTOGRAMS)
-BUDGET = Number(0, 30)
+BUDGET, LEVEL = Number(0, 30), Number(0, 30)
 COST = Whole(0, 10**9)
 """Costs are not negative: the lemma above needs it."""
 COSTS, SCALE = List(List(COST, 1), 1), Whole(1, 10**9)
@@ -64,6 +70,7 @@ class LeakageStatement(NamedTuple):
     groups: list[list[int]]
     budget: float
     labels: list[Any] | None = None
+    epsilon: float | None = None
 
 
 # ---------------------------------------------------------------- the question
@@ -95,6 +102,7 @@ def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
         "secrets": params.get("secrets", [histogram[0] for histogram in space]),
         "budget": params["budget"],
         "labels": [list(histogram) for histogram in space],
+        **_level(params),
     }
 
 
@@ -111,7 +119,12 @@ def _own_costs(params: dict[str, Any]) -> dict[str, Any]:
         "scale": params.get("scale", 1),
         "secrets": params["secrets"],
         "budget": params["budget"],
+        **_level(params),
     }
+
+
+def _level(params: dict[str, Any]) -> dict[str, Any]:
+    return {"epsilon": params["epsilon"]} if "epsilon" in params else {}
 
 
 def _histograms(tau: int, d: int) -> Iterator[tuple[int, ...]]:
@@ -136,7 +149,8 @@ def leakage_question(plain: dict[str, Any]) -> LeakageStatement:
         )
     if labels is not None and not len(set(labels)) == len(labels) == len(costs) == len(costs[0]):
         raise UnreadableError("labels must be different, one per row and one per column of costs")
-    return LeakageStatement(costs, plain["scale"], by_secret(secrets), plain["budget"], labels)
+    groups, level = by_secret(secrets), plain.get("epsilon")
+    return LeakageStatement(costs, plain["scale"], groups, plain["budget"], labels, level)
 
 
 # ---------------------------------------------------------------- what decides
@@ -180,8 +194,10 @@ def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
     All prices are whole multiples of 1 / (scale · 2^bits).
     """
     count, scale = len(question.costs), question.scale
-    numbers, bits = dyadic([*proof["prior"], *(cut["weight"] for cut in proof["cuts"])])
-    prior, weights = numbers[: len(proof["prior"])], numbers[len(proof["prior"]) :]
+    ratios = _read_ratios(question, proof.get("ratios", []))
+    weighed = [*proof["prior"], *(cut["weight"] for cut in proof["cuts"])]
+    numbers, bits = dyadic([*weighed, *(r for row in ratios for r in row)])
+    prior, weights = numbers[: len(proof["prior"])], numbers[len(proof["prior"]) : len(weighed)]
     if len(prior) != count or sum(prior) > 1 << bits:
         given = f"{len(prior)} that sum to {sum(prior) / (1 << bits)!r}"
         raise UnreadableError(f"the prior must have {count} entries that sum to at most 1, not {given}")
@@ -198,15 +214,45 @@ def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
             )
         for y, g in enumerate(takers):
             prices[chosen[g]][y] += weight * scale
+    if ratios:
+        _add_ratios(prices, numbers[len(weighed) :], scale, exp_above(question.epsilon or 0.0))
     least = Fraction(sum(map(min, prices)), scale << bits)
     return least - exp_above(question.budget) * Fraction(sum(weights), 1 << bits)
+
+
+def _read_ratios(question: LeakageStatement, ratios: list[list[float]]) -> list[list[float]]:
+    if not ratios:
+        return ratios
+    if question.epsilon is None:
+        raise UnreadableError("a proof has ratios only if the question has a level")
+    outputs = len(question.costs[0])
+    if len(ratios) != len(question.costs) or any(len(row) != outputs for row in ratios):
+        raise UnreadableError(f"ratios must be {len(question.costs)} rows of {outputs} numbers")
+    reserve(len(ratios) * outputs, "the ratios of the bound")
+    return ratios
+
+
+def _add_ratios(prices: list[list[int]], ratios: list[int], scale: int, limit: Fraction) -> None:
+    """Add r to the prices, if Σ r⁻ ≥ e^ε Σ r⁺ in every column (the second lemma)."""
+    outputs = len(prices[0])
+    for y in range(outputs):
+        tick()
+        column = ratios[y::outputs]
+        if -sum(r for r in column if r < 0) < limit * sum(r for r in column if r > 0):
+            raise UnreadableError(f"the ratios of output {y} are larger than the level allows")
+    for i, row in enumerate(prices):
+        for y in range(outputs):
+            row[y] += ratios[i * outputs + y] * scale
 
 
 # ---------------------------------------------------------------- the claims
 
 PLACE = Whole(0, MOST_PLACES - 1)
 CUT = Record({"weight": Number(0), "selection": List(PLACE, 1), "outputs": List(PLACE, 1)})
-PROOF = Record({"privacy": Tree()}, {"prior": List(Number(0, 1), 1), "cuts": List(CUT)})
+RATIOS = List(List(Number(), 1))
+PROOF = Record(
+    {"privacy": Tree()}, {"prior": List(Number(0, 1), 1), "cuts": List(CUT), "ratios": RATIOS}
+)
 
 
 class Answer(NamedTuple):
@@ -245,6 +291,8 @@ def _members(case: Case) -> Iterator[Claim]:
         )
 
     yield decided("privacy", words, test, value=question.budget)
+    if question.epsilon is not None:
+        yield private(answer.matrix, range(len(answer.matrix)), question.epsilon)
 
 
 def _value(case: Case) -> Iterator[Claim]:
@@ -277,7 +325,14 @@ SECTION = Section(
         "leakage-design": Kind(
             Record(
                 {"budget": BUDGET},
-                {"tau": TAU, "d": D, "secrets": Labels(), "costs": COSTS, "scale": SCALE},
+                {
+                    "tau": TAU,
+                    "d": D,
+                    "secrets": Labels(),
+                    "costs": COSTS,
+                    "scale": SCALE,
+                    "epsilon": LEVEL,
+                },
             ),
             _leakage_design,
         )
@@ -292,7 +347,7 @@ SECTION = Section(
                     "secrets": Labels(),
                     "budget": BUDGET,
                 },
-                {"labels": Labels()},
+                {"labels": Labels(), "epsilon": LEVEL},
             ),
             question=leakage_question,
             answer=_answer,

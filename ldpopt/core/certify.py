@@ -24,6 +24,8 @@ from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array
 
 GRID = 2.0**-52
+NEGLIGIBLE = 1e-9
+"""Outputs that linear programs give with less than this probability are noise."""
 """Entries become multiples of this: exact dyadic rationals that are also exact floats."""
 SMALL = 1e-6
 """Values so small that rounding may break the proof of their bound."""
@@ -137,7 +139,11 @@ def prove_small(solution: FormSolution, holds: Callable[[list[float]], bool | No
 
 
 def repair_leakage(
-    matrix: Array, prices: Array, groups: NDArray[np.int64], budget: float
+    matrix: Array,
+    prices: Array,
+    groups: NDArray[np.int64],
+    budget: float,
+    epsilon: float | None = None,
 ) -> tuple[Array, Array]:
     """Make a mechanism stochastic and keep it within its leakage budget, by exact prices.
 
@@ -150,11 +156,15 @@ def repair_leakage(
             Σ_y v_y + Σ_s max_{x of s} Σ_y (W[x, y] − v_y)⁺.
         groups: the number of the secret of each input.
         budget: the leakage allowed, in nats.
+        epsilon: the level of ε-LDP that is asked for as well; mixing lowers it, too.
 
     Returns:
         The exact mechanism, and prices that prove its leakage to be within the budget.
     """
     rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
+    if epsilon is not None:
+        rows[:, rows.max(axis=0) < NEGLIGIBLE] = 0.0
+        rows = np.maximum(rows, rows.max(axis=0) * math.exp(-epsilon))
     rows /= rows.sum(axis=1, keepdims=True)
     constant = rows.mean(axis=0)
     listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
@@ -162,7 +172,8 @@ def repair_leakage(
     while touch < 1:
         candidate = _round_rows((1 - touch) * rows + touch * constant)
         scaled = (1 - touch) * prices + touch * constant
-        if _leaks_within(candidate, scaled, listed, budget):
+        allowed = epsilon is None or is_private(candidate.tolist(), range(len(rows)), epsilon)
+        if allowed and _leaks_within(candidate, scaled, listed, budget):
             return candidate, scaled
         touch *= 2
     exactly = _round_rows(constant[None, :]).repeat(len(rows), axis=0)

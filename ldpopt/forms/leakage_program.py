@@ -17,13 +17,14 @@ class LeakageProgram(Form):
     """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats.
 
     Σ_y max_g W[θ_g, y] ≤ e^budget for every selection θ_g is a family of linear cuts on W, one per
-    selection and assignment of the outputs to groups.
+    selection and assignment of the outputs to groups. With a level ε, W[θ, y] ≤ e^ε W[θ', y], too.
 
     Attributes:
         counts: c ≥ 0 in whole multiples of 1/scale, so that proofs about it are exact.
         scale: the denominator of the costs.
         groups: the secret of each row: 0, 1, …
         budget: the largest statistic maximal leakage, in nats.
+        epsilon: the level of ε-LDP of the whole data; None for none.
     """
 
     name: ClassVar[str] = "leakage-program"
@@ -31,6 +32,7 @@ class LeakageProgram(Form):
     scale: int
     groups: NDArray[np.int64]
     budget: float
+    epsilon: float | None = None
 
     @property
     def costs(self) -> Array:

@@ -41,6 +41,7 @@ class LeakageDesign(Problem):
             costs: the secret of each row.
         costs: instead of tau and d, whole numbers c[θ][y] ≥ 0: what it costs to release y for θ.
         scale: the unit of the costs is 1/scale.
+        epsilon: if given, the mechanism must also be ε-LDP for the data as a whole.
 
     >>> LeakageDesign(tau=3, d=3, budget=0.5).form.costs.shape
     (10, 10)
@@ -60,11 +61,13 @@ class LeakageDesign(Problem):
     secrets: Any = None
     costs: Any = None
     scale: int | None = None
+    epsilon: float | None = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
+        level = None if self.epsilon is None else validate.epsilon(self.epsilon)
         if self.costs is not None:
-            return self._own_costs()
+            return {**self._own_costs(), "epsilon": level}
         if self.tau is None or self.d is None or self.scale is not None:
             raise InvalidInputError(
                 "leakage-design needs tau and d, or costs and secrets with their scale"
@@ -77,7 +80,7 @@ class LeakageDesign(Problem):
         except UnreadableError as error:
             raise InvalidInputError(str(error)) from None
         secrets = None if self.secrets is None else read_secrets(self.secrets, size, "histograms")
-        return {"tau": tau, "d": d, "budget": budget, "secrets": secrets}
+        return {"tau": tau, "d": d, "budget": budget, "secrets": secrets, "epsilon": level}
 
     def _own_costs(self) -> dict[str, Any]:
         if self.tau is not None or self.d is not None or self.secrets is None:
@@ -109,9 +112,10 @@ class LeakageDesign(Problem):
         numbers: dict[Any, int] = {}
         groups = np.array([numbers.setdefault(secret, len(numbers)) for secret in secrets])
         if self.tau is None:
-            return LeakageProgram(np.array(self.costs), self.scale or 1, groups, self.budget)
+            counts = np.array(self.costs)
+            return LeakageProgram(counts, self.scale or 1, groups, self.budget, self.epsilon)
         counts = np.rint(2 * self.tau * histograms.distances(self.space, self.space)).astype(np.int64)
-        return LeakageProgram(counts, 2 * self.tau, groups, self.budget)
+        return LeakageProgram(counts, 2 * self.tau, groups, self.budget, self.epsilon)
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""
@@ -120,7 +124,10 @@ class LeakageDesign(Problem):
     def subject(self, mechanism: Mechanism) -> Subject:
         """Describe the secret of a histogram; its maximal leakage is promised."""
         secrets = self.form.groups.tolist()
-        return Subject.of_groups(mechanism, secrets, None, {"statistic-maximal-leakage": self.budget})
+        promises = {"statistic-maximal-leakage": self.budget}
+        if self.epsilon is not None:
+            promises["ldp"] = self.epsilon
+        return Subject.of_groups(mechanism, secrets, None, promises)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, between histograms unless the costs are one's own."""

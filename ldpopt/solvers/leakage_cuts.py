@@ -41,8 +41,9 @@ class LeakageCuts(Solver[LeakageProgram]):
 
     def accepts(self, form: LeakageProgram) -> Literal[True] | str:
         """Accept leakage programs of bearable size."""
-        if form.counts.size > MOST_VARIABLES:
-            return f"the mechanism has {form.counts.size} entries, more than {MOST_VARIABLES}"
+        most = MOST_VARIABLES if form.epsilon is None else MOST_VARIABLES // 4
+        if form.counts.size > most:
+            return f"the mechanism has {form.counts.size} entries, more than {most}"
         return True
 
     def run(self, form: LeakageProgram, limits: Limits) -> FormSolution:
@@ -66,7 +67,9 @@ class LeakageCuts(Solver[LeakageProgram]):
         limits.keep(_worst_cost(form, matrix), 0.0, found)
         with suppress(OutOfTime):
             inner, inner_prices = inner_program(form, limits.part(0.5))
-            matrix, prices = certify.repair_leakage(inner, inner_prices, form.groups, form.budget)
+            matrix, prices = certify.repair_leakage(
+                inner, inner_prices, form.groups, form.budget, form.epsilon
+            )
             value = _worst_cost(form, matrix)
             rng = limits.generator()
             while not search.expired():
@@ -94,13 +97,15 @@ def constant_release(form: LeakageProgram) -> tuple[Array, Array]:
 
 def _exactly(form: LeakageProgram) -> LeakageStatement:
     groups = [np.flatnonzero(form.groups == g).tolist() for g in range(int(form.groups.max()) + 1)]
-    return LeakageStatement(form.counts.tolist(), form.scale, groups, form.budget)
+    counts = form.counts.tolist()
+    return LeakageStatement(counts, form.scale, groups, form.budget, None, form.epsilon)
 
 
 def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
     """Find the best mechanism whose leakage prices alone prove to be within the budget, and the prices.
 
-    Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost.
+    Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost, and
+    with a level the least entry of each output.
 
     Raises:
         OutOfTime: the limits are over before the linear program is solved.
@@ -121,9 +126,19 @@ def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
     ]
     upper: Any = block_array(blocks, format="csr")
     right = np.concatenate([np.zeros(m + m + size), [math.exp(form.budget)]])
-    total: Any = block_array([[sums, csr_array((m, size + n + count + 1))]], format="csr")
+    before = upper.shape[1]
+    if form.epsilon is not None:
+        rest = csr_array((size, before - size))
+        least: Any = [
+            [upper, None],
+            [block_array([[eye_array(size), rest]]), -math.exp(form.epsilon) * each],
+            [block_array([[-eye_array(size), rest]]), each],
+        ]
+        upper = block_array(least, format="csr")
+        right = np.concatenate([right, np.zeros(2 * size)])
+    total: Any = block_array([[sums, csr_array((m, upper.shape[1] - size))]], format="csr")
     cost = np.zeros(upper.shape[1])
-    cost[-1] = 1
+    cost[before - 1] = 1
     arguments: Any = {
         "A_ub": upper,
         "b_ub": right,
@@ -154,9 +169,9 @@ class OuterLP:
         self._duals: Array | None = None
         self._model = highs.new_model()
         infinity, none = highspy.kHighsInf, np.zeros(0, np.int32)
-        size = m * n + 1
+        size = m * n + 1 + (0 if form.epsilon is None else n)
         cost = np.zeros(size)
-        cost[-1] = 1
+        cost[m * n] = 1
         starts, free = np.zeros(size, np.int32), np.full(size, infinity)
         self._model.addCols(size, cost, np.zeros(size), free, 0, starts, none, np.zeros(0))
         for x in range(m):
@@ -166,6 +181,16 @@ class OuterLP:
         for x in range(m):
             places = np.arange(x * n, (x + 1) * n, dtype=np.int32)
             self._model.addRow(1.0, 1.0, n, places, np.ones(n))
+        if form.epsilon is not None:
+            self._bound_ratios(form.epsilon)
+
+    def _bound_ratios(self, epsilon: float) -> None:
+        """Put every entry between the least of its output and e^ε times that."""
+        m, n = self.form.costs.shape
+        for place in range(m * n):
+            pair = np.array([place, m * n + 1 + place % n], np.int32)
+            self._model.addRow(-highspy.kHighsInf, 0.0, 2, pair, np.array([1.0, -math.exp(epsilon)]))
+            self._model.addRow(-highspy.kHighsInf, 0.0, 2, pair, np.array([-1.0, 1.0]))
 
     def solve(self, limits: Limits) -> tuple[Array, float]:
         """Find the cheapest mechanism within the cuts, and its cost.
@@ -178,7 +203,8 @@ class OuterLP:
         solution = self._model.getSolution()
         self._duals = np.array(solution.row_dual)
         point = np.array(solution.col_value)
-        return np.maximum(point[:-1], 0.0).reshape(self.form.costs.shape), float(point[-1])
+        m, n = self.form.costs.shape
+        return np.maximum(point[: m * n], 0.0).reshape(m, n), float(point[m * n])
 
     def cut(self, inner: Array, outer: Array, rng: np.random.Generator, limits: Limits) -> bool:
         """Add cuts that the outer mechanism violates; False if the search finds none in time.
@@ -222,14 +248,28 @@ class OuterLP:
 
         They are the duals of the last solve, and zero before the first.
         """
-        m = len(self.form.costs)
-        duals = np.zeros(2 * m) if self._duals is None else self._duals
+        m, n = self.form.costs.shape
+        first = 2 * m + (0 if self.form.epsilon is None else 2 * m * n)
+        duals = np.zeros(first) if self._duals is None else self._duals
         prior = np.maximum(-duals[:m], 0.0)
         prior *= (1 - 1e-15) / max(prior.sum(), 1.0)
-        weights = np.maximum(-duals[2 * m :], 0.0)
+        weights = np.maximum(-duals[first:], 0.0)
         cuts = [
             {"weight": float(w), "selection": chosen.tolist(), "outputs": takers.tolist()}
             for w, (chosen, takers) in zip(weights, self.cuts[: len(weights)], strict=True)
             if w > 0
         ]
-        return {"prior": prior.tolist(), "cuts": cuts}
+        proof: dict[str, Any] = {"prior": prior.tolist(), "cuts": cuts}
+        if self.form.epsilon is not None:
+            pairs = np.maximum(-duals[2 * m : first].reshape(m, n, 2), 0.0)
+            proof["ratios"] = _allowed(pairs[..., 0] - pairs[..., 1], self.form.epsilon).tolist()
+        return proof
+
+
+def _allowed(ratios: Array, epsilon: float) -> Array:
+    """Shrink the positive parts of each output until the negative ones outweigh them e^ε times."""
+    above, below = np.maximum(ratios, 0.0), np.maximum(-ratios, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = below.sum(axis=0) / (math.exp(epsilon) * above.sum(axis=0))
+    factor = np.where(above.any(axis=0), np.minimum(share * (1 - 1e-12), 1.0), 1.0)
+    return above * factor - below

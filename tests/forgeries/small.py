@@ -11,6 +11,7 @@ SMALL = {
         {"tau": 2, "d": 2, "budget": 0.3},
         {"tau": 2, "d": 2, "budget": 0.2, "secrets": [0, 1, 0]},
         {"costs": [[0, 3], [1, 0], [2, 1]], "scale": 2, "budget": 0.2, "secrets": [0, 1, 1]},
+        {"tau": 2, "d": 2, "budget": 0.5, "epsilon": 0.4},
     ],
     "asymptotic-utility": [
         {"epsilon": 1.0, "alpha": [1.0, 1.0]},

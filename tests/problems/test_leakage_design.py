@@ -90,7 +90,7 @@ def test_bad_input(params, message: str) -> None:
         LeakageDesign(**params)
 
 
-def brute_force_optimum(costs, groups, budget):
+def brute_force_optimum(costs, groups, budget, epsilon=None):
     """The linear program with every cut listed: one row per secret, one secret per output."""
     m, n = costs.shape
     parts = [np.flatnonzero(groups == g) for g in range(groups.max() + 1)]
@@ -102,10 +102,15 @@ def brute_force_optimum(costs, groups, budget):
             cuts.append(np.append(row.ravel(), 0.0))
     worst = [np.append((np.arange(m)[:, None] == i) * costs, -1.0) for i in range(m)]
     sums = [np.append(np.repeat(np.arange(m) == i, n), 0.0) for i in range(m)]
-    right = [math.exp(budget)] * len(cuts) + [0.0] * m
-    found = linprog(
-        np.append(np.zeros(m * n), 1.0), A_ub=[*cuts, *worst], b_ub=right, A_eq=sums, b_eq=np.ones(m)
-    )
+    levels = []
+    for i, j, y in [] if epsilon is None else product(range(m), range(m), range(n)):
+        row = np.zeros((m, n))
+        row[j, y] -= math.exp(epsilon)
+        row[i, y] += 1
+        levels.append(np.append(row.ravel(), 0.0))
+    right = [math.exp(budget)] * len(cuts) + [0.0] * (m + len(levels))
+    upper = [*cuts, *worst, *levels]
+    found = linprog(np.append(np.zeros(m * n), 1.0), A_ub=upper, b_ub=right, A_eq=sums, b_eq=np.ones(m))
     return found.fun
 
 
@@ -142,3 +147,55 @@ def test_costs_of_ones_own(seed: int, tmp_path) -> None:
 def test_costs_that_do_not_fit(params, message) -> None:
     with pytest.raises(InvalidInputError, match=message):
         LeakageDesign(**params)
+
+
+@pytest.mark.parametrize(("seed", "epsilon"), [(0, 0.1), (1, 0.7), (2, 1.5), (3, 6.0)])
+def test_a_budget_and_a_level_together(seed: int, epsilon: float) -> None:
+    """SML and ε-LDP at once: against the program with all cuts and all ratios."""
+    rng = np.random.default_rng(seed)
+    costs, groups = rng.integers(0, 10, (4, 3)), np.array([0, 0, 1, 2])
+    case = LeakageDesign(
+        budget=0.3, costs=costs, secrets=["a", "a", "b", "c"], scale=10, epsilon=epsilon
+    )
+    result = solve(case)
+    truth = brute_force_optimum(costs / 10, groups, 0.3, epsilon)
+    assert result.value == pytest.approx(truth, abs=1e-6)
+    assert result.status is Status.OPTIMAL
+    assert verify(result)
+    assert result.mechanism.epsilon() <= epsilon
+    assert truth >= brute_force_optimum(costs / 10, groups, 0.3) - 1e-9
+
+
+def test_forged_ratios_and_levels_are_refuted() -> None:
+    honest = solve(LeakageDesign(3, 2, 0.5, epsilon=0.4)).to_json()
+    assert all(claim.holds for claim in frame.check(honest))
+
+    def verdict(change) -> bool:
+        document = copy.deepcopy(honest)
+        change(document)
+        try:
+            return all(claim.holds for claim in frame.check(document))
+        except reading.UnreadableError:
+            return False
+
+    def raised(document) -> None:
+        proof = document["certificate"]["proof"]
+        proof["ratios"] = [[abs(r) for r in row] for row in proof["ratios"]]
+
+    def unequal(document) -> None:
+        document["certificate"]["proof"]["ratios"][0].pop()
+
+    assert not verdict(raised)
+    assert not verdict(unequal)
+    assert not verdict(lambda doc: doc["params"].update(epsilon=0.39))
+    assert not verdict(lambda doc: doc["params"].pop("epsilon"))  # ratios without a level
+    assert not verdict(lambda doc: doc["certificate"]["proof"].pop("ratios"))
+    assert not verdict(lambda doc: doc.update(bound=doc["bound"] + 1e-3, value=doc["value"] + 1e-3))
+
+
+def test_no_level_is_an_infinite_one() -> None:
+    plain, private = solve(LeakageDesign(3, 2, 0.5)), solve(LeakageDesign(3, 2, 0.5, epsilon=0.01))
+    assert private.value > plain.value + 0.05
+    assert private.value <= 0.5 + 1e-9  # a constant release is always allowed
+    with pytest.raises(InvalidInputError, match="epsilon"):
+        LeakageDesign(3, 2, 0.5, epsilon=-1.0)

@@ -182,7 +182,7 @@ def _design(found):
     W = matrix(found, len(costs))
     demand(len(W[0]) == len(costs[0]), "another number of outputs")
     demand(proof is not None, "no proof of privacy")
-    keys(proof, {"privacy"}, {"prior", "cuts"})
+    keys(proof, {"privacy"}, {"prior", "cuts", "ratios"})
     for side in ("inputs", "outputs"):
         if space is not None and found["mechanism"].get(side) is not None:
             yield side, text(found["mechanism"][side]) == text(space)
@@ -196,23 +196,46 @@ def _design(found):
         yield "listed", most >= true and surely(log(true), budget)
     worst = max(sum(c * w for c, w in zip(*pair, strict=True)) for pair in zip(costs, W, strict=True))
     yield "value", worst <= Fraction(found["value"])
+    level = None
+    if "epsilon" in params:
+        level = iv.exp(interval(number(params["epsilon"], 0, 30)))
+        for y in range(len(costs[0])):
+            column = [row[y] for row in W]
+            yield "level", surely(max(column), level * interval(min(column)))
+    ratios = _read_ratios(proof, costs, level)
     prior, cuts = _read_bound(proof, len(costs[0]))
     if found["bound"] is not None:
         demand(prior is not None and cuts is not None, "no proof of the bound")
         demand(len(prior) == len(costs) and sum(prior) <= 1, "the prior is not below 1")
         E = iv.exp(interval(budget))
-        yield "bound", surely(Fraction(found["bound"]), least_cost(prior, cuts, places, costs, E))
+        yield (
+            "bound",
+            surely(Fraction(found["bound"]), least_cost(prior, cuts, places, costs, E, ratios)),
+        )
+
+
+def _read_ratios(proof, costs, level):
+    """The ratios of a level, whose negative parts outweigh the positive ones e^ε times."""
+    if not proof.get("ratios"):
+        return [[Fraction(0)] * len(costs[0]) for _ in costs]
+    rows = [numbers(row) for row in proof["ratios"]]
+    demand(level is not None and len(rows) == len(costs), "ratios without a level or of another size")
+    demand(all(len(row) == len(costs[0]) for row in rows), "ratios of another size")
+    for column in zip(*rows, strict=True):
+        above, below = sum(r for r in column if r > 0), -sum(r for r in column if r < 0)
+        demand(surely(level * interval(above), below), "ratios beyond the level")
+    return rows
 
 
 def _asked(params):
     """The histograms (None for costs of one's own), the costs and the secrets."""
     if "costs" in params:
-        keys(params, {"costs", "secrets", "budget"}, {"scale"})
+        keys(params, {"costs", "secrets", "budget"}, {"scale", "epsilon"})
         scale = whole(params.get("scale", 1), 1, 10**9)
         rows = [[Fraction(whole(c, 0, 10**9), scale) for c in row] for row in params["costs"]]
         demand(rows and rows[0] and len({len(row) for row in rows}) == 1, "not a matrix of costs")
         return None, rows, params["secrets"]
-    keys(params, {"tau", "d", "budget"}, {"secrets"})
+    keys(params, {"tau", "d", "budget"}, {"secrets", "epsilon"})
     tau, d = whole(params["tau"], 1, 999), whole(params["d"], 2, 1000)
     demand(math.comb(tau + d - 1, d - 1) <= 1000, "too many histograms")
     space = histograms(tau, d)
@@ -241,9 +264,12 @@ def _read_bound(proof, size):
     return prior, cuts
 
 
-def least_cost(prior, cuts, places, costs, E):
+def least_cost(prior, cuts, places, costs, E, ratios):
     """Enclose what the dual says a private mechanism costs at least."""
-    prices = [[p * c for c in row] for p, row in zip(prior, costs, strict=True)]
+    prices = [
+        [p * c + r for c, r in zip(row, more, strict=True)]
+        for p, row, more in zip(prior, costs, ratios, strict=True)
+    ]
     paid = Fraction(0)
     for cut in cuts:
         chosen, takers, weight = cut["selection"], cut["outputs"], Fraction(cut["weight"])
