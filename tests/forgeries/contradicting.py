@@ -17,15 +17,20 @@ from fractions import Fraction
 from functools import cache
 
 from forgeries.mutating import mutant, number
-from forgeries.small import SMALL
+from forgeries.small import SMALL, TABLES
 from second_checker import opinion
 
-from ldpopt import problem, solve
+from ldpopt import design, problem, solve
 from ldpopt.checker import frame
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.claims import verdict
 from ldpopt.checker.reading import UnreadableError, parse
 from ldpopt.problems import PROBLEMS
+
+
+DESIGN = "design"
+"""Stands for the files of ``ldpopt design``, which have a section of that name, among the kinds."""
+CORPUS = (*frame.KINDS, DESIGN)
 
 
 def genuine(kind, most=10):
@@ -35,6 +40,8 @@ def genuine(kind, most=10):
 
 @cache
 def _genuine(kind, most):
+    if kind == DESIGN:
+        return json.dumps([design(**asked).to_json() for asked in TABLES[:most]])
     if kind in SMALL:
         problems = [problem(kind, **params) for params in SMALL[kind]]
     else:
@@ -154,7 +161,7 @@ def inspected(document):
 
 def main(tries, *kinds):
     """Run the fuzzer on some kinds, all if none is named, and print the counts."""
-    for kind in kinds or frame.KINDS:
+    for kind in kinds or CORPUS:
         counts, opinions = run(genuine(kind), int(tries), f"{kind} {tries}")
         print(f"{kind:26} {tries:>7} tries  {dict(counts)}, of these {dict(opinions)}", flush=True)
 

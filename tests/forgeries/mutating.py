@@ -3,6 +3,8 @@
 import copy
 import math
 
+from second_checker.designs import digest
+
 HOSTILE = (
     0.0,
     -0.0,
@@ -55,8 +57,9 @@ def number(value):
 
 
 def root(document, draw):
-    """A part of the file that claims rest on."""
+    """A part of the file that claims rest on; of a design mostly its section."""
     parts = [part for part in ("params", "mechanism", "answer") if document.get(part) is not None]
+    parts += ["design"] * (4 if "design" in document else 0)
     proof = document["certificate"]["proof"]
     return draw.choice([document[part] for part in parts] + [proof] * (2 if proof else 0))
 
@@ -142,9 +145,8 @@ def column(document, draw):
 
 def keys(document, draw):
     """Misspell, add, merge or drop a key."""
-    part = draw.choice(
-        [part for part in (document, document["params"], document["certificate"]) if part]
-    )
+    parts = [document, document["params"], document["certificate"], document.get("design")]
+    part = draw.choice([part for part in parts if part])
     key = draw.choice(list(part))
     act = draw.choice(("space", "drop", "twin", "copy"))
     if act == "copy":
@@ -163,7 +165,24 @@ def privacy(document, draw):
         params["epsilon"] = draw.choice((params["epsilon"] * factor, 1e-6, 20.0, 30.0))
 
 
-MUTATIONS = (leaf, leaf, leaf, opposite, opposite, scaled, shuffled, column, column, keys, privacy)
+def counted(document, draw):
+    """Change, exchange or double counts of a design and of its question alike."""
+    if "design" not in document:
+        return
+    counts = document["design"]["counts"]
+    act, cells = draw.choice(("change", "exchange", "double")), [(s, u) for s, u in places(counts)]
+    (s, u), (t, v) = draw.choice(cells), draw.choice(cells)
+    if act == "change":
+        counts[s][u] = max(counts[s][u] + draw.choice((-1, 1, 10)), 0)
+    elif act == "exchange":
+        counts[s][u], counts[t][v] = counts[t][v], counts[s][u]
+    else:
+        counts[:] = [[2 * count for count in row] for row in counts]
+    if "counts" in document["params"]:
+        document["params"]["counts"] = copy.deepcopy(counts)
+
+
+MUTATIONS = (leaf, leaf, leaf, opposite, opposite, scaled, shuffled, column, column, keys, privacy, counted)
 
 
 def pushed(document, draw):
@@ -190,4 +209,14 @@ def mutant(document, draw):
             continue  # an earlier mutation took away what this one needs
     if draw.random() < 0.7:
         pushed(found, draw)
+    if isinstance(found.get("design"), dict) and draw.random() < 0.8:
+        sealed(found)
     return found
+
+
+def sealed(document):
+    """Compute the digest anew, as whoever writes all of the file can."""
+    try:
+        document["design"]["digest"] = digest(document)
+    except (TypeError, KeyError, ValueError):
+        return  # the file lacks what the digest covers
