@@ -10,7 +10,9 @@ Lemma (enclosure). If x ∈ X and y ∈ Y, then x ∘ y ∈ X ∘ Y for each ope
 products of the ends, rounded by ROUND_FLOOR and ROUND_CEILING, are the decimal standard's directed
 rounding. exp, ln and sqrt are correctly rounded to nearest by the standard library (error at most half
 a unit in the last place), and are widened by one unit on both sides; they are monotone, so the images
-of the ends suffice.
+of the ends suffice. Where the ends a ≤ b are nearly equal, one image does: with d = b − a ≤ 1 e^b ≤
+e^a (1 + 2d), as e^d ≤ 1 + 2d is convex and holds at 0 and 1; and log b ≤ log a + d/a, as the logarithm
+is concave.
 
 Growth. A float has at most 53 significant bits and a denominator of at most 2^1074. A sum of n floats
 has at most 1074 + 1024 + log2 n bits, a product of two 2 · 2098: every fraction that is formed from a
@@ -36,6 +38,8 @@ from fractions import Fraction
 DIGITS = 60
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]
 _LARGEST = 999_999
+NARROW = Decimal("1e-40")
+"""The relative width up to which the image of one end gives both."""
 
 
 def _context(rounding: str) -> Context:
@@ -86,13 +90,28 @@ class Interval:
 
     def exp(self) -> Interval:
         """Enclose e^x."""
-        return Interval(_below(NEAREST.exp(self.low)), _above(NEAREST.exp(self.high)))
+        image, width = NEAREST.exp(self.low), UP.subtract(self.high, self.low)
+        if width > NARROW:
+            return Interval(_below(image), _above(NEAREST.exp(self.high)))
+        return Interval(_below(image), UP.fma(_above(image), UP.add(width, width), _above(image)))
 
     def log(self) -> Interval:
         """Enclose log x, x > 0; an end of 1 has the end 0, exactly."""
-        low = _below(NEAREST.ln(self.low)) if self.low != 1 else Decimal(0)
-        high = _above(NEAREST.ln(self.high)) if self.high != 1 else Decimal(0)
-        return Interval(low, high)
+        low, high = self._ends_of_log(self.low)
+        if self.high == 1:
+            return Interval(low, Decimal(0))
+        width = UP.subtract(self.high, self.low)
+        if width <= UP.multiply(NARROW, self.low):
+            return Interval(low, UP.add(high, UP.divide(width, self.low)))
+        return Interval(low, self._ends_of_log(self.high)[1])
+
+    @staticmethod
+    def _ends_of_log(x: Decimal) -> tuple[Decimal, Decimal]:
+        """Enclose the logarithm of one decimal."""
+        if x == 1:
+            return Decimal(0), Decimal(0)
+        image = NEAREST.ln(x)
+        return _below(image), _above(image)
 
     def sqrt(self) -> Interval:
         """Enclose √x, x ≥ 0; a lower end below 0 counts as 0."""

@@ -32,7 +32,7 @@ import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, NamedTuple
 
 from .arithmetic import NEAREST, ONE, ZERO, Interval, enclose, total
@@ -201,15 +201,27 @@ class Uncertain(NamedTuple):
 
 def size(question: RobustStatement) -> Interval:
     """Enclose B."""
-    return chi_squared_quantile(question.cells - 1, question.alpha) / enclose(question.n)
+    return _size(question.cells, question.alpha, question.n)
+
+
+def _size(cells: int, alpha: Fraction, n: Fraction) -> Interval:
+    return chi_squared_quantile(cells - 1, alpha) / enclose(n)
 
 
 def uncertain(question: RobustStatement) -> Uncertain:
     """Enclose q, t/p̂_s and P^min."""
-    B = size(question)
+    p_hat = tuple(map(tuple, question.p_hat))
+    return _uncertain(p_hat, question.cells, question.alpha, question.n)
+
+
+@lru_cache(maxsize=4)
+def _uncertain(
+    p_hat: tuple[tuple[Fraction, ...], ...], cells: int, alpha: Fraction, n: Fraction
+) -> Uncertain:
+    B = _size(cells, alpha, n)
     t = B / ((B + ONE).sqrt() + ONE)
     given, step, p_min = [], [], []
-    for row in question.p_hat:
+    for row in p_hat:
         mass = sum(row, Fraction(0))
         k = t / enclose(mass)
         given.append([enclose(entry / mass) for entry in row])

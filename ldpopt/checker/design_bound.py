@@ -6,23 +6,23 @@ import math
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from .arithmetic import Interval, enclose, total
+from . import fixed
+from .arithmetic import Interval
 from .budget import reserve, tick
 from .design_value import CONTRAST_BITS, DesignStatement, high_set, utility_of, whole_columns
 from .dirichlet import expected_entropy, leakage
 from .expectation import BITS, UNIT, prior_points
 from .information import (
+    KEPT,
     PRECISION,
+    Known,
     Whole,
     WholeInverse,
     between,
-    factored,
     forms_above,
-    scaled_sum,
     sets_of,
     subset_sums,
     trace_above,
-    whole_inverse,
 )
 from .mechanism import Rows
 from .reading import UnreadableError
@@ -50,29 +50,56 @@ def slopes(reference: dict[Atom, float], question: DesignStatement) -> Slopes | 
     """Enclose the utility and bound its gradient at a reference; None if some F may be singular."""
     k, listed = len(question.alpha), atoms(question)
     reserve(2 * len(listed) + (2 << k) * len(question.contrasts), "the gradient")
-    sums_above, terms = dict.fromkeys(listed, 0), []
+    sums_above, low, high = dict.fromkeys(listed, 0), 0, 0
+    used = _Used(reference, question)
     rule = prior_points(question.alpha, question.epsilon)
     for p, w in zip(rule.points, rule.weights, strict=True):
         tick()
         blocks = _Blocks(question, p)
-        used = [
-            (enclose(t) * blocks.factor(v), *blocks.block(v)) for v, t in reference.items() if t and v[1]
-        ]
-        factors = factored(scaled_sum(used, PRECISION)) if used else None
-        if factors is None:
+        found = used.information(blocks).solved()
+        if found is None:
             return None
-        terms.append(between(w, w, BITS) * factors.determinant().log())
-        for v, slope in blocks.traces(whole_inverse(factors)).items():
+        ends = found.log_determinant()
+        low, high = low + w * ends[0], high + w * ends[1]
+        for v, slope in blocks.traces(found.inverse_above()).items():
             sums_above[v] += w * slope
     unit = Fraction(1, UNIT * (2 * k - 2) << 2 * PRECISION)
     above = {v: found * unit * _weight(question, v) for v, found in sums_above.items()}
-    return Slopes(utility_of(total(terms), k), above)
+    return Slopes(utility_of(between(low, high, BITS + fixed.BITS), k), above)
 
 
 def _weight(question: DesignStatement, v: Atom) -> Fraction:
     """Compute c², divided by the number of sets that the atom is the mean over."""
     count = math.comb(len(question.alpha), v[1]) if question.equal else 1
     return question.contrasts[v[0]] ** 2 / count
+
+
+class _Used:
+    """The atoms of a reference with their factors in F: whole multiples of 2^−bits, rounded down.
+
+    bits is such that the largest has KEPT bits. A block is at most the number of its sets times
+    2^PRECISION and off by at most that number, so a factor f and its block are off by f · number +
+    number · (2^PRECISION + 1) together.
+    """
+
+    def __init__(self, reference: dict[Atom, float], question: DesignStatement) -> None:
+        exact = {v: Fraction(t) * _weight(question, v) for v, t in reference.items() if t and v[1]}
+        largest = max(exact.values(), default=Fraction(1))
+        self.n = len(question.alpha) - 1
+        self.bits = KEPT + largest.denominator.bit_length() - largest.numerator.bit_length()
+        self.factors = {v: math.floor(f * Fraction(2) ** self.bits) for v, f in exact.items()}
+
+    def information(self, blocks: _Blocks) -> Known:
+        """Sum factor · block."""
+        size, off = range(self.n), 0
+        F = [[0] * self.n for _ in size]
+        for v, factor in self.factors.items():
+            block, number = blocks.block(v)
+            off += factor * number + number * ((1 << PRECISION) + 1)
+            for row, entries in zip(F, block, strict=True):
+                for b in size:
+                    row[b] += factor * entries[b]
+        return Known(F, off, self.bits + PRECISION).trimmed()
 
 
 class _Blocks:
@@ -86,10 +113,6 @@ class _Blocks:
         whole = [int(c * (1 << CONTRAST_BITS)) for c in question.contrasts]
         self.shares = [[one // (unit + c * s) for s in sums] for c in whole]  # at most 1 too small
         self.known: dict[Atom, tuple[Whole, int]] = {}
-
-    def factor(self, v: Atom) -> Interval:
-        """Enclose the factor of the block in F."""
-        return enclose(_weight(self.question, v))
 
     def block(self, v: Atom) -> tuple[Whole, int]:
         """Sum over the sets of an atom, and say how far its entries may be off."""

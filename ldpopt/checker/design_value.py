@@ -8,10 +8,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from .arithmetic import ONE, Interval, enclose, exp, total
+from . import fixed
+from .arithmetic import ONE, Interval, enclose, exp
 from .budget import reserve, tick
 from .expectation import BITS, UNIT, prior_points
-from .information import PRECISION, Matrix, Whole, between, factored, sets_of, subset_sums
+from .information import PRECISION, Known, Whole, between, sets_of, subset_sums
 from .mechanism import Rows
 
 CONTRAST_BITS = 160
@@ -68,16 +69,17 @@ def utility(matrix: Rows, question: DesignStatement) -> Interval | None:
     classes = classes_of(columns) if question.equal else []
     if classes is None:
         return None
-    terms, k = [], len(question.alpha)
+    low = high = 0
     rule = prior_points(question.alpha, question.epsilon)
     for p, w in zip(rule.points, rule.weights, strict=True):
         tick()
         F = _class_matrix(classes, shift, p) if question.equal else _column_matrix(columns, shift, p)
-        factors = factored(F)
-        if factors is None:
+        found = F.trimmed().solved()
+        if found is None:
             return None
-        terms.append(between(w, w, BITS) * factors.determinant().log())
-    return utility_of(total(terms), k)
+        ends = found.log_determinant()
+        low, high = low + w * ends[0], high + w * ends[1]
+    return utility_of(between(low, high, BITS + fixed.BITS), len(question.alpha))
 
 
 def whole_columns(matrix: Rows) -> tuple[Whole, int]:
@@ -153,15 +155,13 @@ def classes_of(columns: Whole) -> list[Class] | None:
     return found
 
 
-def _class_matrix(classes: list[Class], shift: int, p: list[int]) -> Matrix:
+def _class_matrix(classes: list[Class], shift: int, p: list[int]) -> Known:
     """Enclose F(p) of every renaming of a mechanism of classes."""
     sums = subset_sums(p)
     blocks = [_class_block(member, shift, sums, len(p)) for member in classes]
     n = len(p) - 1
-    bits = PRECISION + 2 * shift
-    low = [[sum(b[a][c] - off for b, off in blocks) for c in range(n)] for a in range(n)]
-    high = [[sum(b[a][c] + off for b, off in blocks) for c in range(n)] for a in range(n)]
-    return [[between(low[a][c], high[a][c], bits) for c in range(n)] for a in range(n)]
+    entries = [[sum(block[a][b] for block, _ in blocks) for b in range(n)] for a in range(n)]
+    return Known(entries, sum(off for _, off in blocks), PRECISION + 2 * shift)
 
 
 def _class_block(member: Class, shift: int, sums: list[int], k: int) -> tuple[Whole, int]:
@@ -179,22 +179,18 @@ def _class_block(member: Class, shift: int, sums: list[int], k: int) -> tuple[Wh
     return [[delta * delta * entry for entry in row] for row in sets.sums(below)], off
 
 
-def _column_matrix(columns: Whole, shift: int, p: list[int]) -> Matrix:
+def _column_matrix(columns: Whole, shift: int, p: list[int]) -> Known:
     """Enclose F(p) of a mechanism."""
     one = 1 << (PRECISION + shift + BITS)
-    n = len(p) - 1
-    low = [[0] * n for _ in range(n)]
-    off = [[0] * n for _ in range(n)]
+    n, off = len(p) - 1, 0
+    F = [[0] * n for _ in range(n)]
     for column in columns:
         share = one // sum(map(int.__mul__, column, p))  # at most 1 below the truth
         D = [entry - column[n] for entry in column[:n]]
-        for a in range(n):
+        off += max(map(abs, D)) ** 2
+        for a, scaled in enumerate([d * share for d in D]):
+            row = F[a]
             for b in range(a + 1):
-                low[a][b] += D[a] * D[b] * share
-                off[a][b] += abs(D[a] * D[b])
-    bits = PRECISION + 2 * shift
-    F = [
-        [between(low[a][b] - off[a][b], low[a][b] + off[a][b], bits) for b in range(a + 1)]
-        for a in range(n)
-    ]
-    return [[F[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
+                row[b] += scaled * D[b]
+    entries = [[F[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
+    return Known(entries, off, PRECISION + 2 * shift)

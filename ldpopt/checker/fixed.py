@@ -6,12 +6,13 @@ many thousand corners costs integer operations only.
 Lemma 1 (:func:`log_units`). For a whole number n > 0 the function returns L with
 L ≤ 2^BITS log(n 2^−BITS) ≤ L + LOG_ERROR. Proof. Write n = c (1 + x) with c = j 2^e, j of 11 bits, so
 that 0 ≤ x < 2^−10. Then log(1 + x) = 2 Σ_i y^(2i+1)/(2i+1), y = x/(2 + x) < 2^−11. All terms are
-positive, so cutting the series and rounding every term down gives a lower bound. What is cut off after
-TERMS terms is at most 3 y^(2 TERMS+1) < 2^−(22 TERMS + 9) ≤ 1 unit for 22 TERMS + 9 ≥ BITS. y is rounded
-down by less than one unit, each power by less than two (y² < 2^−22 shrinks what it inherits), each
-quotient by less than one: fewer than 8 units for each term counted twice. log j loses at most 2 units;
-log 2 is enclosed to 3/64 of a unit, so its multiple of at most 1,000 loses fewer than 50. LOG_ERROR
-covers all of it. ∎ Numbers n beyond 2^1000 units are not used.
+positive, so cutting the series and rounding everything down gives a lower bound. What is cut off after
+TERMS terms is at most 3 y^(2 TERMS+1) < 2^−(22 TERMS + 9) ≤ 1 unit for 22 TERMS + 9 ≥ BITS. By Horner's
+rule in y²: y is rounded down by less than one unit, so y² by less than 1.01; each step loses less than
+one unit for its coefficient, 1.01 for y² (its factor is at most 1.01), one for the shift, and 2^−22 of
+what it inherits: fewer than 4. Twice the product with y then loses fewer than 5. log j loses at most 2
+units; log 2 is enclosed to 3/64 of a unit, so its multiple of at most 1,000 loses fewer than 50.
+LOG_ERROR covers all of it. ∎ Numbers n beyond 2^1000 units are not used.
 
 Lemma 2 (:func:`entropy_above`, :func:`entropy_below`). Let p lie in [n, n + d] units, n ≥ 0, d ≥ 1. Then
 |p log p − h(n)| ≤ d (BITS + 64) units for p ≤ 2^63, h(x) = x log x, h(0) = 0. Proof. h is convex with
@@ -30,12 +31,13 @@ from .arithmetic import Interval, log, units_above, units_below
 BITS = 192
 UNIT = 1 << BITS
 TERMS = 9
-LOG_ERROR = 8 * TERMS + 8 + 64
+LOG_ERROR = 64
 STEEP = BITS + 64
 """How much x log x changes at most per unit of x: Lemma 2."""
 
 
 FINE = 6
+COEFFICIENTS = tuple(UNIT // (2 * i + 1) for i in reversed(range(TERMS)))
 LOG_TWO = log(2)
 TWO_BELOW, TWO_ABOVE = units_below(LOG_TWO.low, BITS + FINE), units_above(LOG_TWO.high, BITS + FINE)
 
@@ -46,22 +48,25 @@ def _log_of_head(j: int) -> int:
     return units_below(log(j).low, BITS)
 
 
+def twos_below(power: int) -> int:
+    """Bound power · log 2 from below, in units; for a power of at most 1,000 to fewer than 50."""
+    return power * (TWO_BELOW if power >= 0 else TWO_ABOVE) >> FINE
+
+
 def log_units(n: int) -> int:
     """Find the L with L ≤ log(n units) ≤ L + LOG_ERROR, in units; n > 0."""
     e = n.bit_length() - 11
     j = n >> e if e >= 0 else n << -e
     c = j << e if e >= 0 else n
     power = e - BITS
-    found = _log_of_head(j) + (power * (TWO_BELOW if power >= 0 else TWO_ABOVE) >> FINE)
+    found = _log_of_head(j) + twos_below(power)
     if c == n:
         return found
     y = ((n - c) << BITS) // (n + c)
-    square = y * y >> BITS
-    series = 0
-    for i in range(1, 2 * TERMS, 2):
-        series += y // i
-        y = y * square >> BITS
-    return found + 2 * series
+    square, series = y * y >> BITS, 0
+    for coefficient in COEFFICIENTS:
+        series = coefficient + (series * square >> BITS)
+    return found + 2 * (y * series >> BITS)
 
 
 def xlogx_units(n: int) -> int:

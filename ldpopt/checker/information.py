@@ -6,10 +6,18 @@ Proof. Take T with columns e_a − e_k (a < k) and p. J p = Σ_y W_y = 1, so T�
 = 1, and between them (e_a − e_k)·1 = 0. det T = ±Σ p = ±1. ∎ At small ε the entries of J are alike and
 its determinant cancels; those of F do not.
 
-Lemma (elimination). If every pivot of the interval elimination LDLᵀ of a symmetric interval matrix lies
-above 0, every symmetric matrix in it is positive definite, and its determinant lies in the product of
-the pivots, its inverse in the interval matrix L⁻ᵀ D⁻¹ L⁻¹. Proof. The elimination of one such matrix
-runs inside the intervals (enclosure); its pivots are positive. ∎
+Lemma (nearby). Let 2^bits F = M + Δ with symmetric matrices of n rows, |Δ(a, b)| ≤ off, M positive
+definite and ρ = n off tr M⁻¹ ≤ 1/2 (:class:`Known`). Then F is positive definite, log det(2^bits F) is
+within off Σ_ab |M⁻¹(a, b)| + n ρ² of log det M, and tr(2^−bits F⁻¹ B) ≤ tr(M⁻¹ B)/(1 − ρ) for B ≽ 0.
+Proof. The eigenvalues s_i of M^−½ Δ M^−½ are at most ρ in size, as ‖Δ‖ ≤ n off and ‖M⁻¹‖ ≤ tr M⁻¹. log
+det(2^bits F) − log det M = Σ log(1 + s_i), |log(1 + s) − s| ≤ s² for |s| ≤ 1/2, and Σ s_i = tr(M⁻¹ Δ).
+The last part: 2^−bits F⁻¹ = M^−½ (I + M^−½ Δ M^−½)⁻¹ M^−½ ≼ M⁻¹/(1 − ρ). ∎
+
+Lemma (elimination; Bareiss 1968). With a_0 = 1 and a_k = A_kk, replacing A_ij by (A_ij a_k − A_ik A_kj)
+/a_(k−1) for i ≠ k and j > k, one k after the other, keeps whole numbers whole, and a_k is the leading
+minor of k rows. All of them are positive exactly if a symmetric matrix is positive definite
+(Sylvester). The matrix continued by I ends as det A · I and the adjugate. ∎ So determinants and
+inverses of whole matrices are exact; only M is rounded, to :data:`KEPT` bits.
 
 Sums over sets. A column 1 + c 1_S has D = c d_S, d_S(a) = 1[a ∈ S] − 1[k ∈ S]. With G(x, z) = Σ f_S
 over the sets S of one size with x, z ∈ S, Σ_S f_S d_S(a) d_S(b) = G(a, b) − G(a, k) − G(b, k) + G(k,
@@ -26,12 +34,14 @@ from itertools import compress
 from operator import itemgetter, mul
 from typing import Any, NamedTuple
 
-from .arithmetic import DOWN, ONE, UP, ZERO, Interval, total, units_above, units_below
+from . import fixed
+from .arithmetic import DOWN, UP, Interval
 from .budget import reserve, tick
 
 PRECISION = 256
 """1/(v·p) and the entries of inverse matrices are whole multiples of 2^−PRECISION."""
-Matrix = list[list[Interval]]
+KEPT = 224
+"""A matrix is rounded to so many bits before its determinant is computed."""
 Whole = list[list[int]]
 
 
@@ -50,68 +60,82 @@ def between(low: int, high: int, bits: int) -> Interval:
 # ---------------------------------------------------------------- elimination
 
 
-class Factors(NamedTuple):
-    """L (below the diagonal, which is 1) and D of L D Lᵀ."""
-
-    lower: Matrix
-    pivots: list[Interval]
-
-    def determinant(self) -> Interval:
-        """Multiply the pivots."""
-        found = ONE
-        for pivot in self.pivots:
-            found = found * pivot
-        return found
-
-    def inverse(self) -> Matrix:
-        """Compute L⁻ᵀ D⁻¹ L⁻¹."""
-        n = len(self.pivots)
-        rows: Matrix = []  # of L⁻¹, up to the diagonal
-        for i in range(n):
-            row = [-total(self.lower[i][m] * rows[m][j] for m in range(j, i)) for j in range(i)]
-            rows.append([*row, ONE])
-        scaled = [[entry / pivot for entry in row] for row, pivot in zip(rows, self.pivots, strict=True)]
-        half = [
-            [total(scaled[m][a] * rows[m][b] for m in range(a, n)) for b in range(a + 1)]
-            for a in range(n)
-        ]
-        return [[half[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
-
-
-def factored(matrix: Matrix) -> Factors | None:
-    """Factor a symmetric interval matrix as L D Lᵀ; None if a pivot may be 0 or negative."""
-    tick()
-    n = len(matrix)
-    lower: Matrix = [[] for _ in range(n)]
-    products: Matrix = [[] for _ in range(n)]  # L D
-    pivots: list[Interval] = []
-    for j in range(n):
-        for i in range(j, n):
-            entry = matrix[i][j] - total(map(mul, products[i][:j], lower[j][:j]))
-            if i == j:
-                if entry.low <= 0:
-                    return None
-                pivots.append(entry)
-            else:
-                products[i].append(entry)
-                lower[i].append(entry / pivots[j])
-    return Factors(lower, pivots)
-
-
 class WholeInverse(NamedTuple):
-    """The inverse as whole multiples of 2^−PRECISION, each at most ``radius`` below the truth."""
+    """An inverse as whole multiples of 2^−PRECISION, each at most ``radius`` below the truth."""
 
     entries: Whole
     radius: int
 
 
-def whole_inverse(factors: Factors) -> WholeInverse:
-    """Round an enclosed inverse to whole numbers."""
-    inverse = factors.inverse()
-    low = [[units_below(x.low, PRECISION) for x in row] for row in inverse]
-    high = [[units_above(x.high, PRECISION) for x in row] for row in inverse]
-    radius = max(b - a for r, s in zip(low, high, strict=True) for a, b in zip(r, s, strict=True))
-    return WholeInverse(low, radius)
+class Known(NamedTuple):
+    """A symmetric matrix: whole multiples of 2^−bits, each at most ``off`` from the truth."""
+
+    entries: Whole
+    off: int
+    bits: int
+
+    def trimmed(self) -> Known:
+        """Round the entries to :data:`KEPT` bits."""
+        spare = max(max(map(abs, row)) for row in self.entries).bit_length() - KEPT
+        if spare <= 0:
+            return self
+        entries = [[entry >> spare for entry in row] for row in self.entries]
+        return Known(entries, (self.off >> spare) + 2, self.bits - spare)
+
+    def solved(self) -> Solved | None:
+        """Invert it; None if it may be singular."""
+        found = adjugate(self.entries)
+        if found is None:
+            return None
+        inverse, whole = found
+        n = len(inverse)
+        loss = n * self.off * sum(inverse[a][a] for a in range(n))
+        return Solved(inverse, whole, loss, self.off, self.bits) if 2 * loss <= whole else None
+
+
+class Solved(NamedTuple):
+    """Adjugate and determinant of M, ρ · det M, off and bits: the lemma on nearby matrices."""
+
+    inverse: Whole
+    whole: int
+    loss: int
+    off: int
+    bits: int
+
+    def log_determinant(self) -> tuple[int, int]:
+        """Enclose log det F, in units of ``fixed``."""
+        n = len(self.inverse)
+        far = self.off * sum(sum(map(abs, row)) for row in self.inverse)
+        error = (far << fixed.BITS) // self.whole + (n * self.loss**2 << fixed.BITS) // self.whole**2 + 2
+        scale = n * self.bits
+        return log_below(self.whole, scale) - error, log_above(self.whole, scale) + error
+
+    def inverse_above(self) -> WholeInverse:
+        """Compute M⁻¹/(1 − ρ), in units of F⁻¹."""
+        up, divisor = PRECISION + self.bits, self.whole - self.loss
+        if up < 0:
+            up, divisor = 0, divisor << -up
+        return WholeInverse([[(entry << up) // divisor for entry in row] for row in self.inverse], 1)
+
+
+def adjugate(matrix: Whole) -> tuple[Whole, int] | None:
+    """Compute adjugate and determinant of a positive definite symmetric matrix; None of another."""
+    tick()
+    n, last = len(matrix), 1
+    rows = [[*row, *(int(i == j) for j in range(n))] for i, row in enumerate(matrix)]
+    for k in range(n):
+        own, pivot = rows[k], rows[k][k]
+        if pivot <= 0:
+            return None
+        for i in range(n):
+            if i != k:
+                row, factor = rows[i], rows[i][k]
+                for j in range(k + 1, n + k + 1):
+                    row[j] = (row[j] * pivot - factor * own[j]) // last
+                if i > k:  # right of its k-th column, I has its diagonal only
+                    row[n + i] = row[n + i] * pivot // last
+        last = pivot
+    return [row[n:] for row in rows], last
 
 
 # ---------------------------------------------------------------- sums over sets
@@ -200,13 +224,25 @@ def forms_above(inverse: WholeInverse) -> list[int]:
     return [value + slack for value in values]
 
 
-def scaled_sum(terms: Sequence[tuple[Interval, Whole, int]], bits: int) -> Matrix:
-    """Sum factor · block, blocks of whole multiples of 2^−bits with entries off by at most ``off``."""
-    n = len(terms[0][1])
-    found: Matrix = [[ZERO] * n for _ in range(n)]
-    for factor, block, off in terms:
-        for a in range(n):
-            for b in range(a + 1):
-                entry = factor * between(block[a][b] - off, block[a][b] + off, bits)
-                found[a][b] = found[b][a] = found[a][b] + entry
-    return found
+def log_below(n: int, bits: int) -> int:
+    """Bound log(n 2^−bits) from below, in units of ``fixed``; n > 0.
+
+    Args:
+        n: a whole number, of any size.
+        bits: says what it counts.
+    """
+    spare = n.bit_length() - fixed.BITS
+    head = n >> spare if spare >= 0 else n << -spare
+    return fixed.log_units(head) + fixed.twos_below(spare - bits + fixed.BITS)
+
+
+def log_above(n: int, bits: int) -> int:
+    """Bound log(n 2^−bits) from above, in units of ``fixed``; n > 0.
+
+    Args:
+        n: a whole number, of any size.
+        bits: says what it counts.
+    """
+    spare = n.bit_length() - fixed.BITS
+    head = (n >> spare) + 1 if spare >= 0 else n << -spare
+    return fixed.log_units(head) + fixed.LOG_ERROR - fixed.twos_below(bits - spare - fixed.BITS)

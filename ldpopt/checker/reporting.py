@@ -106,6 +106,12 @@ CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
 """The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
 MOST_HALVED = 60
 """A box halved so often on every side that is not below the bound is above it, or too close to tell."""
+CLOSE = 1e-12
+"""Floats that exceed the bound by more are not tried exactly."""
+LEAD = 2
+"""How much oftener than the other a side may be halved."""
+Box = list[tuple[int, int]]
+"""The ends of g and, for unary encoding, of κ, in units."""
 
 
 def _statement(protocol: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -146,37 +152,58 @@ class Search:
         self.encoding = Encoding(self.secrets) if self.unary else None
 
     def holds(self, bound: float) -> bool | None:
-        """Return whether every parameter vector has at most the bound."""
-        goal = rounded(Fraction(bound))
+        """Return whether every parameter vector has at most the bound.
+
+        Where floats tell that a box will not be below the bound it is halved at once. That is a guess,
+        as is the side; each box that counts as done was below the bound exactly.
+        """
+        goal, near = rounded(Fraction(bound)), bound + CLOSE
         ranges = [(UNIT, self.top), (0, UNIT)] if self.unary else [(UNIT, self.top)]
-        pending = [(ranges, [0] * len(ranges))]
+        pending = [(ranges, [0] * len(ranges), self.guess(ranges))]
         for _ in range(MOST_BOXES):
             if not pending:
                 return True
             tick()
-            box, halved = pending.pop()
-            if self.above([low for low, _ in box], [high for _, high in box]) <= goal:
+            box, halved, guess = pending.pop()
+            last = min(halved) >= MOST_HALVED
+            if (guess <= near or last) and self.above(box) <= goal:
                 continue
-            side = halved.index(min(halved))
-            if halved[side] > MOST_HALVED:
+            if last:
                 return False
-            low, high = box[side]
-            middle = (low + high) // 2 if side else math.isqrt(low * high)
-            times = [*halved[:side], halved[side] + 1, *halved[side + 1 :]]
-            for half in ((low, middle), (middle, high)):
-                pending.append(([*box[:side], half, *box[side + 1 :]], times))
+            behind = min(min(halved) + LEAD, MOST_HALVED)
+            pending += min(
+                (self._halves(box, halved, side) for side, n in enumerate(halved) if n < behind),
+                key=lambda halves: sum(max(guess - bound, 0.0) for *_, guess in halves),
+            )
         raise UndecidedError(f"not decided within {MOST_BOXES} boxes")
 
-    def above(self, least: list[int], greatest: list[int]) -> int:
+    def _halves(self, box: Box, halved: list[int], side: int) -> list[tuple[Box, list[int], float]]:
+        """Halve a box on one side."""
+        low, high = box[side]
+        middle = (low + high) // 2 if side else math.isqrt(low * high)
+        times = [*halved[:side], halved[side] + 1, *halved[side + 1 :]]
+        halves = ([*box[:side], half, *box[side + 1 :]] for half in ((low, middle), (middle, high)))
+        return [(half, times, self.guess(half)) for half in halves]
+
+    def above(self, box: Box) -> int:
         """Bound the utility on a box of parameters from above, in units."""
-        low, high = least[0], greatest[0]
+        low, high = box[0]
         if self.encoding is not None:
-            kappa = greatest[1]
-            lam = min(self.parts.lam(low, least[1]), kappa)
+            least, kappa = box[1]
+            lam = min(self.parts.lam(low, least), kappa)
             own = min(self.encoding.above(kappa, lam), self._cap(low))
             return own + (kappa * self._reported(high) >> BITS) + 1
         blocks = [lowest(limits, low, high) for limits in self.parts.limits]
         return most(self.utility, lowest([self.parts.first], low, high), blocks)
+
+    def guess(self, box: Box) -> float:
+        """Compute about the same in floats for unary encoding; for the others −∞, which is no guess."""
+        if self.encoding is None:
+            return -math.inf
+        (low, high), (least, most) = box
+        kappa, lam = most / UNIT, self.parts.lam(low, least) / UNIT
+        own = min(self.encoding.guess(kappa, min(lam, kappa)), self._cap(low) / UNIT)
+        return own + kappa * (self._reported(high) / UNIT)
 
     def _last_private(self, member: Member) -> int:
         """Find a g, as small as the member proves, from which on no split is private: Lemma 2."""

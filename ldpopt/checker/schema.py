@@ -38,6 +38,11 @@ class Schema(ABC):
     def read(self, value: Any, where: str) -> Any:
         """Return the clean value; ``where`` is its place in the file."""
 
+    def read_all(self, values: list[Any], where: str) -> list[Any]:
+        """Read the entries of a list."""
+        read = self.read
+        return [read(entry, where) for entry in values]
+
     def refuse(self, value: Any, where: str) -> UnreadableError:
         """Build the error that says what is allowed and what was given."""
         return UnreadableError(f"{where} must be {self.words()}, not {quoted(value)}")
@@ -66,16 +71,25 @@ class Number(Schema):
             number = float(value)
         except OverflowError:
             raise self.refuse("a larger number", where) from None
-        outside = (
-            not math.isfinite(number)
-            or (self.least is not None and number < self.least)
-            or (self.most is not None and number > self.most)
-            or (self.above is not None and number <= self.above)
-            or (self.below is not None and number >= self.below)
-        )
-        if outside:
+        if not math.isfinite(number) or not self._holds(number, number):
             raise self.refuse(value, where)
         return number
+
+    def read_all(self, values: list[Any], where: str) -> list[float]:
+        """Read many: of finite floats the least and the largest tell whether all are in the range."""
+        finite = set(map(type, values)) == {float} and all(map(math.isfinite, values))
+        if finite and self._holds(min(values), max(values)):
+            return list(values)
+        return super().read_all(values, where)
+
+    def _holds(self, low: float, high: float) -> bool:
+        """Return whether all between two finite numbers is in the range."""
+        return (
+            (self.least is None or low >= self.least)
+            and (self.most is None or high <= self.most)
+            and (self.above is None or low > self.above)
+            and (self.below is None or high < self.below)
+        )
 
 
 @dataclass(frozen=True)
@@ -94,6 +108,12 @@ class Whole(Schema):
         if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
             raise self.refuse(value, where)
         return value
+
+    def read_all(self, values: list[Any], where: str) -> list[int]:
+        """Read many: of whole numbers the least and the largest tell whether all are in the range."""
+        if set(map(type, values)) == {int} and self.least <= min(values) <= max(values) <= self.most:
+            return list(values)
+        return super().read_all(values, where)
 
 
 class Flag(Schema):
@@ -249,11 +269,10 @@ class List(Schema):
             raise self.refuse(value, where)
         if self.most is not None and len(value) > self.most:
             raise self.refuse(value, where)
-        read = self.item.read
         try:
-            return [read(entry, where) for entry in value]
+            return self.item.read_all(value, where)
         except UnreadableError:  # again, for the place of what is wrong
-            return [read(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+            return [self.item.read(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
 
 
 @dataclass(frozen=True)

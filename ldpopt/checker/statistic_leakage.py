@@ -142,7 +142,7 @@ def released_row(columns: Sequence[int], entries: Sequence[float], number: int) 
     tick()
     parts, bits = dyadic(entries)
     whole = sum(parts)
-    if abs(whole - (1 << bits)) > SUM_TOLERANCE * (1 << bits):
+    if abs(whole - (1 << bits)) * SUM_TOLERANCE.denominator > SUM_TOLERANCE.numerator << bits:
         raise UnreadableError(
             f"row {number} of the matrix must sum to 1 within 1e-9, but sums to {whole / (1 << bits)!r}"
         )
@@ -176,8 +176,9 @@ def _up(top: int, bottom: int) -> int:
 def leakage(rows: Sequence[Row]) -> Interval:
     """Enclose log C, C ≥ 1 what the selected rows of a mechanism cover."""
     low, high = coverage(rows)
-    below = log(Fraction(max(low, UNIT), UNIT)).low
-    return Interval(max(below, Decimal(0)), log(Fraction(high, UNIT)).high)
+    below, above = enclose(Fraction(max(low, UNIT), UNIT)).low, enclose(Fraction(high, UNIT)).high
+    found = Interval(below, above).log()
+    return Interval(max(found.low, Decimal(0)), found.high)
 
 
 def selects(chosen: Sequence[int], groups: list[list[int]]) -> bool:
@@ -268,8 +269,8 @@ def _gain(row: Row, leaf: Leaf) -> int:
         price = price_of(y)
         if price is None:
             free += part
-        else:
-            gained += max((part << bits) - price * whole, 0)
+        elif (gain := (part << bits) - price * whole) > 0:
+            gained += gain
     return _up((free << bits) + gained << BITS, whole << bits)
 
 

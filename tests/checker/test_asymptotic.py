@@ -3,9 +3,10 @@
 import copy
 import json
 import math
+import operator
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations_with_replacement, permutations
 from pathlib import Path
 
 import mpmath
@@ -17,8 +18,15 @@ from hypothesis import strategies as st
 from scipy.special import roots_jacobi
 
 from ldpopt import solve
-from ldpopt.checker import asymptotic, design_bound, design_value, dirichlet, expectation, information
-from ldpopt.checker.arithmetic import Interval
+from ldpopt.checker import (
+    asymptotic,
+    design_bound,
+    design_value,
+    dirichlet,
+    expectation,
+    fixed,
+    information,
+)
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.form import Case
 from ldpopt.core import certify
@@ -162,32 +170,54 @@ def test_the_utility_is_that_of_the_definition(alpha, epsilon, size):
     assert found.high - found.low < Decimal("3e-8")
 
 
-@given(st.lists(st.floats(-1, 1), min_size=12, max_size=12))
-@settings(max_examples=20)
-def test_elimination_encloses_determinant_and_inverse(numbers):
-    half = np.array(numbers).reshape(3, 4)
-    M = [[Fraction(0)] * 3 for _ in range(3)]
-    for a in range(3):
-        for b in range(3):
-            products = (Fraction(x) * Fraction(y) for x, y in zip(half[a], half[b], strict=True))
-            M[a][b] = sum(products, Fraction(int(a == b)))
-    found = information.factored([[_interval(entry) for entry in row] for row in M])
-    exact = mpmath.matrix([[exactly(entry) for entry in row] for row in M])
-    assert within(found.determinant(), mpmath.det(exact), mpmath.mpf(10) ** -55)
-    inverse = exact**-1
-    for a, row in enumerate(found.inverse()):
-        assert all(within(entry, inverse[a, b], mpmath.mpf(10) ** -55) for b, entry in enumerate(row))
+@given(
+    st.lists(st.integers(-(10**6), 10**6), min_size=12, max_size=12),
+    st.lists(st.integers(-3, 3), min_size=6, max_size=6),
+)
+@settings(max_examples=40)
+def test_determinant_and_inverse_of_a_matrix_that_is_nearly_known(numbers, errors):
+    half = [numbers[4 * a : 4 * a + 4] for a in range(3)]
+    M = [[sum(map(operator.mul, r, s)) for s in half] for r in half]
+    true = [row[:] for row in M]
+    for (a, b), error in zip(combinations_with_replacement(range(3), 2), errors, strict=True):
+        true[a][b] = true[b][a] = M[a][b] + error
+    found = information.Known(M, 3, 5).solved()
+    if found is None:
+        assert np.linalg.eigvalsh(np.array(M, float))[0] < 100
+        return
+    with mpmath.workdps(120):
+        exact = mpmath.matrix(true) / 32
+        low, high = (mpmath.mpf(end) / fixed.UNIT for end in found.log_determinant())
+        assert low <= mpmath.log(mpmath.det(exact)) <= high
+        gap = mpmath.matrix(
+            [[mpmath.mpf(x) / 2**information.PRECISION for x in row] for row in found.inverse_above()[0]]
+        )
+        gap += mpmath.eye(3) * mpmath.mpf(3) / 2**information.PRECISION - exact**-1
+        assert min(mpmath.eigsy(gap, eigvals_only=True)) >= -(mpmath.mpf(10) ** -100)
 
 
-def _interval(x):
-    below = (x.numerator << 2100) // x.denominator
-    return information.between(below, below + 1, 2100)
+def test_known_exactly_the_inverse_is_exact():
+    M = [[4, 1, 0], [1, 3, -1], [0, -1, 2]]
+    adjugate, whole = information.adjugate(M)
+    product = np.array(M) @ np.array(adjugate)
+    assert (product == whole * np.eye(3)).all()
+    assert whole == round(np.linalg.det(np.array(M))) == 18
 
 
-def test_an_indefinite_matrix_has_no_factors():
-    one, two = (Interval(Decimal(n), Decimal(n)) for n in (1, 2))
-    assert information.factored([[one, two], [two, one]]) is None
-    assert information.factored([[one, one], [one, one]]) is None
+@given(st.integers(1, 2**3000), st.integers(-3000, 3000))
+def test_logarithms_of_whole_numbers_of_any_size(n, bits):
+    with mpmath.workdps(1200):
+        exact = fixed.UNIT * (mpmath.log(n) - bits * mpmath.log(2))
+        low, high = information.log_below(n, bits), information.log_above(n, bits)
+        assert low <= exact <= high
+        assert high - low < 1000
+
+
+def test_an_indefinite_matrix_has_no_inverse():
+    for M in ([[1, 2], [2, 1]], [[1, 1], [1, 1]], [[-1]]):
+        assert information.adjugate(M) is None
+    assert information.Known([[100, 0], [0, 100]], 26, 0).solved() is None  # n off tr M⁻¹ > 1/2
+    assert information.Known([[100, 0], [0, 100]], 12, 0).solved() is not None
 
 
 @pytest.mark.parametrize("alpha", [[0.5] * 4, [0.5, 1.2, 2.0]])

@@ -104,11 +104,11 @@ def test_a_range_is_bounded_by_what_it_contains(protocol, calibrate):
     search, rng = Search(question, []), random.Random(4)
     for _ in range(40):
         low, high = sorted(UNIT + (search.top - UNIT) * rng.randrange(10**9) // 10**9 for _ in range(2))
-        above = search.above([low], [high])
+        above = search.above([(low, high)])
         inside = low + (high - low) * rng.randrange(10**9) // 10**9
-        exact = search.above([inside], [inside])
+        exact = search.above([(inside, inside)])
         assert exact <= above
-        tight = search.above([inside], [inside + UNIT // 10**6])
+        tight = search.above([(inside, inside + UNIT // 10**6)])
         assert tight - exact < UNIT // 10**5
 
 

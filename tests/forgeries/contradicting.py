@@ -27,7 +27,6 @@ from ldpopt.checker.claims import verdict
 from ldpopt.checker.reading import UnreadableError, parse
 from ldpopt.problems import PROBLEMS
 
-
 DESIGN = "design"
 """Stands for the files of ``ldpopt design``, which have a section of that name, among the kinds."""
 CORPUS = (*frame.KINDS, DESIGN)

@@ -182,7 +182,20 @@ def counted(document, draw):
         document["params"]["counts"] = copy.deepcopy(counts)
 
 
-MUTATIONS = (leaf, leaf, leaf, opposite, opposite, scaled, shuffled, column, column, keys, privacy, counted)
+MUTATIONS = (
+    leaf,
+    leaf,
+    leaf,
+    opposite,
+    opposite,
+    scaled,
+    shuffled,
+    column,
+    column,
+    keys,
+    privacy,
+    counted,
+)
 
 
 def pushed(document, draw):
@@ -205,7 +218,7 @@ def mutant(document, draw):
     for _ in range(draw.choice((0, 1, 1, 1, 2, 3))):
         try:
             draw.choice(MUTATIONS)(found, draw)
-        except (TypeError, KeyError, IndexError, AttributeError, OverflowError):
+        except (TypeError, KeyError, IndexError, AttributeError, OverflowError, ValueError):
             continue  # an earlier mutation took away what this one needs
     if draw.random() < 0.7:
         pushed(found, draw)

@@ -148,6 +148,11 @@ def exposure(marginals, t, joint, *, strict):
     return sum(x for x in shares.values() if x < t or (x == t and not strict))
 
 
+def down(value, *limits):
+    """A number of a proof, rounded down to a multiple of 2^-96: as good a proof as the number itself."""
+    return Fraction(math.floor(number(value, *limits) * 2**96), 2**96)
+
+
 def tree(marginals, t, proof):
     """The largest bound of the leaves of a proof tree, at most 1; None if there are too many cells."""
     keys(proof, {"cuts", "tree"})
@@ -166,7 +171,7 @@ def tree(marginals, t, proof):
 
     def vector(values):
         demand(isinstance(values, list) and len(values) == size, "a vector of another size")
-        return [number(x) for x in values]
+        return [down(x) for x in values]
 
     def cover(values):
         c = vector(values)
@@ -174,9 +179,10 @@ def tree(marginals, t, proof):
         rho = sum(a * x for a, x in zip(c, flat, strict=True)) - sum(
             w[v] * min(t, most[v]) for v in cells
         )
-        return (
-            {v: min(Fraction(1), w[v] * max(0, most[v] - t) / rho) for v in cells} if rho > 0 else None
-        )
+        if rho <= 0:
+            return None
+        rooms = {v: min(Fraction(1), w[v] * max(0, most[v] - t) / rho) for v in cells}
+        return {v: Fraction(math.ceil(room * 2**96), 2**96) for v, room in rooms.items()}
 
     cuts = [cover(c) for c in proof["cuts"]]
     nodes = iter(proof["tree"])
@@ -198,7 +204,7 @@ def tree(marginals, t, proof):
         )
         for pair in node["cuts"]:
             demand(isinstance(pair, list) and len(pair) == 2, "no cut")
-            k, mu = whole(pair[0], 0, len(cuts) - 1), number(pair[1], 0)
+            k, mu = whole(pair[0], 0, len(cuts) - 1), down(pair[1], 0)
             paid, trivial = paid + mu, trivial or cuts[k] is None
             for v in cells:
                 prize[v] += mu * cuts[k][v] if cuts[k] else 0
