@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from . import blocks
 from .arithmetic import enclose, exp_below, log, total
-from .claims import Claim, decided
+from .claims import Claim, decided, quoted
 from .columns import MOST_DUAL, ColumnStatement, dominates
 from .confidence import CONFIDENCE, PARAMS, RobustStatement, confidence, robust_question, uncertain
 from .form import Case, Form, Kind, Section, maximise
@@ -98,7 +98,7 @@ def grouping(
     values = len(p_hat[0])
     if width is None or width >= values:
         if given is not None:
-            raise UnreadableError(f"groups must be null where no value is merged, not {given!r}")
+            raise UnreadableError(f"groups must be null where no value is merged, not {quoted(given)}")
         return list(range(values))
     if given is None:
         return rarest_together(p_hat, width)

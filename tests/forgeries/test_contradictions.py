@@ -5,18 +5,17 @@ import os
 
 import pytest
 from forgeries import contradicting
-from forgeries.contradicting import ClashError, FalseError, Ledger, genuine, run
+from forgeries.contradicting import CORPUS, DESIGN, ClashError, FalseError, Ledger, genuine, run
 from forgeries.small import SMALL
 
-from ldpopt.checker.frame import KINDS
 from ldpopt.checker.reading import UnreadableError
 
 TRIES = int(os.environ.get("LDPOPT_MUTANTS", "6000"))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CORPUS)
 def test_no_verified_file_is_false(kind):
-    slow = kind in SMALL
+    slow = kind in (*SMALL, DESIGN)
     counts, opinions = run(genuine(kind, 1 if slow else 10), 25 if slow else 60, kind)
     assert counts["verified"] > 0
     assert counts["refuted"] > 0
@@ -25,7 +24,7 @@ def test_no_verified_file_is_false(kind):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", CORPUS)
 def test_no_verified_file_is_false_in_the_long_run(kind):
     counts, _ = run(genuine(kind), TRIES, f"long {kind}")
     assert sum(counts.values()) == TRIES

@@ -123,7 +123,7 @@ def level(c, q, excess):
     golden = (math.sqrt(5) - 1) / 2
     x, y = high - golden * (high - low), low + golden * (high - low)
     at_x, at_y = proven(x), proven(y)
-    for _ in range(75):
+    for _ in range(50):
         if at_x > at_y:
             high, y, at_y = y, x, at_x
             x = high - golden * (high - low)
@@ -184,7 +184,7 @@ class Pair:
     def worst_share(self):
         """Find the share of the slack that is worst, and the levels there."""
         low, high = 0.0, 1.0
-        for _ in range(45):
+        for _ in range(32):
             x = (low + high) / 2
             nu, A, other, C = self.levels(x)
             low, high = (x, high) if self.tilt(x, A, C) > 0 else (low, x)

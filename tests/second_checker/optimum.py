@@ -1,5 +1,6 @@
 """``robust-optimum``: the tree of boxes, every leaf on intervals."""
 
+import math
 from fractions import Fraction
 
 from mpmath import iv
@@ -78,23 +79,28 @@ def cut_row(P, s, z, E):
     return row
 
 
+def down(number):
+    """Round a number of the tree down to a multiple of 2^-64: as good a proof as the number itself."""
+    return Fraction(math.floor(number * 2**64), 2**64)
+
+
 def walk(nodes, box, flat, beta, rows):
     """Whether each leaf below a node is proven."""
     node = next(nodes, None)
     demand(isinstance(node, dict), "the tree is incomplete")
     if "input" in node:
         keys(node, {"input", "at"})
-        x, at = whole(node["input"], 0, len(flat) - 1), number(node["at"])
+        x, at = whole(node["input"], 0, len(flat) - 1), down(number(node["at"]))
         low, high = box[x]
         demand(high is not None and low < at < high, "a cut outside its box")
         yield from walk(nodes, [*box[:x], (low, at), *box[x + 1 :]], flat, beta, rows)
         yield from walk(nodes, [*box[:x], (at, high), *box[x + 1 :]], flat, beta, rows)
         return
     keys(node, {"price", "cuts", "weights"})
-    price = interval(number(node["price"]))
+    price = interval(down(number(node["price"])))
     demand(isinstance(node["cuts"], list) and isinstance(node["weights"], list), "lists")
     used = [whole(i, 0, len(rows) - 1) for i in node["cuts"]]
-    weights = numbers(node["weights"], len(used), least=0) if used else []
+    weights = list(map(down, numbers(node["weights"], len(used), least=0))) if used else []
     demand(len(weights) == len(used) == len(node["weights"]), "a weight per cut")
     g = [
         total(interval(w) * rows[i][x] for i, w in zip(used, weights, strict=True))
