@@ -40,8 +40,7 @@ class Schema(ABC):
 
     def read_all(self, values: list[Any], where: str) -> list[Any]:
         """Read the entries of a list."""
-        read = self.read
-        return [read(entry, where) for entry in values]
+        return [self.read(entry, where) for entry in values]
 
     def refuse(self, value: Any, where: str) -> UnreadableError:
         """Build the error that says what is allowed and what was given."""
@@ -83,12 +82,9 @@ class Number(Schema):
         return super().read_all(values, where)
 
     def _holds(self, low: float, high: float) -> bool:
-        """Return whether all between two finite numbers is in the range."""
-        return (
-            (self.least is None or low >= self.least)
-            and (self.most is None or high <= self.most)
-            and (self.above is None or low > self.above)
-            and (self.below is None or high < self.below)
+        ends, strict = ((self.least, low), (high, self.most)), ((self.above, low), (high, self.below))
+        return all(a is None or b is None or a <= b for a, b in ends) and all(
+            a is None or b is None or a < b for a, b in strict
         )
 
 
@@ -108,12 +104,6 @@ class Whole(Schema):
         if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
             raise self.refuse(value, where)
         return value
-
-    def read_all(self, values: list[Any], where: str) -> list[int]:
-        """Read many: of whole numbers the least and the largest tell whether all are in the range."""
-        if set(map(type, values)) == {int} and self.least <= min(values) <= max(values) <= self.most:
-            return list(values)
-        return super().read_all(values, where)
 
 
 class Flag(Schema):
