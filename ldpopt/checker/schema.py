@@ -77,9 +77,8 @@ class Number(Schema):
     def read_all(self, values: list[Any], where: str) -> list[float]:
         """Read many: of finite floats the least and the largest tell whether all are in the range."""
         finite = set(map(type, values)) == {float} and all(map(math.isfinite, values))
-        if finite and self._holds(min(values), max(values)):
-            return list(values)
-        return super().read_all(values, where)
+        inside = finite and self._holds(min(values), max(values))
+        return list(values) if inside else super().read_all(values, where)
 
     def _holds(self, low: float, high: float) -> bool:
         ends, strict = ((self.least, low), (high, self.most)), ((self.above, low), (high, self.below))
