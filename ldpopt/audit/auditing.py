@@ -176,7 +176,7 @@ def audit(
     verification = _verified(design)
     claims = verification.claims
     try:
-        made = _loaded(design)
+        made = loaded(design)
         of = subject(made)
     except LdpoptError:
         if all(claim.holds for claim in claims):
@@ -201,7 +201,8 @@ def _verified(design: Audited) -> Verification:
     return design.verification if isinstance(design, AnyDesign) else verify(design)
 
 
-def _loaded(design: Audited) -> AnyDesign | Result:
+def loaded(design: Audited) -> AnyDesign | Result:
+    """Load a design or a result, if it is given as a file."""
     if isinstance(design, AnyDesign | Result):
         return design
     if SECTION in read_document(design):

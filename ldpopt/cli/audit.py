@@ -37,18 +37,31 @@ def audit(
     confidence: Annotated[
         float, typer.Option(help="The probability with which a correct sampler passes.")
     ] = 0.99,
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            help="Also prove the level over a set around the table: tv:0.05, kl:0.01, likelihood:0.01, "
+            "hellinger:0.1, wasserstein:0.05, credible:0.05, known.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in every sense and attack its sampler (exit 0, 1 failed, 2)."""
     from ldpopt.audit.auditing import audit as examine
+    from ldpopt.audit.set_levels import levels_over
 
     with err_console.status("auditing") if err_console.is_terminal else contextlib.nullcontext():
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence)
+        over = levels_over(file, sets or ())
     if as_json:
-        print(json.dumps(found.to_json(), allow_nan=False))
+        extra = {"sets": [level.to_json() for level in over]} if over else {}
+        print(json.dumps({**found.to_json(), **extra}, allow_nan=False))
     else:
         _print(found)
+        for level in over:
+            say(level.in_words())
     raise typer.Exit(0 if found.passed else 1)
 
 

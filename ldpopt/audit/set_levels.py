@@ -1,0 +1,107 @@
+"""The proven level of a mechanism over sets around the table that it was designed for.
+
+>>> read_set_name("tv:0.05")
+('total-variation', 0.05)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from ldpopt.audit.auditing import Audited, loaded
+from ldpopt.audit.measures import subject
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.status import Status
+from ldpopt.core.subject import Subject
+from ldpopt.engine.solving import problem, solve
+from ldpopt.engine.verifying import verify
+from ldpopt.theory.robust.convex_set import ConvexSet
+
+SHORT = {"tv": "total-variation", "kl": "kullback-leibler"}
+BALLS = ("total-variation", "kullback-leibler", "likelihood", "hellinger", "wasserstein")
+
+
+class SetLevel(NamedTuple):
+    """The level over one set.
+
+    Attributes:
+        name: the set, as it was asked for.
+        value: a member tells two secrets apart by e^value; None if one report may settle the secret.
+        bound: no member tells them apart by more than e^bound; None if that is not proven.
+        verified: whether the checker decided both.
+    """
+
+    name: str
+    value: float | None
+    bound: float | None
+    verified: bool
+
+    def in_words(self) -> str:
+        """Say the level as a sentence."""
+        if self.value is None:
+            return f"Level over {self.name}: no bound; some report may settle the secret."
+        most = "not proven" if self.bound is None else f"at most {self.bound:.9g}"
+        said = "verified" if self.verified else "not verified"
+        return f"Level over {self.name}: at least {self.value:.9g}, {most} [{said} by the checker]."
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data."""
+        return self._asdict()
+
+
+def read_set_name(words: str) -> tuple[str, float | None]:
+    """Read the name of a set and its radius: ``kind:radius``; ``known`` has none.
+
+    Raises:
+        InvalidInputError: there is no such set, or its number is missing or not one.
+    """
+    name, _, number = words.partition(":")
+    kind = SHORT.get(name, name)
+    if kind not in (*BALLS, "credible", "known"):
+        raise InvalidInputError(
+            f"a set is one of {', '.join((*SHORT, *BALLS))}, credible or known, not {name!r}"
+        )
+    if kind == "known" and not number:
+        return kind, None
+    try:
+        return kind, float(number)
+    except ValueError:
+        raise InvalidInputError(f"a set is written like {name}:0.05, not {words!r}") from None
+
+
+def levels_over(design: Audited, names: Iterable[str]) -> list[SetLevel]:
+    """Prove the level of a mechanism over sets around its table.
+
+    Args:
+        design: a design or a result on pairs (s, u), or its file.
+        names: the sets, as :func:`read_set_name` reads them.
+    """
+    asked = [(name, *read_set_name(name)) for name in names]
+    if not asked:
+        return []
+    made = loaded(design)
+    of = subject(made)
+    if of.p is None or not of.public_names:
+        raise InvalidInputError("--set needs a file with the table of a secret and public values")
+    counts = getattr(getattr(made, "question", None), "counts", None)
+    return [_level(name, of, _around(kind, number, of, counts)) for name, kind, number in asked]
+
+
+def _around(kind: str, number: float | None, of: Subject, counts: Any) -> ConvexSet:
+    assert of.p is not None
+    p = of.p.reshape(len(of.secret_names), len(of.public_names))
+    if kind == "known":
+        return ConvexSet(kind, p=p)
+    if kind == "credible":
+        if counts is None:
+            raise InvalidInputError("a credible set needs counts: a file of ldpopt design with them")
+        return ConvexSet(kind, counts=counts, alpha=number)
+    return ConvexSet(kind, p_hat=p, radius=number)
+
+
+def _level(name: str, of: Subject, F: ConvexSet) -> SetLevel:
+    found = solve(problem("robust-level", matrix=of.mechanism, uncertainty=F))
+    if found.status is Status.UNBOUNDED:
+        return SetLevel(name, None, None, verified=False)
+    return SetLevel(name, found.value, found.bound, verified=bool(verify(found)))
