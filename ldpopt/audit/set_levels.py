@@ -6,17 +6,17 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from ldpopt.audit.auditing import Audited, loaded
 from ldpopt.audit.measures import subject
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.status import Status
+from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.subject import Subject
-from ldpopt.engine.solving import problem, solve
-from ldpopt.engine.verifying import verify
 from ldpopt.theory.robust.convex_set import ConvexSet
+from ldpopt.theory.robust.set_level import level_question, proven_level
 
 SHORT = {"tv": "total-variation", "kl": "kullback-leibler"}
 BALLS = ("total-variation", "kullback-leibler", "likelihood", "hellinger", "wasserstein")
@@ -28,22 +28,20 @@ class SetLevel(NamedTuple):
     Attributes:
         name: the set, as it was asked for.
         value: a member tells two secrets apart by e^value; None if one report may settle the secret.
-        bound: no member tells them apart by more than e^bound; None if that is not proven.
-        verified: whether the checker decided both.
+        bound: no member tells them apart by more than e^bound, by the checker's exact proof; None if
+            that is not proven.
     """
 
     name: str
     value: float | None
     bound: float | None
-    verified: bool
 
     def in_words(self) -> str:
         """Say the level as a sentence."""
         if self.value is None:
             return f"Level over {self.name}: no bound; some report may settle the secret."
-        most = "not proven" if self.bound is None else f"at most {self.bound:.9g}"
-        said = "verified" if self.verified else "not verified"
-        return f"Level over {self.name}: at least {self.value:.9g}, {most} [{said} by the checker]."
+        most = "no bound is proven" if self.bound is None else f"at most {self.bound:.9g}"
+        return f"Level over {self.name}: at least {self.value:.9g}, {most} [exact]."
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -101,7 +99,6 @@ def _around(kind: str, number: float | None, of: Subject, counts: Any) -> Convex
 
 
 def _level(name: str, of: Subject, F: ConvexSet) -> SetLevel:
-    found = solve(problem("robust-level", matrix=of.mechanism, uncertainty=F))
-    if found.status is Status.UNBOUNDED:
-        return SetLevel(name, None, None, verified=False)
-    return SetLevel(name, found.value, found.bound, verified=bool(verify(found)))
+    matrix = of.mechanism.matrix
+    _, value, bound = proven_level(matrix, level_question(matrix.tolist(), F.exact), UNLIMITED)
+    return SetLevel(name, None if value == math.inf else value, bound)
