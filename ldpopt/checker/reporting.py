@@ -30,11 +30,10 @@ Bound (:class:`Search`). The range of the parameters is halved until each part i
 range of g, independent-reporting and grr-conditional are bounded by Lemma 3 of ``limits.py``. For
 unary encoding: Lemma 1. A protocol with smaller odds, or with larger κ and smaller λ, is at least as
 good: the other can be computed from its output, entry by entry (for a bit, the point (λ, κ) lies
-below the segments through the other's). So on a box of parameters the utility is at most that with
-every part at its own best end: the odds for u at the greatest g, κ at its greatest, λ at the least κ
-and g. ∎ These are rounded to the better side too and then exact numbers, at which the utilities of
-Theorems 16, 18 and 20 (they hold for all odds and every κ ≥ λ) are enclosed by ``fixed.py``. What the
-reported set says is also below Lemma 3 of ``unary.py``.
+below the segments through the other's). So λ is as small as g allows, and the odds for u are as small as
+they may be. ∎ What that is worth on a box of g and κ is bounded by ``unary_bound.py``; also by what the
+responses say at the greatest g and κ, and Lemma 3 of ``unary.py`` for the reported set. The utilities of
+Theorems 16, 18 and 20 are enclosed by ``fixed.py``.
 
 Lemma 2 (the limits of a calibrated protocol). Let it be private against F. *independent-reporting*, g
 = E o₁: the output (s, v) has under s and z ≠ s probabilities in the ratio 1/o₁ times that of v in the
@@ -57,6 +56,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from .arithmetic import units_above
 from .budget import UndecidedError, tick
 from .claims import Claim, decided
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
@@ -70,7 +70,6 @@ from .reading import UnreadableError
 from .robust import empirical_value, private_words, robust_answer, robust_audit, robust_members
 from .schema import Anything, Flag, Joint, List, Number, Record, Whole, Word
 from .unary import (
-    Encoding,
     Response,
     Unary,
     encoding_cap,
@@ -79,6 +78,8 @@ from .unary import (
     read_unary,
     value_below,
 )
+from .unary_bound import Sets
+from .unary_bound import most as most_unary
 
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
 BLOCKS = Word("grr", "optimal")
@@ -106,10 +107,6 @@ CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
 """The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
 MOST_HALVED = 60
 """A box halved so often on every side that is not below the bound is above it, or too close to tell."""
-CLOSE = 1e-12
-"""Floats that exceed the bound by more are not tried exactly."""
-LEAD = 2
-"""How much oftener than the other a side may be halved."""
 Box = list[tuple[int, int]]
 """The ends of g and, for unary encoding, of κ, in units."""
 
@@ -149,61 +146,40 @@ class Search:
             self.utility = self._independent
         self.seconds: dict[int, int] = {}
         self.caps: dict[int, int] = {}
-        self.encoding = Encoding(self.secrets) if self.unary else None
+        self.lines: dict[tuple[int, int], tuple[int, int]] = {}
+        self.sets = Sets(self.secrets, self.parts.exact) if self.unary else None
 
     def holds(self, bound: float) -> bool | None:
-        """Return whether every parameter vector has at most the bound.
-
-        Where floats tell that a box will not be below the bound it is halved at once. That is a guess,
-        as is the side; each box that counts as done was below the bound exactly.
-        """
-        goal, near = rounded(Fraction(bound)), bound + CLOSE
+        """Return whether every parameter vector has at most the bound."""
+        goal = rounded(Fraction(bound))
         ranges = [(UNIT, self.top), (0, UNIT)] if self.unary else [(UNIT, self.top)]
-        pending = [(ranges, [0] * len(ranges), self.guess(ranges))]
+        pending = [(ranges, [0] * len(ranges))]
         for _ in range(MOST_BOXES):
             if not pending:
                 return True
             tick()
-            box, halved, guess = pending.pop()
-            last = min(halved) >= MOST_HALVED
-            if (guess <= near or last) and self.above(box) <= goal:
+            box, halved = pending.pop()
+            if self.above(box) <= goal:
                 continue
-            if last:
+            side = halved.index(min(halved))
+            if halved[side] > MOST_HALVED:
                 return False
-            behind = min(min(halved) + LEAD, MOST_HALVED)
-            pending += min(
-                (self._halves(box, halved, side) for side, n in enumerate(halved) if n < behind),
-                key=lambda halves: sum(max(guess - bound, 0.0) for *_, guess in halves),
-            )
+            low, high = box[side]
+            middle = (low + high) // 2 if side else math.isqrt(low * high)
+            times = [*halved[:side], halved[side] + 1, *halved[side + 1 :]]
+            for half in ((low, middle), (middle, high)):
+                pending.append(([*box[:side], half, *box[side + 1 :]], times))
         raise UndecidedError(f"not decided within {MOST_BOXES} boxes")
-
-    def _halves(self, box: Box, halved: list[int], side: int) -> list[tuple[Box, list[int], float]]:
-        """Halve a box on one side."""
-        low, high = box[side]
-        middle = (low + high) // 2 if side else math.isqrt(low * high)
-        times = [*halved[:side], halved[side] + 1, *halved[side + 1 :]]
-        halves = ([*box[:side], half, *box[side + 1 :]] for half in ((low, middle), (middle, high)))
-        return [(half, times, self.guess(half)) for half in halves]
 
     def above(self, box: Box) -> int:
         """Bound the utility on a box of parameters from above, in units."""
         low, high = box[0]
-        if self.encoding is not None:
-            least, kappa = box[1]
-            lam = min(self.parts.lam(low, least), kappa)
-            own = min(self.encoding.above(kappa, lam), self._cap(low))
-            return own + (kappa * self._reported(high) >> BITS) + 1
+        if self.sets is not None:
+            rough = self._cap(low) + (box[1][1] * self._reported(high) >> BITS) + 1
+            ends = self.sets.ends(low, high, self._line(low, high))
+            return min(rough, units_above(most_unary(ends, *box[1]).high, BITS))
         blocks = [lowest(limits, low, high) for limits in self.parts.limits]
         return most(self.utility, lowest([self.parts.first], low, high), blocks)
-
-    def guess(self, box: Box) -> float:
-        """Compute about the same in floats for unary encoding; for the others −∞, which is no guess."""
-        if self.encoding is None:
-            return -math.inf
-        (low, high), (least, most) = box
-        kappa, lam = most / UNIT, self.parts.lam(low, least) / UNIT
-        own = min(self.encoding.guess(kappa, min(lam, kappa)), self._cap(low) / UNIT)
-        return own + kappa * (self._reported(high) / UNIT)
 
     def _last_private(self, member: Member) -> int:
         """Find a g, as small as the member proves, from which on no split is private: Lemma 2."""
@@ -245,6 +221,15 @@ class Search:
         if g not in self.seconds:
             self.seconds[g] = self._of_blocks(self.parts.rights(g))
         return self.seconds[g]
+
+    def _line(self, low: int, high: int) -> tuple[int, int]:
+        """Bound what the responses on u say at both ends of a line above how often they are right."""
+        if (low, high) not in self.lines:
+            lines = [lowest(limits, low, high) for limits in self.parts.limits]
+            nothing = UNIT // self.parts.width + 1
+            ends = [[min(max(line[i], nothing), UNIT) for line in lines] for i in (0, 1)]
+            self.lines[low, high] = self._of_blocks(ends[0]), self._of_blocks(ends[1])
+        return self.lines[low, high]
 
     def _of_blocks(self, blocks: Sequence[int]) -> int:
         """Bound Σ_s p̂_s I(U; R^s(U) | s) from above; the bound is not below 0."""

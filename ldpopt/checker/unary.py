@@ -31,7 +31,6 @@ convex, hence below its chord there, and at L = 1 the chord is t (e^t − 1)/(e^
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -194,33 +193,8 @@ class Encoding:
     def __init__(self, secrets: Sequence[int]) -> None:
         reserve(2 ** len(secrets), "the subsets of the secrets")
         self.k, self.sums = len(secrets), [0]
-        self.bits: dict[int, int] = {}
         for p in secrets:
             self.sums += [p + q for q in self.sums]
-        self.shares = [(i.bit_count(), mass / UNIT) for i, mass in enumerate(self.sums)]
-
-    def above(self, kappa: int, lam: int) -> int:
-        """Bound the information from above; κ and λ in units, exact."""
-        slack = 8 * self.k + 16
-        found = sum(entropy_above(out, 2 * slack) for out in self._sets(kappa, lam, slack))
-        if kappa not in self.bits:
-            self.bits[kappa] = entropy_below(kappa, 0) + entropy_below(UNIT - kappa, 0)
-        others = entropy_below(lam, 0) + entropy_below(UNIT - lam, 0)
-        return found - self.bits[kappa] - (self.k - 1) * others
-
-    def guess(self, kappa: float, lam: float) -> float:
-        """Compute the information in floats."""
-        k, quiet = self.k, 1 - lam
-        inside = [0.0] + [kappa * lam ** (ones - 1) * quiet ** (k - ones) for ones in range(1, k + 1)]
-        outside = [(1 - kappa) * lam**ones * quiet ** (k - 1 - ones) for ones in range(k)] + [0.0]
-        found = 0.0
-        for ones, mass in self.shares:
-            p = mass * inside[ones] + (1 - mass) * outside[ones]
-            if p > 0:
-                found -= p * math.log(p)
-        bits = sum(p * math.log(p) for p in (kappa, 1 - kappa) if p > 0)
-        others = sum(p * math.log(p) for p in (lam, quiet) if p > 0)
-        return found + bits + (k - 1) * others
 
     def below(self, kappa: int, lam: int) -> int:
         """Bound the information from below."""

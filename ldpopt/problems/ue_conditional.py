@@ -22,16 +22,16 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import catalogue
 from ldpopt.problems.grr_conditional import GRRConditional
+from ldpopt.theory.robust import unary_bound
 from ldpopt.theory.robust.block_cone import subset_sums
 from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.protocols import level_of, plain_member
-from ldpopt.theory.robust.response_limits import Apart, of_pair, reported_apart, rights
+from ldpopt.theory.robust.response_limits import Apart, lines, of_pair, reported_apart, rights
+from ldpopt.theory.robust.unary_bound import set_weights
 
 MOST_SECRETS = 12
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
-WORK = 1_500_000
-"""Subsets of the secrets that a bound may visit."""
 GRID = 2.0**-52
 NEVER = 1e-9
 """Probabilities below this, which the grid would distort, are 0."""
@@ -83,11 +83,6 @@ class UEConditional(GRRConditional):
         top = self.last_split[0] if self.calibrate else self.epsilon / 2
         return np.zeros(2), np.array([top, 1.0])
 
-    @property
-    def cost(self) -> int:
-        """How many evaluations a solver may spend: a bound that takes more is not checked in seconds."""
-        return min(super().cost, WORK >> self.uncertainty.shape[0])
-
     def back_limits(self, given: Array, least: Array) -> Array:
         """Limit the blocks by what makes another secret likelier, by the same factor."""
         return of_pair(given.shape[1], given, least)
@@ -115,19 +110,35 @@ class UEConditional(GRRConditional):
         return [] if found is None else [plain_member(self.uncertainty, found)]
 
     def search(self, limits: Callable[[Array], Array]) -> ScalarSearch:
-        """State a search over ε₂ and κ; on a box every part is at its own best end."""
+        """State a search over ε₂ and κ; :mod:`ldpopt.theory.robust.unary_bound` bounds it on a box."""
+
+        mass, size = self._subsets
+        E, k = math.exp(self.epsilon), self.uncertainty.shape[1]
+
+        def objective(points: Array) -> Array:
+            g = np.exp(points[:, 0])
+            lam = self.smallest(points[:, 1], self.epsilon - points[:, 0])
+            blocks = self.block_utilities(level_of(k, rights(limits(g), g)))
+            return self.encoding_information(points[:, 1], lam) + points[:, 1] * blocks
 
         def upper(low: Array, high: Array) -> Array:
-            g = np.exp(high[:, 0])
-            levels = level_of(self.uncertainty.shape[1], rights(limits(g), g))
-            kappa = high[:, 1]
-            lam = self.smallest(low[:, 1], self.epsilon - low[:, 0])
-            own = self.encoding_information(kappa, np.minimum(lam, kappa))
+            g = np.exp(low[:, 0]), np.exp(high[:, 0])
+            ratios = E / g[1], E / g[0]
+            blocks = self.block_utilities(level_of(k, rights(limits(g[1]), g[1])))
+            said = [blocks, blocks]  # optimal blocks need not be convex in how often they are right
+            if self.blocks == "grr":
+                right = lines(limits(np.sqrt(g[0] * g[1])), *g)
+                said = [self.block_utilities(level_of(k, np.minimum(ends, 1.0))) for ends in right]
+            ends = unary_bound.Ends(
+                ratios,
+                (set_weights(mass, size, ratios[0]), set_weights(mass, size, ratios[1])),
+                (np.maximum(*said), said[0]),
+            )
+            found = unary_bound.most(ends, low[:, 1], high[:, 1])
             spent = self.epsilon - low[:, 0]
-            own = np.minimum(own, spent * np.tanh(spent / 2) + 1e-15)
-            return own + kappa * self.block_utilities(levels)
+            return np.minimum(found, spent * np.tanh(spent / 2) + 1e-15 + high[:, 1] * blocks)
 
-        return ScalarSearch(*self.box, lambda points: upper(points, points), upper, self.cost)
+        return ScalarSearch(*self.box, objective, upper, self.cost)
 
     @staticmethod
     def smallest(kappa: Array, first: Array) -> Array:

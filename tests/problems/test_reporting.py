@@ -1,13 +1,18 @@
 """Independent and conditional reporting: known optima, proven brackets, privacy, certificates."""
 
 import copy
+from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from known import TABLE
 
-from ldpopt import Mechanism, solve, testing, verify
+from ldpopt import Mechanism, Status, solve, testing, verify
+from ldpopt.checker import frame
+from ldpopt.checker.fixed import UNIT
 from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.reporting import Search
 from ldpopt.checker.unary import is_private, read_unary, value_below
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
@@ -17,6 +22,7 @@ from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.problem import RobustPrivacy
+from ldpopt.theory.robust.unary_bound import set_weights
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 KINDS = (IndependentReporting, GRRConditional, UEConditional)
@@ -46,10 +52,55 @@ def test_known_values(kind, epsilon, value, tolerance, solver):
         assert result.value <= result.bound <= result.value * (1 + 1e-6)
 
 
-def test_unary_encoding_beats_its_grid():
-    result = solve(UEConditional(4.0, TABLE, 1000), "bracket")
-    assert result.value >= 0.977588
-    assert result.bound <= result.value * 1.002
+@pytest.mark.parametrize(
+    ("shape", "calibrate"),
+    [((4, 10), False), ((4, 10), True), pytest.param((10, 2), True, marks=pytest.mark.slow)],
+)
+def test_unary_encoding_at_a_high_level_is_proven_optimal(shape, calibrate):
+    """The bound of second order needs some thousand boxes where one of first order needs millions."""
+    table = np.random.default_rng(sum(shape)).dirichlet(np.full(shape[0] * shape[1], 0.5)).reshape(shape)
+    result = solve(UEConditional(4.0, table, 1000, calibrate=calibrate), gap=1e-6)
+    assert result.status is Status.OPTIMAL
+    assert verify(result)
+
+
+def test_a_bound_of_unary_encoding_that_is_too_low_is_refuted():
+    problem = UEConditional(4.0, [[0.3, 0.2], [0.1, 0.4]], 1000)
+    result = solve(problem, gap=1e-6)
+    lowered = replace(result, bound=result.value - 1e-4, value=result.value - 2e-4)
+    assert verify(lowered).verdict is False
+
+
+@pytest.mark.parametrize("calibrate", [False, True])
+def test_bounds_of_unary_encoding_hold_on_boxes(calibrate):
+    """In floats and in the checker's arithmetic: nothing in a box of splits and of κ is worth more."""
+    problem = UEConditional(3.0, TABLE, 300, calibrate=calibrate)
+    form, rng = next(iter(problem.forms())), np.random.default_rng(0)
+    plain = problem.statement()
+    search = Search(frame.question(plain), [])
+    for _ in range(30):
+        low = form.low + (form.high - form.low) * rng.random(2)
+        high = low + (form.high - low) * rng.random(2) * 10.0 ** -rng.integers(0, 4)
+        inside = np.vstack([low, high, low + (high - low) * rng.random((50, 2))])
+        best = form.objective(inside).max()
+        bound = form.upper(low[None], high[None])[0]
+        assert best <= bound + 1e-12
+        ends = [[int(np.exp(x[0]) * UNIT), int(x[1] * UNIT)] for x in (low, high)]
+        exact = float(Fraction(search.above(list(zip(*ends, strict=True))), UNIT))
+        assert best <= exact + 1e-9
+        assert exact == pytest.approx(bound, abs=1e-6)
+
+
+def test_what_the_reported_set_says():
+    """The sum over sizes of sets is the information from its definition."""
+    problem = UEConditional(2.0, TABLE, 300)
+    kappa, first = np.array([0.0, 0.3, 0.7, 1.0]), np.array([1.5, 0.2, 1.0, 2.0])
+    lam = problem.smallest(kappa, first)
+    mass, size = problem._subsets
+    weights = set_weights(mass, size, np.exp(first))
+    o = np.arange(1, 3)
+    told = (weights * lam[:, None] ** o * (1 - lam[:, None]) ** (2 - o)).sum(axis=1) * (1 - kappa)
+    assert told == pytest.approx(problem.encoding_information(kappa, lam), abs=1e-12)
 
 
 def test_the_split_of_the_paper():

@@ -1,0 +1,127 @@
+"""Unary encoding on boxes of splits and of κ: bounds of second order, in floats.
+
+The lemmas stand in ``ldpopt/checker/unary_bound.py``, which repeats the bound in exact arithmetic.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import xlogy
+
+from ldpopt.core.validate import Array
+
+
+class Ends(NamedTuple):
+    """What is known at the ends of ranges of splits, an entry per range.
+
+    Attributes:
+        ratios: ρ₀ and ρ₁, the least and the greatest ratio of the odds of κ and λ.
+        sets: l₀ and l₁, Φ_o there: [ranges][o].
+        reported: B₁ and B₀, what the responses say there.
+    """
+
+    ratios: tuple[Array, Array]
+    sets: tuple[Array, Array]
+    reported: tuple[Array, Array]
+
+
+def set_weights(mass: Array, size: Array, ratio: Array) -> Array:
+    """Compute Φ_o for every ratio and o = 1, …, m − 1.
+
+    Args:
+        mass: the probabilities of all sets of secrets.
+        size: how many secrets each has.
+        ratio: R.
+    """
+    R = ratio[:, None]
+    phi = mass * xlogy(R, R) - xlogy(1 + mass * (R - 1), 1 + mass * (R - 1))
+    of_size = size[:, None] == np.arange(1, size.max())
+    return np.maximum(phi @ of_size.astype(np.float64), 0.0)
+
+
+def most(ends: Ends, least: Array, greatest: Array) -> Array:
+    """Bound the utility on boxes: ranges of splits, with κ between two numbers for each.
+
+    Args:
+        ends: of the splits.
+        least: the least κ.
+        greatest: the greatest.
+    """
+    zero, one = np.zeros_like(least), np.ones_like(least)
+    slopes = _Box(ends, (zero, one), (least, greatest)).slopes()
+    sides = ((zero, one), (least, greatest))
+    at = [
+        np.where(low >= 0, side[1], np.where(high <= 0, side[0], (side[0] + side[1]) / 2))
+        for (low, high), side in zip(slopes, sides, strict=True)
+    ]
+    found = _Box(ends, (at[0], at[0]), (at[1], at[1])).value()
+    for (low, high), (first, last), c in zip(slopes, sides, at, strict=True):
+        found = found + np.maximum(np.maximum(high * (last - c), low * (first - c)), 0.0)
+    return found
+
+
+Span = tuple[Array, Array]
+
+
+class _Box:
+    """V and its derivatives, enclosed on boxes of θ and κ."""
+
+    def __init__(self, ends: Ends, theta: Span, kappa: Span) -> None:
+        low, high = ends.ratios
+        self.width = high - low
+        self.kappa = kappa
+        self.R = low + theta[0] * self.width, low + theta[1] * self.width
+        self.D = tuple(k + (1 - k) * r for k, r in zip(kappa[::-1], self.R, strict=True))
+        self.lam = kappa[0] / self.D[1], kappa[1] / self.D[0]
+        l0, l1 = ends.sets
+        self.rises = l1 - l0
+        weights = [l0 + t[:, None] * self.rises for t in theta]
+        self.L = np.minimum(*weights), np.maximum(*weights)
+        first, last = ends.reported
+        self.fall = last - first
+        self.C = first + theta[1] * self.fall, first + theta[0] * self.fall
+        self.o = np.arange(1, l0.shape[1] + 1)
+        self.m = l0.shape[1] + 1
+
+    def value(self) -> Array:
+        """Compute V at points."""
+        kappa, lam = self.kappa[0], self.lam[0]
+        terms = self.L[0] * self._powers(lam, 1 - lam, 0)
+        return (1 - kappa) * terms.sum(axis=1) + kappa * self.C[0]
+
+    def slopes(self) -> tuple[Span, Span]:
+        """Enclose the derivatives in θ and κ."""
+        lam = self.lam
+        apart = self.o - (self.m - 1) * lam[1][:, None], self.o - (self.m - 1) * lam[0][:, None]
+        scale = self.width / self.R[1], self.width / self.R[0]
+        weighted = _times(self.L, apart)
+        tilt = _times(weighted, (scale[0][:, None], scale[1][:, None]))
+        tilted = self.rises - tilt[1], self.rises - tilt[0]
+        silent = 1 - self.kappa[1], 1 - self.kappa[0]
+        own = _times(self._total(tilted, 0), silent)
+        falls = _times(self.kappa, (self.fall, self.fall))
+        turned = _times(self.L, (apart[0] - self.kappa[1][:, None], apart[1] - self.kappa[0][:, None]))
+        inverse = 1 / self.D[1], 1 / self.D[0]
+        of_kappa = _times(self._total(turned, 1), inverse)
+        return (
+            (own[0] + falls[0], own[1] + falls[1]),
+            (of_kappa[0] + self.C[0], of_kappa[1] + self.C[1]),
+        )
+
+    def _total(self, weights: Span, less: int) -> Span:
+        """Add up weight · λ^(o−less) (1−λ)^(m−1−o)."""
+        low, high = self.lam
+        powers = self._powers(low, 1 - high, less), self._powers(high, 1 - low, less)
+        found = _times(weights, powers)
+        return found[0].sum(axis=1), found[1].sum(axis=1)
+
+    def _powers(self, lam: Array, other: Array, less: int) -> Array:
+        found: Array = lam[:, None] ** (self.o - less) * other[:, None] ** (self.m - 1 - self.o)
+        return found
+
+
+def _times(a: Span, b: Span) -> Span:
+    products = [x * y for x in a for y in b]
+    return np.minimum.reduce(products), np.maximum.reduce(products)
