@@ -49,6 +49,11 @@ KNOWN_SAMPLES = 1e12
 """A distribution counts as known as if it had been observed this often: to a part in a million."""
 MOST_PREFIX = 64
 """First characters of a word by which a column may count."""
+FOR_ALL = (
+    *("column-program", "matrix-program", "moment-program", "minimax-program"),
+    *("convex-program", "leakage-program", "query-program"),
+)
+"""Forms whose mechanisms are private for every distribution, unless the question is about a χ² set."""
 COLUMN = Record(
     {"name": Text(), "values": List(Text(), 1), "edges": List(Number()), "text": Flag()},
     {
@@ -93,6 +98,10 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     section, params = document["design"], document["params"]
     if not isinstance(document["mechanism"], dict) or not isinstance(params, dict):
         raise UnreadableError("a file with the section design needs a mechanism and parameters")
+    if not _confident(params) and plain["form"] not in FOR_ALL:
+        raise UnreadableError(
+            "the section design needs a question about all distributions, or about the χ² set of a table"
+        )
     yield inputs_claim(section["domain"], document["mechanism"], section["counts"])
     if counted(params):
         yield _counts(section["counts"], params)
@@ -264,6 +273,11 @@ def counted(params: dict[str, Any]) -> bool:
     return any(name in params for name in ("counts", "p_hat", "prior", "p"))
 
 
+def _confident(params: dict[str, Any]) -> bool:
+    """Return whether the question is about a χ² set; else, by FOR_ALL, about every distribution."""
+    return "p_hat" in params or "counts" in params
+
+
 def _counts(counts: list[list[int]], params: dict[str, Any]) -> Claim:
     total = sum(map(sum, counts))
     words = f"the question is that of a table with its {total} rows, counted in the order of the labels"
@@ -302,7 +316,7 @@ def _hides(plain: dict[str, Any], shape: tuple[int, int]) -> bool:
 
 def _level(section: dict[str, Any], params: dict[str, Any], plain: dict[str, Any]) -> Claim:
     epsilon, alpha, robust = section["epsilon"], section["alpha"], section["robust"]
-    confident = "p_hat" in params or "counts" in params
+    confident = _confident(params)
     public = section["domain"]["public"]
     shape = len(section["domain"]["secret"]["members"]), 1 if public is None else len(public["members"])
 
@@ -330,7 +344,7 @@ def _together(promise: dict[str, Any], matrix: list[list[float]], params: dict[s
     reports, epsilon = promise["reports"], promise["epsilon"]
 
     def holds() -> bool:
-        if "p_hat" not in params and "counts" not in params:
+        if not _confident(params):
             return bool(reports * Fraction(params["epsilon"]) <= Fraction(epsilon))
         return private_together(matrix, {**params, "epsilon": epsilon}, reports)
 

@@ -52,7 +52,7 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
 
 def _question(plain: dict[str, Any]) -> SetOptimum:
     F = read_set(plain["uncertainty"])
-    if F.member(F.home, "uncertainty")[1] is not True:
+    if F.contains(F.center) is not True:
         raise UnreadableError("the center of the set must certainly lie in it")
     a2 = F.shape[1]
     table = [F.center[i : i + a2] for i in range(0, len(F.center), a2)]

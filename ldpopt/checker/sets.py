@@ -112,8 +112,8 @@ class Scenarios(UncertaintySet):
         return [dot(rows[0], cell) for cell in cells], True
 
     def contains(self, P: Table) -> bool | None:
-        """See :meth:`UncertaintySet.contains`; only listed members are recognised."""
-        return True if P in self.members else None
+        """See :meth:`UncertaintySet.contains`; only listed members and their mean are recognised."""
+        return True if P in self.members or P == self.center else None
 
     def least(self, cost: Sequence[Fraction]) -> Fraction:
         """See :meth:`UncertaintySet.least`: a linear function is least at a listed member."""

@@ -14,12 +14,15 @@ from second_checker.reading import demand, keys, number, whole, word
 MOST_PRODUCTS = 300
 PLACES = 1_000_000
 FLAGS = ("time", "other", "missing")
+SETS = ("set-optimum", "robust-level")
+"""Kinds about a set of distributions that is not the χ² set of a table: no design promises it."""
 
 
 def claims(found):
     """The claims of the section, each with its answer."""
     section, mechanism, params = read(found["design"]), found["mechanism"], found["params"]
     demand(isinstance(mechanism, dict), "a design needs a mechanism")
+    demand(found["problem"] not in SETS, "private against some distributions only")
     W = mechanism["matrix"]
     sides = [section["domain"]["secret"]]
     if section["domain"]["public"] is not None:
