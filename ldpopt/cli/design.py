@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -159,7 +160,8 @@ def design(
     else:
         if found:
             _print_comparison(found, made, goal, asked)
-        _print_design(made, table, out, verification, asked)
+        reading = _reading(sep, encoding, missing)
+        _print_design(made, table, reading, out, verification, asked)
     if not verified:
         raise typer.Exit(1)
     if made.interrupted or comparing.INTERRUPTED in found.values():
@@ -172,8 +174,20 @@ def _robustness(robust: str | None, known: bool) -> str:
     return "known" if known else robust or "chi2"
 
 
+def _reading(sep: str | None, encoding: str, missing: str) -> list[str]:
+    """Return the options with which the next command reads the table as this one did."""
+    options = [] if sep is None else ["--sep", sep]
+    options += [] if encoding == "utf-8" else ["--encoding", encoding]
+    return [*options, *(["--missing", "drop"] if missing == "drop" else [])]
+
+
 def _print_design(
-    made: Design, table: str, out: Path, verification: Verification, queries: list[str]
+    made: Design,
+    table: str,
+    reading: list[str],
+    out: Path,
+    verification: Verification,
+    queries: list[str],
 ) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release.methods import METHODS
@@ -209,7 +223,9 @@ def _print_design(
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "publish": f"{public_path(out)}: {_publishable(made)}",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
-        "next": f"ldpopt privatize {table} --mechanism {out} -o released.csv",
+        "next": shlex.join(
+            ["ldpopt", "privatize", table, *reading, "--mechanism", str(out), "-o", "released.csv"]
+        ),
     }
     print_facts(facts)
 

@@ -110,7 +110,7 @@ def merging(made: Design) -> str:
 def _named(labels: Sequence[str], groups: Sequence[int], group: int) -> str:
     members = [label for label, own in zip(labels, groups, strict=True) if own == group]
     more = len(members) - MOST_NAMED
-    shown = ", ".join(members[:MOST_NAMED])
+    shown = ", ".join(f"({name})" if ", " in name else name for name in members[:MOST_NAMED])
     return f"{shown} and {more} more" if more > 0 else shown
 
 

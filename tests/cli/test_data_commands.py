@@ -160,7 +160,10 @@ BAD_TABLES = {
         (("design", "mixed.csv", *DESIGN), "'job' mixes numbers and words ('1' and 'x'); clean it"),
         (("design", "ragged.csv", *DESIGN), "Expected 2 columns, got 1"),
         (("design", "none.csv", *DESIGN), "there is no file none.csv"),
-        (("design", "table.csv", "--secret", "age", "--epsilon", "1"), "bin it (--bins age=5)"),
+        (
+            ("design", "table.csv", "--secret", "age", "--epsilon", "1"),
+            "bin it (--bins age=5), or count",
+        ),
         (
             ("design", "table.csv", *DESIGN, "--bins", "job=2", "--bins", "job=3"),
             "twice how to bin 'job'",

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import math
+import shlex
 import sys
 
 import numpy as np
@@ -387,3 +388,29 @@ def test_reports_of_three_clients_give_the_numbers_of_one_file(ldpopt, tmp_path)
     ]
     assert said[0].code == 0, said[0].err
     assert said[0] == said[1]
+
+
+def test_the_next_command_reads_the_table_as_this_one_did(ldpopt, tmp_path):
+    lines = ["s;u", *(f"{'ab'[i % 2]};{'é x'[i % 3]}" for i in range(60))]
+    (tmp_path / "my table.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
+    words = [
+        "--sep",
+        ";",
+        "--encoding",
+        "latin-1",
+        "--missing",
+        "drop",
+        "--epsilon",
+        "1",
+        "--method",
+        "srr",
+    ]
+    said = ldpopt(
+        "design", "my table.csv", "--secret", "s", "--public", "u", *words, "--robust", "all", "-o", "m.json",
+        cwd=tmp_path,
+    )  # fmt: skip
+    assert said.code == 0, said.err
+    line = next(line for line in said.out.splitlines() if line.startswith("next"))
+    command = shlex.split(line.removeprefix("next"))
+    assert command[0] == "ldpopt"
+    assert ldpopt(*command[1:], cwd=tmp_path).code == 0
