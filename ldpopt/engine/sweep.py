@@ -145,6 +145,14 @@ def read_journal(path: Path) -> dict[str, Row]:
     return rows
 
 
+def _append(path: Path, line: str) -> None:
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.write(line)
+    except OSError as error:
+        raise InvalidInputError(f"cannot write {path}: {error.strerror or error}") from None
+
+
 def write_csv(path: Path, rows: list[Row]) -> None:
     """Write one tidy line per row; columns in the order of first appearance."""
     import io
@@ -181,8 +189,7 @@ def _measured(
         for (key, _), row in zip(todo, parallel(tasks), strict=True):
             rows[key] = row
             if journal is not None:
-                with journal.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps({"key": key, "row": row}) + "\n")
+                _append(journal, json.dumps({"key": key, "row": row}) + "\n")
             if progress is not None:
                 progress(sum(k in rows for k in keys), len(keys))
     return [rows[key] for key in keys], len(keys) - len(todo)

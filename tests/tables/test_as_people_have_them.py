@@ -393,22 +393,10 @@ def test_reports_of_three_clients_give_the_numbers_of_one_file(ldpopt, tmp_path)
 def test_the_next_command_reads_the_table_as_this_one_did(ldpopt, tmp_path):
     lines = ["s;u", *(f"{'ab'[i % 2]};{'é x'[i % 3]}" for i in range(60))]
     (tmp_path / "my table.csv").write_text("\n".join(lines) + "\n", encoding="latin-1")
-    words = [
-        "--sep",
-        ";",
-        "--encoding",
-        "latin-1",
-        "--missing",
-        "drop",
-        "--epsilon",
-        "1",
-        "--method",
-        "srr",
-    ]
+    words = "--secret s --public u --epsilon 1 --method srr --robust all --sep ; --encoding latin-1"
     said = ldpopt(
-        "design", "my table.csv", "--secret", "s", "--public", "u", *words, "--robust", "all", "-o", "m.json",
-        cwd=tmp_path,
-    )  # fmt: skip
+        "design", "my table.csv", *words.split(), "--missing", "drop", "-o", "m.json", cwd=tmp_path
+    )
     assert said.code == 0, said.err
     line = next(line for line in said.out.splitlines() if line.startswith("next"))
     command = shlex.split(line.removeprefix("next"))
