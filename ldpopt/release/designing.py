@@ -327,8 +327,7 @@ def design(
         epsilon: the level, in nats.
         robust: hide s against "chi2" (all that a χ² test does not reject), "all", or the "known" one.
         alpha: the significance level.
-        method: a name of :data:`ldpopt.release.methods.METHODS`; "auto" is the first that applies, or
-            "public" where that is private and tells more; for estimates the best of nearly all.
+        method: a name of ``ldpopt list methods``, or "auto" (:func:`ldpopt.release.methods.chosen`).
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
         top: for columns of words, how many of the most frequent are told apart; others are "(other)".
@@ -358,6 +357,8 @@ def design(
             found.append(solved(domain, asked, name, gap, part.remaining(), progress))
         except LdpoptError as error:
             failed.append(error)
+        if found and found[-1].interrupted:
+            break
     if not found:
         raise failed[0]
     return max(found, key=lambda made: made.worth(goal, queries))
@@ -394,7 +395,6 @@ def solved(
         question, answer = several(question, METHODS[name], answered)
     if answer.mechanism is None:
         raise InvalidInputError(
-            f"{name} found no mechanism in {time_limit:g} s; allow more time, or merge public values "
-            "(--width 4)"
+            f"{name} found none in {time_limit:g} s; allow more time, or merge public values (--width 4)"
         )
     return Design(answer, domain, question, name)

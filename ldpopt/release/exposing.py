@@ -23,7 +23,7 @@ from ldpopt.checker.printed import printed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 from ldpopt.engine.result import Result
-from ldpopt.engine.solving import solve
+from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import Verification, verify
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
 from ldpopt.tables.codes import group_sizes, value_codes
@@ -133,6 +133,8 @@ def exposed(
     crowd = anonymity(question.threshold, len(question.table))
     sizes = np.sort(group_sizes(cells))
     alone = [group_sizes(cells, [name]) for name in names]
+    with whole_answers():
+        result = solve(question, time_limit=time_limit)
     return Exposed(
         name=opened.name,
         columns=tuple(names),
@@ -143,7 +145,7 @@ def exposed(
         alone=tuple(int(found[found < crowd].sum()) for found in alone),
         together=int(sizes[sizes < crowd].sum()),
         sizes=tuple(sizes.tolist()),
-        result=solve(question, time_limit=time_limit),
+        result=result,
     )
 
 

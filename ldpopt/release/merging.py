@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from ldpopt.engine.solving import solve
+from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.methods import METHODS, Question
 
@@ -34,7 +34,8 @@ def with_width(question: Question, method: str, time_limit: float) -> Question:
     best, width = -math.inf, WIDTHS[0]
     for tried in (w for w in WIDTHS if w <= most):
         trial = replace(problem, width=tried, groups=None, calibrate=False)
-        found = solve(trial, gap=ROUGH_GAP, time_limit=max(SHARE * time_limit, 1e-3))
+        with whole_answers():  # what Ctrl-C leaves of a trial tells nothing about its width
+            found = solve(trial, gap=ROUGH_GAP, time_limit=max(SHARE * time_limit, 1e-3))
         if found.value is None or found.value <= best:
             break
         best, width = found.value, tried

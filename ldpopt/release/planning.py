@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.engine.solving import whole_answers
 from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
 from ldpopt.release.methods import METHODS, Question, applicable
@@ -148,7 +149,8 @@ class _Search:
 
     def _point(self, question: Question, name: str) -> Point:
         try:
-            made: Design = solved(self.domain, question, name, GAP, self.time_limit, None)
+            with whole_answers():  # what Ctrl-C leaves of a solve is not the best of the level
+                made: Design = solved(self.domain, question, name, GAP, self.time_limit, None)
         except LdpoptError:
             return Point(question.epsilon, name, math.inf, math.inf)
         parts = made.accuracy(self.queries)

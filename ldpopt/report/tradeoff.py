@@ -18,7 +18,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
-from ldpopt.engine.solving import solve
+from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS, Repeats, applicable
 
@@ -230,7 +230,8 @@ class _Work:
     def _solve(self, name: str, epsilon: float, seconds: float) -> None:
         task, start = self.tasks[name], time.perf_counter()
         try:
-            found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=seconds)
+            with whole_answers():  # what Ctrl-C leaves of a solve is not a point of the curve
+                found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=seconds)
         finally:
             self.took[name].append(time.perf_counter() - start)
         value, bound = task.worth(found)

@@ -20,7 +20,7 @@ COMMANDS = {
     "show": ["show", "polyopt"],
     "experiment": ["experiment", "step-is-not-optimal", "--out", "out"],
     "demo": ["demo"],
-    "bench": ["bench", "column-program", "--sizes", "4,6", "--time-limit", "5"],
+    "bench": ["bench", "column-program", "--sizes", "4", "--solvers", "column-generation"],
     "design": ["design", TABLE, "--secret", "sex", "--public", "race", "--epsilon", "1", "-o", OUT],
     "plan": ["plan", TABLE, "--secret", "sex", "--public", "race", "--epsilon", "1", "--target", "1%"],
     "privatize": ["privatize", "adult", "-m", MECHANISM, "-o", "out.csv"],
