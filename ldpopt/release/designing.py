@@ -395,6 +395,6 @@ def solved(
         question, answer = several(question, METHODS[name], answered)
     if answer.mechanism is None:
         raise InvalidInputError(
-            f"{name} found no mechanism in {time_limit:g} s; allow more, or merge public values (--width 4)"
+            f"{name} found no mechanism in {time_limit:.3g} s; allow more, or merge values (--width 4)"
         )
     return Design(answer, domain, question, name)

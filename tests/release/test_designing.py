@@ -203,7 +203,7 @@ def test_bad_input(options, message):
 
 def test_nothing_found_in_time(monkeypatch):
     monkeypatch.setattr(designing, "solve", lambda *_, **__: type("R", (), {"mechanism": None}))
-    with pytest.raises(InvalidInputError, match="optimum found no mechanism in 30 s"):
+    with pytest.raises(InvalidInputError, match=r"optimum found no mechanism in \d.* s; allow more"):
         design(SMALL, "s", "u", epsilon=1.0)
 
 
