@@ -53,7 +53,10 @@ BY_FORM: dict[str, dict[str, str]] = {
         "grid-refine": "ldpopt.solvers.grid_refine:GridRefine",
     },
     "threshold-search": {"thresholds": "ldpopt.solvers.thresholds:Thresholds"},
-    "joint-program": {"joint-milp": "ldpopt.solvers.joint_milp:JointMilp"},
+    "joint-program": {
+        "joint-milp": "ldpopt.solvers.joint_milp:JointMilp",
+        "joint-lp": "ldpopt.solvers.joint_lp:JointLp",
+    },
     "best-bound": {"best-of-all": "ldpopt.solvers.best_of_all:BestOfAll"},
     "subset-program": {
         "subset-branch": "ldpopt.solvers.subset_branch:SubsetBranch",
