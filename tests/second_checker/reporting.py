@@ -9,7 +9,8 @@ from mpmath import iv
 from second_checker.confidence import OPTIONAL, Robust, audit, information, is_private
 from second_checker.intervals import bottom, interval, root, surely, top
 from second_checker.jets import entropy, variables
-from second_checker.reading import demand, keys, matrix, word
+from second_checker.polyopt import duals, is_ceiling
+from second_checker.reading import demand, keys, matrix, number, word
 
 ENTRY_ERROR = Fraction(1, 10**9)
 CLOSE = Fraction(1, 10**13)
@@ -37,10 +38,16 @@ def claims(found):
         return
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
-    if found["bound"] is not None:
-        protocol, left_open = Protocol(kind, robust), calibrate or blocks != "grr"
-        yield "member", None if left_open else protocol.is_one(W)
-        yield "bound", None if left_open else protocol.at_most(Fraction(found["bound"]))
+    if found["bound"] is not None and blocks != "grr":
+        proof = found["certificate"]["proof"]
+        keys(proof, {"ceiling", "secret_dual"})
+        ceiling = number(proof["ceiling"])
+        yield "ceiling", is_ceiling(ceiling, duals(proof["secret_dual"]), robust)
+        yield "bound", Fraction(found["bound"]) >= ceiling
+    elif found["bound"] is not None:
+        protocol = Protocol(kind, robust)
+        yield "member", None if calibrate else protocol.is_one(W)
+        yield "bound", None if calibrate else protocol.at_most(Fraction(found["bound"]))
     yield "private", is_private(W, robust, robust.e)
     yield "value", surely(Fraction(found["value"]), information(W, robust.table))
     yield from audit(found, W, robust)

@@ -9,6 +9,7 @@ from forgeries.contradicting import genuine, judged
 from forgeries.mutating import mutant
 from forgeries.small import SMALL
 
+from ldpopt import problem, solve
 from ldpopt.checker.frame import KINDS
 from second_checker import COVERED, opinion
 
@@ -49,6 +50,16 @@ def test_numbers_of_a_proof_tree_are_rounded_alike():
                 node["dual"][node["dual"].index(0.0)] = 5e-324
         assert judged(document) == "verified"
         assert opinion(json.dumps(document)) in ("verified", None)
+
+
+@pytest.mark.parametrize("kind", ["independent-reporting", "grr-conditional", "ue-conditional"])
+def test_optimal_blocks(kind):
+    """Their bound is the ceiling of all private mechanisms."""
+    params = {"epsilon": 1.0, "p_hat": [[0.3, 0.2], [0.1, 0.4]], "n": 1000.0, "blocks": "optimal"}
+    document = json.loads(json.dumps(solve(problem(kind, **params)).to_json()))
+    assert judged(document) == opinion(json.dumps(document)) == "verified"
+    document["certificate"]["proof"]["secret_dual"][0] -= 0.01
+    assert judged(document) == opinion(json.dumps(document)) == "refuted"
 
 
 def clashes(documents, tries, seed):
