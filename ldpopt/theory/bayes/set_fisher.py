@@ -24,6 +24,8 @@ LISTED, LISTED_BY_SIZE = 10, 16
 """Up to this many inputs the sets are listed; beyond, generating functions sum over them."""
 LARGEST_LEVEL = 9.0
 """The rule for 1/s is exact to 1e-12 up to s = e^9."""
+CELLS = 2_000_000
+"""Numbers that are held at a time."""
 NEGLIGIBLE = 50.0
 """Terms below e^−50 of the sum do not change a float."""
 
@@ -70,7 +72,11 @@ def _listed(points: Array, mechanism: SetMechanism) -> Array:
     weight = (mechanism.sizes / comb(k, np.arange(k + 1)))[sets.sum(axis=1).astype(int)]
     used = (weight > 0) & columns.any(axis=1)
     columns, weight = columns[used], weight[used]
-    return np.array([(columns.T * (weight / (columns @ p))) @ columns for p in points])
+    step = max(1, CELLS // columns.size)
+    parts = [points[i : i + step] for i in range(0, len(points), step)]
+    return np.concatenate(
+        [(columns.T * (weight / (part @ columns.T))[:, None, :]) @ columns for part in parts]
+    )
 
 
 def _independent(p: Array, mechanism: SetMechanism) -> Array:
