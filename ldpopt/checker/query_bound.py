@@ -81,7 +81,8 @@ def dual_error(
         beta: β, an entry per input.
     """
     k, spent = len(p), sum(map(Fraction, beta), Fraction(0))
-    rows = [[Fraction(y) - sum(map(Fraction, row), Fraction(0)) / k for y in row] for row in Y]
+    means = [sum(map(Fraction, row), Fraction(0)) / k for row in Y]
+    rows = [[Fraction(y) - mean for y in row] for row, mean in zip(Y, means, strict=True)]
     gain = sum(
         (sum(map(mul, c, y), Fraction(0)) for c, y in zip(queries, rows, strict=True)), Fraction(0)
     )

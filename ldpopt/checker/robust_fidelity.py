@@ -20,6 +20,7 @@ over the inputs, which makes cᵀJ⁻¹c and (c·p)² smaller.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from operator import mul
@@ -76,9 +77,7 @@ def _question(plain: dict[str, Any]) -> Queries:
         raise UnreadableError(f"queries must be at most {MOST_QUERIES}, not {len(rows)}")
     if all(len(set(row)) == 1 for row in rows):
         raise UnreadableError("some query must have two different entries: else every answer is known")
-    queries = [
-        [Fraction(c) - sum(map(Fraction, row), Fraction(0)) / len(p) for c in row] for row in rows
-    ]
+    queries = [_centred(row) for row in rows]
     robust = None
     if plain["n"] is not None:
         if len(prior[0]) < 2:
@@ -88,6 +87,12 @@ def _question(plain: dict[str, Any]) -> Queries:
         robust = robust_question(plain)
     secrets = [s for s, row in enumerate(prior) for _ in row]
     return Queries(p, secrets, queries, plain["epsilon"], robust)
+
+
+def _centred(row: Sequence[float]) -> list[Fraction]:
+    """Take the mean of the entries off."""
+    mean = sum(map(Fraction, row), Fraction(0)) / len(row)
+    return [Fraction(c) - mean for c in row]
 
 
 # ---------------------------------------------------------------- the value
@@ -104,9 +109,12 @@ def error_above(matrix: Sequence[Sequence[float]], question: Queries) -> Fractio
         return None
     unit, found = 1 << J.bits, Fraction(0)
     for c in question.queries:
-        image = [sum(map(mul, c, row), Fraction(0)) for row in J.entries]
+        shared = math.lcm(*(x.denominator for x in c))
+        whole = [x.numerator * (shared // x.denominator) for x in c]  # c · shared
+        image = [sum(map(mul, whole, row)) for row in J.entries]
         size, mean = sum(map(abs, c), Fraction(0)), sum(map(mul, c, p), Fraction(0))
-        found += sum(map(mul, image, c), Fraction(0)) / unit + J.radius * size**2 - mean * mean
+        square = Fraction(sum(map(mul, image, whole)), shared * shared * unit)
+        found += square + J.radius * size**2 - mean * mean
     return found
 
 

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Cone
+
+
+class ClimbedCone(Cone, Protocol):
+    """A cone over which linear functions are maximised without listing its rays."""
+
+    def best(self, directions: Array) -> Iterator[Array]:
+        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +35,7 @@ class QueryProgram(Form):
     """
 
     name: ClassVar[str] = "query-program"
-    cone: Cone
+    cone: ClimbedCone
     prior: Array
     queries: Array
     least: float

@@ -263,7 +263,11 @@ def read_design(path: str | os.PathLike[str]) -> ReadDesign:
     section, result = document["design"], Result.from_json(document)
     try:
         names = ("counts", "epsilon", "robust", "alpha", "width")
-        question = Question(**{name: section[name] for name in names}, **_together(section))
+        question = Question(
+            **{name: section[name] for name in names},
+            **_together(section),
+            queries=result.problem.to_params().get("queries"),
+        )
         domain = Domain.from_json(section["domain"])
         method = section["method"]
     except (KeyError, TypeError) as error:
@@ -346,8 +350,8 @@ def design(
     were not given are values of it: design on data that may be known, such as an earlier sample.
     """
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
-    question = Question(counts, epsilon, robust, alpha, width, reports)
-    column_queries(domain, queries)  # unknown columns are refused before the work
+    rows = np.vstack([query.weights for query in column_queries(domain, queries)])
+    question = Question(counts, epsilon, robust, alpha, width, reports, queries=rows.tolist())
     found, failed = [], []
     whole, names = Limits.within(time_limit), chosen(question, method, goal)
     for i, name in enumerate(names):

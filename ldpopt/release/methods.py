@@ -21,6 +21,7 @@ from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.robust_fidelity import RobustFidelity
 from ldpopt.problems.robust_optimum import MOST_INPUTS, MOST_SECRETS, RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
@@ -36,8 +37,12 @@ MOST_PUBLIC, MOST_CELLS = 10, 30
 """PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
 MOST_LEARNT = 200
 """Inputs for which the checker computes φ in seconds."""
+MOST_QUERIED = 120
+"""Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
+QUICK = ("learn", "queries", "public", "srr", "grr")
+"""Methods for estimates from large tables."""
 MOST_REPORTS = 4096
 """Different reports of UE conditional reporting; it has a product of one factor per secret."""
 
@@ -55,6 +60,8 @@ class Question(Cleaned):
         width: how many public values PolyOpt tells apart; chosen by the size if not given.
         reports: how many reports about one person the promise covers.
         together: the level of all of them, where there are several; ``epsilon`` is that of one.
+        queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None where
+            nobody asks.
     """
 
     counts: Any
@@ -64,6 +71,7 @@ class Question(Cleaned):
     width: int | None = None
     reports: int = 1
     together: float | None = None
+    queries: Any = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
@@ -170,6 +178,21 @@ def _too_many_inputs(question: Question) -> str | None:
     return None
 
 
+def _queries(question: Question) -> Problem:
+    rows = question.queries
+    if question.robust == "all" or not question.joint:
+        return RobustFidelity(question.epsilon, question.p_hat, rows)
+    return RobustFidelity(question.epsilon, queries=rows, **question.confidence())
+
+
+def _without_queries(question: Question) -> str | None:
+    if question.queries is None:
+        return "is made for the frequencies that are wanted, and none are named"
+    if (k := question.counts.size) > MOST_QUERIED:
+        return f"takes {MOST_QUERIED} cells, not {k}"
+    return None
+
+
 def _never(question: Question) -> str | None:
     return None
 
@@ -258,6 +281,11 @@ METHODS: dict[str, Method] = {
         adds_up=True,
         hides_all=True,
     ),
+    "queries": Method(
+        "the least squared error of the wanted frequencies, within the cone of polyopt",
+        _queries,
+        _without_queries,
+    ),
     "public": Method("the public values as they are", _public_column, _tells_too_much, "public-column"),
     "grr": Method(
         "randomised response on all columns",
@@ -284,7 +312,8 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
     """Return the names of the methods that are meant, the best of which is kept.
 
     "auto" means for information the first that applies and is quick, and the public values as they are
-    where these are private; for estimates all but those that solve another one many times.
+    where these are private; for estimates all but those that solve another one many times, and of more
+    than :data:`MOST_CELLS` cells "queries" and those that are built, not searched.
 
     Args:
         question: what the table is to be protected against.
@@ -305,7 +334,9 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
             if reason is None and METHODS[method].automatic(question)
         ]
         if goal == "estimates":
-            return [method for method in private if METHODS[method].repeats is None]
+            once = [method for method in private if METHODS[method].repeats is None]
+            large = "queries" in once and question.counts.size > MOST_CELLS
+            return [method for method in once if not large or method in QUICK]
         return [private[0], *(method for method in private[1:] if method == "public")]
     validate.choice("method", name, ("auto", *METHODS))
     if reasons[name] is not None:

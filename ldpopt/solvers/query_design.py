@@ -9,27 +9,38 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.forms.query_program import QueryProgram
-from ldpopt.theory.fidelity.query_design import Answer, Listed, best_for_queries
+from ldpopt.theory.fidelity.query_columns import Climbed, Listed
+from ldpopt.theory.fidelity.query_design import Answer, best_for_queries
 
 MOST_RAYS = 200_000
-"""Rays that are listed and, in exact arithmetic, visited by the checker."""
+"""Rays that are listed, and visited by the checker; of more, some are climbed to."""
+MOST_INPUTS = 200
+"""Inputs for which the checker computes the error in seconds."""
 
 
 class QueryDesign(Solver[QueryProgram]):
-    """An interior-point method over rays of the cone, all of which are priced in every round."""
+    """An interior-point method over rays of the cone.
+
+    Few rays are all priced in every round, which proves the optimum; many are climbed to, without proof.
+    """
 
     name: ClassVar[str] = "query-design"
 
     def accepts(self, form: QueryProgram) -> Literal[True] | str:
-        """Accept cones whose rays can be listed."""
-        if form.cone.size() > MOST_RAYS:
-            return f"the cone has more than {MOST_RAYS} rays"
+        """Accept tables whose error can be certified."""
+        if (k := form.cone.dimension) > MOST_INPUTS:
+            return f"{k} > {MOST_INPUTS} inputs take too long to certify"
         return True
 
     def run(self, form: QueryProgram, limits: Limits) -> FormSolution:
         """Solve, and keep what every round proves."""
         limits.check()
-        columns = Listed(form.cone.rays().T, form.prior, form.cone.epsilon)
+        cone, epsilon = form.cone, form.cone.epsilon
+        columns: Listed | Climbed
+        if cone.size() <= MOST_RAYS:
+            columns = Listed(cone.rays().T, form.prior, epsilon)
+        else:
+            columns = Climbed(cone, form.prior, form.queries, epsilon, limits.generator())
 
         def solution(answer: Answer) -> FormSolution:
             proof = None
@@ -46,7 +57,7 @@ class QueryDesign(Solver[QueryProgram]):
             best_for_queries(
                 form.prior,
                 form.queries,
-                form.cone.epsilon,
+                epsilon,
                 columns,
                 limits.gap / 4,
                 limits.expired,

@@ -9,6 +9,8 @@ from ldpopt import Status, problem, solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import randomized_response
 from ldpopt.problems.robust_fidelity import query_error
+from ldpopt.theory.fidelity.query_columns import Climbed
+from ldpopt.theory.fidelity.query_design import best_for_queries
 from ldpopt.theory.robust.level import rldp_level
 
 SQUARE = [[0.3, 0.2], [0.1, 0.4]]
@@ -116,3 +118,27 @@ def test_three_by_three_tables_and_a_confidence_set():
 def test_bad_questions_are_refused(params, message):
     with pytest.raises(InvalidInputError, match=message):
         problem("robust-fidelity", epsilon=1.0, **params)
+
+
+def test_climbing_comes_near_the_optimum():
+    """Where the rays are too many to list: within two per cent of what the list gives."""
+    asked = problem("robust-fidelity", epsilon=1.0, prior=TABLE)
+    [form] = asked.forms()
+    known = solve(asked, gap=1e-3).value
+    columns = Climbed(form.cone, form.prior, form.queries, 1.0, np.random.default_rng(0))
+    found = best_for_queries(form.prior, form.queries, 1.0, columns, 0, lambda: False, lambda _: None)
+    assert found.bound is None
+    assert known * (1 - 1e-3) <= found.value <= known * 1.02
+    assert query_error(found.matrix, form.prior, form.queries) == pytest.approx(found.value, rel=1e-3)
+
+
+def test_wide_tables_have_the_bound_of_the_data_as_they_are():
+    rng = np.random.default_rng(1)
+    counts = rng.integers(50, 500, (4, 5))
+    rows = np.vstack([np.repeat(np.eye(4), 5, axis=1), np.tile(np.eye(5), 4)])
+    result = solve(problem("robust-fidelity", epsilon=1.0, counts=counts.tolist(), queries=rows))
+    assert result.status is Status.GAP
+    p = counts.ravel() / counts.sum()
+    assert result.bound == pytest.approx((rows**2 @ p - (rows @ p) ** 2).sum())
+    assert result.value < query_error(randomized_response(20, 1.0).matrix, p, rows) / 4
+    assert verify(result)

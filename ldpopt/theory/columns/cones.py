@@ -83,6 +83,11 @@ class SecretCone:
         """Return all generators as the columns of a matrix; 2^k of them and more."""
         return np.hstack([_corners(box) for box in self.boxes])
 
+    def best(self, directions: Array) -> Iterator[Array]:
+        """Yield for every box and direction c, one a row, the corner with the largest c·T."""
+        for box in self.boxes:
+            yield np.where(directions > 0, box.high, box.low)
+
     def inequalities(self) -> Array:
         """Return a matrix A with one row per constraint: the cone is {T : A T ≥ 0}."""
         return np.array(list(self._rows()))

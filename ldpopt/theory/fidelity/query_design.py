@@ -30,6 +30,10 @@ BLEND = 1e-10
 USED = 1e-9
 """Columns of less weight, relative to the largest, are left out of the mechanism."""
 ROUNDS = 60
+OUTPUTS = 3
+"""How many reports per input a mechanism has at most that nothing is proven about."""
+IMPROVED = 0.02
+"""What a round must improve where no bound is known, so that another follows."""
 
 
 class Columns(Protocol):
@@ -39,8 +43,14 @@ class Columns(Protocol):
     def taken(self) -> Array:
         """The columns taken so far."""
 
-    def extend(self, Y: Array, beta: Array) -> bool:
-        """Take columns that β does not dominate; False if there are none."""
+    def extend(self, Y: Array, beta: Array, weights: Array) -> bool:
+        """Take columns that β does not dominate; False if there are none.
+
+        Args:
+            Y: the vectors y_i, one a row.
+            beta: β.
+            weights: θ of the columns taken so far.
+        """
 
     def raised(self, Y: Array, beta: Array) -> Array | None:
         """Return β raised to dominate all columns; None if that cannot be known."""
@@ -87,21 +97,24 @@ def best_for_queries(
     """
     program = QueryProgram(p, queries)
     best: Answer | None = None
-    centred = 0.01
+    centred, last = 0.01, math.inf
     for _ in range(ROUNDS):
         now = program.solve(columns.taken, centred, expired)
         raised = columns.raised(now.Y, now.beta)
         gain = float((queries * now.Y).sum())
         bound = None if raised is None or raised.sum() <= 0 else gain**2 / raised.sum()
-        matrix = _mechanism(columns.taken, now.weights, p, epsilon)
-        if best is not None and bound is not None and best.bound is not None and best.bound > bound:
-            bound, now, raised = best.bound, now._replace(Y=best.Y), best.beta
-        best = Answer(matrix, now.value, bound, now.Y, raised)
+        kept = (columns.taken, now) if raised is not None else _fewer(program, columns.taken, now)
+        answer = Answer(_mechanism(*kept, p, epsilon), kept[1].value, bound, now.Y, raised)
+        if best is not None and (best.bound or 0.0) > (bound or 0.0):
+            answer = answer._replace(bound=best.bound, Y=best.Y, beta=best.beta)
+        best = answer
         found(best)
-        left = 1.0 if bound is None else max(now.value - bound, 0.0) / now.value
-        if left <= gap or expired():
+        left = 1.0 if best.bound is None else max(best.value - best.bound, 0.0) / best.value
+        slow = raised is None and best.value > (1 - IMPROVED) * last
+        if left <= gap or slow or expired():
             break
-        if columns.extend(now.Y, now.beta):
+        last = best.value
+        if columns.extend(now.Y, now.beta, now.weights):
             centred = min(centred, max(CENTRED, left / 100))
         elif centred > CENTRED:
             centred = CENTRED
@@ -111,8 +124,20 @@ def best_for_queries(
     return best
 
 
-def _mechanism(columns: Array, weights: Array, p: Array, epsilon: float) -> Array:
+def _fewer(program: QueryProgram, columns: Array, now: Optimum) -> tuple[Array, Optimum]:
+    """Keep the heaviest columns, if they are worth about as much."""
+    most = OUTPUTS * columns.shape[1]
+    if len(columns) <= most:
+        return columns, now
+    heaviest = columns[np.argsort(-now.weights * columns.sum(axis=1))[:most]]
+    found = program.solve(heaviest, 1e-4, lambda: False)
+    full = np.abs(1 - heaviest.T @ found.weights).max() < 1e-9
+    return (heaviest, found) if full and found.value < 1.01 * now.value else (columns, now)
+
+
+def _mechanism(columns: Array, optimum: Optimum, p: Array, epsilon: float) -> Array:
     """Build the mechanism of the columns that matter, with a touch of one that leaves nothing open."""
+    weights = optimum.weights
     kept = weights > USED * weights.max()
     matrix = (columns[kept] * weights[kept, None]).T
     matrix = matrix / matrix.sum(axis=1, keepdims=True)
@@ -194,53 +219,3 @@ def _longest(x: Array, dx: Array) -> float:
     if not falling.any():
         return 1.0
     return float(min(1.0, 0.99 * (-x[falling] / dx[falling]).min()))
-
-
-class Listed:
-    """All rays of a cone, listed: every one is priced in each round.
-
-    Args:
-        rays: the rays, one a row.
-        p: the distribution of the inputs.
-        epsilon: the level; the columns of randomised response are taken first.
-    """
-
-    FIRST, MORE = 120, 80
-    """Rays taken at first, and in each round at most."""
-
-    def __init__(self, rays: Array, p: Array, epsilon: float) -> None:
-        k = len(p)
-        first = randomized_response(k, epsilon).matrix.T
-        listed = np.vstack([first, rays])
-        listed /= listed.max(axis=1, keepdims=True)
-        once = np.unique(listed.round(14), axis=0, return_index=True)[1]
-        self.rays = listed[np.sort(once)]
-        self.mass = self.rays @ p
-        spread = np.linspace(k, len(self.rays) - 1, min(self.FIRST, len(self.rays))).astype(int)
-        self._taken = np.union1d(np.arange(k), spread)
-
-    @property
-    def taken(self) -> Array:
-        """The columns taken so far."""
-        return self.rays[self._taken]
-
-    def _gains(self, Y: Array) -> Array:
-        apart = self.rays - self.rays.min(axis=1, keepdims=True)
-        return ((apart @ Y.T) ** 2).sum(axis=1) / self.mass
-
-    def extend(self, Y: Array, beta: Array) -> bool:
-        """Take the columns that exceed β most."""
-        excess = (self._gains(Y) - self.rays @ beta) / self.rays.sum(axis=1)
-        excess[self._taken] = -np.inf
-        best = np.argsort(-excess)[: self.MORE]
-        best = best[excess[best] > 0]
-        self._taken = np.append(self._taken, best)
-        return len(best) > 0
-
-    def raised(self, Y: Array, beta: Array) -> Array | None:
-        """Scale β, or add to it, until it dominates every ray."""
-        needed, paid = self._gains(Y), self.rays @ beta
-        scale = (needed / paid).max() if (paid > 0).all() else 1.0
-        beta = beta * scale
-        beta = beta + max(0.0, ((needed - self.rays @ beta) / self.rays.sum(axis=1)).max())
-        return beta * (1 + 1e-12) + 1e-13 * np.abs(beta).max()

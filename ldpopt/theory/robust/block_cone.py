@@ -161,6 +161,19 @@ class BlockCone:
         grid = np.meshgrid(*(np.arange(block.shape[1]) for block in blocks), indexing="ij")
         return np.vstack([block[:, i.ravel()] for block, i in zip(blocks, grid, strict=True)])
 
+    def best(self, directions: Array) -> Iterator[Array]:
+        """Yield for a few products and every direction c, one a row, a vertex with the largest c·T.
+
+        The products are those of ρ = 1, E and three between, for every s*.
+        """
+        a1, a2 = self.shape
+        parts = directions.reshape(-1, a1, a2)
+        for s in range(a1):
+            for rho in np.exp(self.epsilon * np.linspace(0, 1, 5)):
+                low, high = self.product(s, rho, rho)
+                blocks = [best_vertices(self.p_min[t], low[t], high[t], parts[:, t]) for t in range(a1)]
+                yield np.hstack(blocks)
+
     def inequalities(self) -> Array:
         """State T ≥ 0, and E·y_{s',u'} ≥ y_{s,u} for the pairs of secrets that the rule constrains."""
         a1, a2 = self.shape
@@ -248,6 +261,52 @@ def block_vertices(p: Array, low: float, high: float) -> Array:
         *_third_type(p, raised, low, high),
     ]
     return np.hstack(parts)
+
+
+def best_vertices(p: Array, low: float, high: float, directions: Array) -> Array:
+    """Find for each direction c, one a row, a vertex of K(low, high) with the largest c·T.
+
+    With m = p·T every T_u lies between L = max(0, (low − m)/(1 − σ)) and H = (high − m)/(1 − σ), so the
+    best T is H where c_u/p_u is large, L where it is small, and one entry is between, such that p·T = m.
+    Its value is concave and piecewise linear in m, with corners where no entry is between or m = low.
+
+    Args:
+        p: P^min_{·|s}, an entry per public value.
+        low: the least y.
+        high: the largest y.
+        directions: c, one a row.
+
+    >>> best_vertices(np.zeros(2), 1.0, 2.0, np.array([[1.0, -1.0]]))
+    array([[2., 1.]])
+    """
+    free, rows = 1 - p.sum(), np.arange(len(directions))
+    ratio = directions / np.where(p > 0, p, 1e-300)
+    order = np.argsort(-ratio, axis=1)
+    gains = np.take_along_axis(directions, order, axis=1)
+    mass = np.hstack([np.zeros((len(rows), 1)), np.cumsum(p[order], axis=1)])
+    gain = np.hstack([np.zeros((len(rows), 1)), np.cumsum(gains, axis=1)])
+    slack = (1 - free) * low + (high - low) * mass  # m where L > 0
+    tight = high * mass / (free + mass)  # m where L = 0
+    total, best = gain[:, -1:], np.full(len(rows), -np.inf)
+    found = np.zeros_like(directions)
+    places = np.argsort(order, axis=1)
+    for m, fits in ((slack, slack <= low * (1 + 1e-12)), (tight, tight >= low)):
+        L, H = np.maximum(0, low - m) / free, (high - m) / free
+        value = np.where(fits, L * total + (H - L) * gain, -np.inf)
+        j = value.argmax(axis=1)
+        better = value[rows, j] > best
+        best = np.where(better, value[rows, j], best)
+        T = np.where(places < j[:, None], H[rows, j, None], L[rows, j, None])
+        found = np.where(better[:, None], T, found)
+    if high > low:
+        share = low * free / (high - low)  # p of the entries at H where m = low
+        j = np.clip((mass <= share).sum(axis=1) - 1, 0, len(p) - 1)
+        H, item = (high - low) / free, p[order[rows, j]]
+        part = np.clip((share - mass[rows, j]) / np.where(item > 0, item, 1.0), 0, 1)
+        value = np.where(share <= mass[:, -1], H * (gain[rows, j] + part * gains[rows, j]), -np.inf)
+        T = H * ((places < j[:, None]) + part[:, None] * (places == j[:, None]))
+        found = np.where((value > best)[:, None], T, found)
+    return found
 
 
 def _third_type(p: Array, raised: Any, low: float, high: float) -> Iterator[Array]:

@@ -6,7 +6,7 @@ from scipy.special import xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import BlockCone, block_vertices
+from ldpopt.theory.robust.block_cone import BlockCone, best_vertices, block_vertices
 from ldpopt.theory.robust.block_pricing import BlockPricer, undominated
 from ldpopt.theory.robust.facet_cone import FacetCone, outer_vertices
 from ldpopt.theory.robust.uncertainty import Chi2Set
@@ -120,3 +120,17 @@ def test_bad_input():
         BlockCone(np.full((2, 2), 0.5), 1.0)
     with pytest.raises(InvalidInputError, match="two secrets"):
         BlockCone(np.zeros((1, 2)), 1.0)
+
+
+def test_the_best_vertex_is_that_of_the_list():
+    rng = np.random.default_rng(0)
+    for _ in range(200):
+        p = rng.dirichlet(np.ones(rng.integers(2, 6))) * rng.uniform(0.1, 0.99)
+        p[0] *= rng.random() < 0.7
+        high, c = 1 + rng.exponential(2), rng.normal(size=(3, len(p)))
+        found = best_vertices(p, 1.0, high, c)
+        y = (1 - p.sum()) * found + (found @ p)[:, None]
+        assert found.min() >= -1e-12
+        assert 1 - 1e-9 <= y.min() <= y.max() <= high + 1e-9
+        listed = (c @ block_vertices(p, 1.0, high)).max(axis=1)
+        assert (c * found).sum(axis=1) == pytest.approx(listed, abs=1e-9)
