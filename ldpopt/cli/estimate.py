@@ -13,7 +13,7 @@ from ldpopt.cli.terminal import check_writable, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from ldpopt.release.estimating import Frequencies
+    from ldpopt.release.estimating import Frequencies, Frequency
 
 
 def estimate(
@@ -21,10 +21,14 @@ def estimate(
         str, typer.Argument(metavar="RELEASED", help="The file of reports, or a directory of them.")
     ],
     mechanism: MechanismFile,
-    level: Annotated[float, typer.Option(help="Of all confidence intervals together.")] = 0.95,
+    level: Annotated[float, typer.Option(help="The confidence level of each interval.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the estimates: .png, .svg or .pdf.")] = None,
     joint: Annotated[
         bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
+    ] = False,
+    others: Annotated[
+        bool,
+        typer.Option("--all", help="Also other estimates, intervals that hold at once, a posterior."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the sampled posterior.")] = 0,
     jobs: Jobs = 1,
@@ -40,7 +44,11 @@ def estimate(
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
     made = load_mechanism(mechanism)
-    found = estimating.estimate(released, made, level=level, seed=seed, jobs=jobs, scheduler=scheduler)
+    if others:
+        tell(f"sampling the posterior of {len(made.mechanism.matrix)} cells")
+    found = estimating.estimate(
+        released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
+    )
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
@@ -52,35 +60,42 @@ def estimate(
 
 
 def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
+    percent = f"{100 * found.level:.10g} %"
     for group in groups:
-        name = found.names[group]
-        rows = [
-            (
-                row.label,
-                f"{row.ml:.4f}" if row.determined else "not determined",
-                f"{row.low:.4f} – {row.high:.4f}",
-                f"{row.mmse:.4f}" if row.determined else "not determined",
-                f"{row.bayes:.4f}",
-                f"{row.credible_low:.4f} – {row.credible_high:.4f}",
-            )
-            for row in found.group(group)
-        ]
-        percent = f"{100 * found.level:.10g} %"
-        titles = (
-            name,
-            "maximum likelihood",
-            f"{percent} confidence",
-            "least squares",
-            "posterior mean",
-            f"{percent} credible",
-        )
-        print_table(titles, rows, left=(name,), title=f"Frequencies of {name} ({group})")
+        name, rows = found.names[group], found.group(group)
+        columns = {
+            name: [row.label for row in rows],
+            "estimate": [_known(row, row.estimate) for row in rows],
+            f"{percent} interval": [f"{row.low:.4f} – {row.high:.4f}" for row in rows],
+        }
+        if found.posterior:
+            columns |= {
+                f"all at once, {percent}": [
+                    _between(row.together_low, row.together_high) for row in rows
+                ],
+                "maximum likelihood": [_known(row, row.ml) for row in rows],
+                "least squares": [_known(row, row.mmse) for row in rows],
+                "posterior mean": [f"{row.bayes:.4f}" for row in rows],
+                f"{percent} credible": [_between(row.credible_low, row.credible_high) for row in rows],
+            }
+        shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
+        print_table(tuple(columns), shown, left=(name,), title=f"Frequencies of {name} ({group})")
     print(
-        f"From {found.n:,} reports. The confidence intervals hold all at once, each credible interval "
-        f"by itself ({found.posterior})."
+        f"From {found.n:,} reports. Each interval covers its own frequency with a probability of about "
+        f"{percent}."
     )
+    if found.posterior:
+        print(f"The posterior: {found.posterior}. It depends on the prior where there are many cells.")
     if not all(row.determined for row in found.rows):
         print(
-            "Not determined: different distributions of the data give the same reports; the confidence "
-            "interval is the range that they leave open."
+            "Not determined: different distributions of the data give the same reports; the interval is "
+            "the range that they leave open."
         )
+
+
+def _known(row: Frequency, value: float | None) -> str:
+    return f"{value:.4f}" if row.determined else "not determined"
+
+
+def _between(low: float | None, high: float | None) -> str:
+    return f"{low:.4f} – {high:.4f}"

@@ -350,8 +350,9 @@ def design(
     were not given are values of it: design on data that may be known, such as an earlier sample.
     """
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
-    rows = np.vstack([query.weights for query in column_queries(domain, queries)])
-    question = Question(counts, epsilon, robust, alpha, width, reports, queries=rows.tolist())
+    rows = np.vstack([query.weights for query in column_queries(domain, queries)]).tolist()
+    wanted = rows if goal == "estimates" or method == "queries" else None
+    question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []
     whole, names = Limits.within(time_limit), chosen(question, method, goal)
     for i, name in enumerate(names):

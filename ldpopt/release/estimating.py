@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +24,7 @@ from ldpopt.core.files import whole_file
 from ldpopt.core.validate import Array
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
+from ldpopt.release.intervals import score_intervals
 from ldpopt.release.reading import report_counts
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
@@ -41,24 +42,35 @@ class Frequency:
     Attributes:
         group: "secret", "public" or "joint".
         label: the value in words.
-        ml: the maximum-likelihood estimate; where ``determined`` is false, one of many.
-        low, high: the confidence interval; all intervals together hold with the stated level.
+        estimate: the unbiased estimate, cut to [0, 1]; where ``determined`` is false, one of many.
+        low, high: the interval of this frequency by itself (:mod:`ldpopt.release.intervals`); where the
+            frequency is not determined, what the reports leave open.
+        determined: whether the reports determine it.
+        ml: the maximum-likelihood estimate; this and what follows is None unless it was asked for.
+        together_low, together_high: an interval; all of these hold at once with the stated level.
         mmse: the distribution whose output law is nearest to the reports.
-        bayes: the posterior mean under the prior.
-        credible_low, credible_high: the equal-tailed credible interval of this frequency by itself.
-        determined: whether the reports determine it; if not, the interval is what they leave open.
+        bayes: the posterior mean under the uniform prior.
+        credible_low, credible_high: the equal-tailed credible interval of this frequency by itself. The
+            prior decides much of it where there are many cells.
     """
 
     group: str
     label: str
-    ml: float
+    estimate: float
     low: float
     high: float
-    mmse: float
-    bayes: float
-    credible_low: float
-    credible_high: float
     determined: bool
+    ml: float | None = None
+    together_low: float | None = None
+    together_high: float | None = None
+    mmse: float | None = None
+    bayes: float | None = None
+    credible_low: float | None = None
+    credible_high: float | None = None
+
+    def plain(self) -> dict[str, Any]:
+        """Return what is known, as plain data."""
+        return {name: value for name, value in asdict(self).items() if value is not None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +82,8 @@ class Frequencies:
         n: the number of reports.
         level: the confidence level.
         names: the groups with the names of their columns.
-        posterior: the prior of the Bayesian estimate and how the posterior was computed, in words.
+        posterior: the prior of the Bayesian estimate and how the posterior was computed, in words; empty
+            where nobody asked for it.
     """
 
     rows: tuple[Frequency, ...]
@@ -85,20 +98,19 @@ class Frequencies:
 
     def to_frame(self) -> Any:
         """Return the rows as a pandas.DataFrame."""
-        return notebook.frame([asdict(row) for row in self.rows])
+        return notebook.frame([row.plain() for row in self.rows])
 
     def _repr_html_(self) -> str:
         caption = f"frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %"
         rows = [
             (
                 f"{row.group}: {row.label}",
-                f"{row.ml:.4f}" if row.determined else "not determined",
+                f"{row.estimate:.4f}" if row.determined else "not determined",
                 f"{row.low:.4f} – {row.high:.4f}",
-                f"{row.bayes:.4f}",
             )
             for row in self.rows
         ]
-        return notebook.table(caption, rows, ("", "maximum likelihood", "confidence", "posterior mean"))
+        return notebook.table(caption, rows, ("", "estimate", "interval"))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -107,7 +119,7 @@ class Frequencies:
             "level": self.level,
             "names": self.names,
             "posterior": self.posterior,
-            "frequencies": [asdict(row) for row in self.rows],
+            "frequencies": [row.plain() for row in self.rows],
         }
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
@@ -123,7 +135,7 @@ class Frequencies:
             axes.set_title(f"{name}: {self.names[name]}", loc="left")
         panels[-1, 0].set_xlabel("frequency")
         handles, names = panels[0, 0].get_legend_handles_labels()
-        figure.legend(handles, names, loc="outside lower center", ncols=3, frameon=False)
+        figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
         figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
         with whole_file(path) as draft:
             figure.savefig(draft, dpi=140, format=Path(path).suffix[1:].lower())
@@ -135,6 +147,7 @@ def estimate(
     mechanism: AnyDesign | str | os.PathLike[str],
     *,
     level: float = 0.95,
+    others: bool = False,
     seed: int = 0,
     jobs: int = 1,
     scheduler: str | None = None,
@@ -145,7 +158,9 @@ def estimate(
         released: what :func:`ldpopt.release.releasing.privatize` wrote, a directory of such files, or a
             Dask frame; reports of another mechanism are refused.
         mechanism: the design that released it, or its file, private or public.
-        level: the confidence level, of all confidence intervals together and of each credible interval.
+        level: the confidence level of each interval.
+        others: whether to compute other estimates and intervals, too; the posterior of many cells takes
+            minutes.
         seed: of the sampled posterior.
         jobs: worker processes on this machine, which count the parts of a released directory.
         scheduler: the address of a Dask scheduler to count on instead.
@@ -163,47 +178,66 @@ def estimate(
     """
     made = opened(mechanism)
     counts = report_counts(released, made, jobs, scheduler)
-    return frequencies(counts, made, level=level, seed=seed)
+    return frequencies(counts, made, level=level, others=others, seed=seed)
 
 
 def frequencies(
-    counts: NDArray[np.int64], made: AnyDesign, *, level: float = 0.95, seed: int = 0
+    counts: NDArray[np.int64],
+    made: AnyDesign,
+    *,
+    level: float = 0.95,
+    others: bool = False,
+    seed: int = 0,
 ) -> Frequencies:
     """Estimate frequencies from how often each report was made.
 
     Args:
         counts: how often each report was made, an entry per output.
         made: the design of the mechanism that made them.
-        level: the confidence level, of all confidence intervals together and of each credible interval.
+        level: the confidence level of each interval.
+        others: whether to compute other estimates and intervals, too.
         seed: of the sampled posterior.
     """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
+    if not counts.any():
+        raise InvalidInputError("there are no reports to estimate from")
     W = made.mechanism.matrix
     asked = list(_functionals(made.domain))
     C = np.array([functional.weights for functional in asked])
+    found = score_intervals(W, counts, C, level)
+    if not found.determined.all():
+        free = ~found.determined
+        ranges = confidence_intervals(W, counts, C[free], level)
+        found.low[free], found.high[free] = ranges.low, ranges.high
+    rows = [
+        Frequency(functional.group, functional.label, *map(float, numbers), bool(determined))
+        for functional, *numbers, determined in zip(asked, *found, strict=True)
+    ]
+    words = ""
+    if others:
+        words, more = _others(made, counts, C, level, seed)
+        rows = [replace(row, **known) for row, known in zip(rows, more, strict=True)]
+    return Frequencies(tuple(rows), int(counts.sum()), level, _group_names(made.domain), words)
+
+
+def _others(
+    made: AnyDesign, counts: NDArray[np.int64], C: Array, level: float, seed: int
+) -> tuple[str, list[dict[str, float]]]:
+    """Compute the other estimates and intervals, with words about the posterior."""
+    W = made.mechanism.matrix
     intervals = confidence_intervals(W, counts, C, level)
     ml, mmse = (C @ found(W, counts) for found in (estimators.maximum_likelihood, estimators.mmse))
     believed = posterior(made.mechanism, Dirichlet.uniform(len(W)), counts, seed=seed)
-    bayes, marginals = C @ believed.mean(), [believed.functional(weights) for weights in C]
-    rows = tuple(
-        Frequency(
-            functional.group,
-            functional.label,
-            float(ml[i]),
-            float(intervals.low[i]),
-            float(intervals.high[i]),
-            float(mmse[i]),
-            float(bayes[i]),
-            *marginals[i].interval(level),
-            bool(intervals.determined[i]),
-        )
-        for i, functional in enumerate(asked)
-    )
+    credible = np.array([believed.functional(weights).interval(level) for weights in C]).T
     words = f"uniform prior, {believed.method}"
     if not isinstance(believed, SampledPosterior):
         words += f"; the intervals from {DRAWS} draws"
-    return Frequencies(rows, int(counts.sum()), level, _group_names(made.domain), words)
+    names = ("ml", "together_low", "together_high", "mmse", "bayes", "credible_low", "credible_high")
+    columns = (ml, intervals.low, intervals.high, mmse, C @ believed.mean(), *credible)
+    return words, [
+        dict(zip(names, map(float, numbers), strict=True)) for numbers in zip(*columns, strict=True)
+    ]
 
 
 class Functional(NamedTuple):
@@ -322,23 +356,29 @@ def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float
 
 def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:
     y = np.arange(len(rows))
-    ml, low, high = (np.array([getattr(row, name) for row in rows]) for name in ("ml", "low", "high"))
-    axes.hlines(y, low, high, color="C0", linewidth=2, label="confidence interval")
-    axes.plot(ml, y, "o", color="C0", label="maximum likelihood")
-    axes.plot([row.mmse for row in rows], y, "x", color="C3", label="least squares (MMSE)")
-    axes.hlines(
-        y + 0.28,
-        [row.credible_low for row in rows],
-        [row.credible_high for row in rows],
-        color="C1",
-        linewidth=2,
-        linestyle="--",
-        label="credible interval",
-    )
-    axes.plot(
-        [row.bayes for row in rows], y + 0.28, "s", color="C1", markersize=5, label="posterior mean"
-    )
+    value, low, high = (np.array([getattr(row, n) for row in rows]) for n in ("estimate", "low", "high"))
+    known = np.array([row.determined for row in rows])
+    axes.hlines(y, low, high, color="C0", linewidth=8, alpha=0.5, label="interval")
+    axes.plot(value[known], y[known], "|", color="black", markersize=11, label="estimate")
+    for i, row in enumerate(rows):
+        words = f"{row.low:.4f} – {row.high:.4f}"
+        axes.text(1.01, i, words, transform=axes.get_yaxis_transform(), va="center", fontsize="small")
+    if rows[0].ml is not None:
+        axes.plot([row.ml for row in rows], y + 0.2, "x", color="C3", label="maximum likelihood")
+        axes.hlines(
+            y + 0.35,
+            [row.credible_low for row in rows],
+            [row.credible_high for row in rows],
+            color="C1",
+            linewidth=2,
+            linestyle="--",
+            label="credible interval",
+        )
+        axes.plot(
+            [row.bayes for row in rows], y + 0.35, "s", color="C1", markersize=4, label="posterior mean"
+        )
     names = [row.label if row.determined else f"{row.label} (range only)" for row in rows]
     axes.set_yticks(y, names)
     axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(left=0)
     axes.grid(axis="x", alpha=0.3)

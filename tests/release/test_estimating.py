@@ -23,7 +23,7 @@ def made():
 
 def test_the_census(made, tmp_path):
     privatize("adult:sex-race", made, tmp_path / "released.parquet", seed=0)
-    found = estimate(tmp_path / "released.parquet", made)
+    found = estimate(tmp_path / "released.parquet", made, others=True)
     assert found.n == 32561
     assert {name: len(found.group(name)) for name in found.names} == {
         "secret": 2,
@@ -35,8 +35,9 @@ def test_the_census(made, tmp_path):
         found.rows, [*truth.sum(axis=1), *truth.sum(axis=0), *truth.ravel()], strict=True
     ):
         assert row.determined
-        assert row.low <= true <= row.high
-        assert row.low <= row.ml <= row.high
+        assert row.together_low <= true <= row.together_high
+        assert row.together_low <= row.low <= row.estimate <= row.high <= row.together_high
+        assert row.estimate == pytest.approx(row.ml, abs=1e-6)
         assert row.ml == pytest.approx(
             row.mmse, abs=1e-6
         )  # as many reports as inputs: the same solution
@@ -113,7 +114,7 @@ def test_ranges_where_reports_determine_nothing():
     assert [found.low[0], found.high[0]] == pytest.approx([0, 0.6], abs=1e-3)
     assert [found.low[1], found.high[1]] == pytest.approx([0.6, 0.6], abs=1e-3)
     wide = design(*CENSUS, epsilon=1.0, method="ldp")
-    rows = frequencies(np.array([6000, 4000]), wide, level=0.95).rows
+    rows = frequencies(np.array([6000, 4000]), wide, level=0.95, others=True).rows
     open_ones = [row for row in rows if not row.determined]
     assert len(open_ones) > 10
     for row in open_ones:  # what the prior believes lies within what the reports leave open
@@ -136,7 +137,7 @@ def test_secret_alone():
 def test_the_mean_of_an_exact_posterior_is_exact():
     """One report y of k-ary randomised response: the density of P is proportional to 1 + (E − 1) p_y."""
     made = design("adult:sex-race", "race", epsilon=2.0, method="grr")
-    found = frequencies(np.array([0, 0, 1, 0, 0]), made)
+    found = frequencies(np.array([0, 0, 1, 0, 0]), made, others=True)
     E = math.exp(2.0)
     mean = (1 / 5 + (E - 1) * 2 / (5 * 6)) / (1 + (E - 1) / 5)
     other = (1 - mean) / 4
