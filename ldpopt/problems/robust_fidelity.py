@@ -26,8 +26,7 @@ from ldpopt.core.problem import Example, Problem, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import Cone
-from ldpopt.forms.query_program import QueryProgram
+from ldpopt.forms.query_program import ClimbedCone, QueryProgram
 from ldpopt.theory.columns.cones import SecretCone, joint_secrets
 from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.problem import ConePrivacy, audited, confidence_set, robust_subject
@@ -114,7 +113,7 @@ class RobustFidelity(Problem):
         return table
 
     @property
-    def cone(self) -> Cone:
+    def cone(self) -> ClimbedCone:
         """Where the columns lie."""
         F = self.uncertainty
         if isinstance(F, Chi2Set):

@@ -55,6 +55,11 @@ def column_queries(domain: Domain, names: Sequence[str] = ()) -> list[Query]:
     return [query for query in _all_queries(domain) if query.name in wanted]
 
 
+def query_rows(domain: Domain, names: Sequence[str] = ()) -> list[list[float]]:
+    """List the weights of the same frequencies as plain rows, one per value."""
+    return [row for query in column_queries(domain, names) for row in query.weights.tolist()]
+
+
 def _all_queries(domain: Domain) -> Iterator[Query]:
     a1, a2 = domain.shape
     for name, values in _membership(domain.secret):

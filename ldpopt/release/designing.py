@@ -28,7 +28,7 @@ from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_document
-from ldpopt.release.accuracy import Accuracy, accuracies, column_queries
+from ldpopt.release.accuracy import Accuracy, accuracies, query_rows
 from ldpopt.release.counting import counted
 from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, Question, chosen
@@ -49,8 +49,6 @@ GAP, SECONDS, LEAST_SECONDS = 1e-6, 30.0, 0.1
 @dataclass(frozen=True, eq=False)
 class Design:
     """A mechanism for a table: the certified result, and what its inputs mean.
-
-    Its file is a result file with one more section, so that ``ldpopt verify`` decides its claims.
 
     Attributes:
         result: the answer with its certificate.
@@ -263,11 +261,8 @@ def read_design(path: str | os.PathLike[str]) -> ReadDesign:
     section, result = document["design"], Result.from_json(document)
     try:
         names = ("counts", "epsilon", "robust", "alpha", "width")
-        question = Question(
-            **{name: section[name] for name in names},
-            **_together(section),
-            queries=result.problem.to_params().get("queries"),
-        )
+        given = {name: section[name] for name in names} | _together(section)
+        question = Question(**given, queries=result.problem.to_params().get("queries"))
         domain = Domain.from_json(section["domain"])
         method = section["method"]
     except (KeyError, TypeError) as error:
@@ -346,11 +341,10 @@ def design(
         progress: called with (value, bound) during long work.
         warn: called with what was left out or taken together, and with bins that hold all rows.
 
-    The counts of the table are part of the file that :meth:`Design.save` writes, and edges of bins that
-    were not given are values of it: design on data that may be known, such as an earlier sample.
+    The file that :meth:`Design.save` writes holds the counts, and edges of bins are values of the table.
     """
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
-    rows = np.vstack([query.weights for query in column_queries(domain, queries)]).tolist()
+    rows = query_rows(domain, queries)
     wanted = rows if goal == "estimates" or method == "queries" else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -210,15 +210,20 @@ def frequencies(
         free = ~found.determined
         ranges = confidence_intervals(W, counts, C[free], level)
         found.low[free], found.high[free] = ranges.low, ranges.high
-    rows = [
-        Frequency(functional.group, functional.label, *map(float, numbers), bool(determined))
-        for functional, *numbers, determined in zip(asked, *found, strict=True)
-    ]
-    words = ""
-    if others:
-        words, more = _others(made, counts, C, level, seed)
-        rows = [replace(row, **known) for row, known in zip(rows, more, strict=True)]
-    return Frequencies(tuple(rows), int(counts.sum()), level, _group_names(made.domain), words)
+    words, more = _others(made, counts, C, level, seed) if others else ("", [{} for _ in asked])
+    rows = tuple(
+        Frequency(
+            functional.group,
+            functional.label,
+            float(found.value[i]),
+            float(found.low[i]),
+            float(found.high[i]),
+            bool(found.determined[i]),
+            **more[i],
+        )
+        for i, functional in enumerate(asked)
+    )
+    return Frequencies(rows, int(counts.sum()), level, _group_names(made.domain), words)
 
 
 def _others(

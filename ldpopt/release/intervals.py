@@ -60,8 +60,8 @@ def score_intervals(W: Array, counts: NDArray[np.int64], functionals: Array, lev
     middle = (mean + share * (g1 - g0) / 2) / (1 + share)
     square = middle**2 - (mean**2 - share * g0) / (1 + share)
     half = np.sqrt(np.maximum(square, 0.0))
-    ends = np.clip([mean, middle - half, middle + half], 0, 1)
-    return Estimates(*ends, determined)
+    value, low, high = np.clip([mean, middle - half, middle + half], 0, 1)
+    return Estimates(value, low, high, determined)
 
 
 def _first_estimate(W: Array, shares: Array) -> Array:
