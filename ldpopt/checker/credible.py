@@ -134,6 +134,8 @@ def _guess(a: float, b: float, goal: float) -> float:
             term *= x * (a + b + n) / (a + 1 + n)
             found += term
             n += 1
+            if not n % 1000:
+                tick()
             if found > 1e290:
                 return 0.0
         return scale + a * t + b * math.log1p(-x) + math.log(found)

@@ -28,7 +28,7 @@ from .mechanism import Rows, read_matrix, stochastic
 from .outer_cone import Outer
 from .polyopt import CEILING, DUAL, ceiling_claim
 from .reading import UnreadableError
-from .robust import AUDIT_ERROR, empirical_value
+from .robust import AUDIT_ERROR, empirical_information
 from .robust_level import ANSWER, Comparison, LevelStatement, told_apart
 from .robust_optimum import NODE
 from .schema import EPSILON, Anything, List, Number, Record, Whole, Word
@@ -81,6 +81,15 @@ def _members(case: Case) -> Iterator[Claim]:
     columns = exact_columns(case.answer)
     test = partial(is_set_private, columns, question.F, Fraction(epsilon))
     yield decided("privacy", words, test, value=epsilon)
+
+
+def _value(case: Case) -> Iterator[Claim]:
+    words = f"its mutual information under the center of the set is at least {case.value!r}"
+
+    def test() -> bool:
+        return Fraction(case.value) <= empirical_information(case.answer, case.question.robust)
+
+    yield decided("value", words, test, value=case.value)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
@@ -171,7 +180,7 @@ SECTION = Section(
             question=_question,
             answer=_answer,
             members=_members,
-            value=empirical_value,
+            value=_value,
             bound=_bound,
             sense=maximise,
             proof=Record(

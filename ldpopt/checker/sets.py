@@ -263,6 +263,7 @@ class Wasserstein(UncertaintySet):
         while self._spent(cost, high) > goal and high < 1e300:
             low, high = high, 2 * high
         for _ in range(STEPS):
+            tick()
             middle = (low + high) / 2
             if not low < middle < high or high - low <= 1e-15 * high:
                 break

@@ -160,3 +160,8 @@ def test_the_budget_ends_a_proof():
     rows = [Fraction(i + 1, 10) for i in range(6)]
     with limited(seconds=0), pytest.raises(UndecidedError):
         SETS["likelihood"].least(rows)
+
+
+def test_many_counts_are_left_to_the_budget():
+    with limited(seconds=0.2), pytest.raises(UndecidedError):
+        built("credible", counts=[[10**12, 10**12], [10**12, 10**12]])
