@@ -53,21 +53,23 @@ def credible_ends(
         alpha: 1 minus the posterior probability.
     """
     whole, each = sum(counts, prior * len(counts)), alpha / (2 * len(counts))
-    low = [beta_quantile(n + prior, whole - n - prior, each) for n in counts]
-    high = [ONE - beta_quantile(whole - n - prior, n + prior, each) for n in counts]
-    return low, high
+    pairs = [(n + prior, whole - n - prior) for n in counts]
+    low = [beta_quantile(a, b, each) for a, b in pairs]
+    return low, [beta_quantile(a, b, each, upper=True) for a, b in pairs]
 
 
 @lru_cache(maxsize=4096)
-def beta_quantile(a: Fraction, b: Fraction, goal: Fraction) -> Interval:
-    """Enclose the x at which the distribution function of Beta(a, b) is the goal.
+def beta_quantile(a: Fraction, b: Fraction, goal: Fraction, upper: bool = False) -> Interval:
+    """Enclose the x below (or above) which Beta(a, b) has the probability of the goal.
 
     Args:
         a: the first parameter of the distribution.
         b: the second.
         goal: the probability.
+        upper: whether it is that of larger values.
     """
-    guess, asked = Decimal(_guess(float(a), float(b), math.log(goal))), enclose(goal)
+    asked = enclose(1 - goal if upper else goal)
+    guess = Decimal(_guess(float(a), float(b), math.log(goal), upper))
     for spread in SPREADS:
         low, high = NEAREST.multiply(guess, 1 - spread), NEAREST.multiply(guess, 1 + spread)
         if 0 < low and high < 1:
@@ -78,7 +80,7 @@ def beta_quantile(a: Fraction, b: Fraction, goal: Fraction) -> Interval:
 
 
 def beta_cdf(a: Fraction, b: Fraction, x: Decimal) -> Interval:
-    """Enclose the distribution function of Beta(a, b) at x: Lemma 1.
+    """Enclose the distribution function of Beta(a, b) at x, by the series in the smaller of x and 1 − x.
 
     Args:
         a: the first parameter of the distribution.
@@ -86,6 +88,13 @@ def beta_cdf(a: Fraction, b: Fraction, x: Decimal) -> Interval:
         x: between 0 and 1.
     """
     at = enclose(x)
+    if at.high > ONE.low - at.high:
+        return ONE - _series(b, a, ONE - at)
+    return _series(a, b, at)
+
+
+def _series(a: Fraction, b: Fraction, at: Interval) -> Interval:
+    """Enclose the distribution function of Beta(a, b): Lemma 1."""
     rest = ONE - at
     scale = enclose(a) * at.log() + enclose(b) * rest.log() - enclose(a).log()
     term = (scale + log_gamma(a + b) - log_gamma(a) - log_gamma(b)).exp()
@@ -122,27 +131,37 @@ def log_gamma(x: Fraction) -> Interval:
     return stirling + constant + total(kept) + blur - raised
 
 
-def _guess(a: float, b: float, goal: float) -> float:
+def _guess(a: float, b: float, goal: float, upper: bool) -> float:
     """Guess the quantile by bisection on log x, in floats; ``goal`` is the logarithm."""
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) - math.log(a)
+    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
 
-    def log_cdf(t: float) -> float:
-        x = math.exp(t)
-        term = found = 1.0
-        n = 0
-        while term > 1e-17 * found:
-            term *= x * (a + b + n) / (a + 1 + n)
-            found += term
-            n += 1
-            if not n % 1000:
-                tick()
-            if found > 1e290:
-                return 0.0
-        return scale + a * t + b * math.log1p(-x) + math.log(found)
+    def log_tail(t: float) -> float:
+        x, rest = math.exp(t), -math.expm1(t)
+        shape = (b, a, rest) if upper else (a, b, x)
+        front = a * t + b * math.log(rest) + scale - math.log(shape[0])
+        return front + math.log(_fraction(*shape))
 
-    low, high = (goal - scale) / a - 50.0 / min(a, 1.0), math.log(a / (a + b))
+    mean = math.log(a / (a + b))
+    low, high = (mean, -1e-15) if upper else ((goal - scale) / a - 50.0 / min(a, 1.0), mean)
     for _ in range(100):
         tick()
         middle = (low + high) / 2
-        low, high = (middle, high) if log_cdf(middle) < goal else (low, middle)
+        rising = (log_tail(middle) > goal) if upper else (log_tail(middle) < goal)
+        low, high = (middle, high) if rising else (low, middle)
     return math.exp(high)
+
+
+def _fraction(a: float, b: float, x: float) -> float:
+    """Compute the continued fraction of the incomplete beta function (DLMF 8.17.22), by Lentz."""
+    c, d = 1.0, 1 / (1 - (a + b) * x / (a + 1))
+    found = d
+    for m in range(1, 10_000):
+        for factor in (
+            m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+            -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)),
+        ):
+            d, c = 1 / (1 + factor * d), 1 + factor / c
+            found *= c * d
+        if abs(c * d - 1) < 1e-16:
+            break
+    return found

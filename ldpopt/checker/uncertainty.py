@@ -22,6 +22,7 @@ from .sets import UncertaintySet
 
 MOST_RADIUS = 1e6
 RADIUS = Number(above=0, most=1)
+"""Of total variation; smaller divergences than those below are beyond the floats that guess."""
 TABLE = Joint(2, 2)
 JEFFREYS = 0.5
 """The parameter of the prior of a credible set, unless the file says another."""
@@ -30,9 +31,9 @@ UNCERTAINTY = OneOf(
         "known": Record({"p": TABLE}),
         "scenarios": Record({"members": List(TABLE, 1)}),
         "total-variation": Record({"p_hat": TABLE, "radius": RADIUS}),
-        "hellinger": Record({"p_hat": TABLE, "radius": RADIUS}),
-        "kullback-leibler": Record({"p_hat": TABLE, "radius": RADIUS}),
-        "likelihood": Record({"p_hat": TABLE, "radius": Number(above=0, most=MOST_RADIUS)}),
+        "hellinger": Record({"p_hat": TABLE, "radius": Number(1e-6, 1)}),
+        "kullback-leibler": Record({"p_hat": TABLE, "radius": Number(1e-12, 1)}),
+        "likelihood": Record({"p_hat": TABLE, "radius": Number(1e-12, MOST_RADIUS)}),
         "wasserstein": Record(
             {"p_hat": TABLE, "radius": Number(above=0, most=MOST_RADIUS)},
             {"distance": Matrix(Number(0, MOST_RADIUS), 4, 4)},

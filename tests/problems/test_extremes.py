@@ -51,6 +51,16 @@ def cases():
     yield "leakage-design", {"tau": 3, "d": 3, "budget": 1e-12}
     rows = [[1 - 1e-12, 1e-12], [0.5, 0.5], [1e-12, 1 - 1e-12]]
     yield "statistic-leakage", {"matrix": rows, "secrets": [0, 0, 1]}
+    for set_ in (
+        {"kind": "known", "p": RARE_TABLE},
+        {"kind": "total-variation", "p_hat": RARE_TABLE, "radius": 1e-9},
+        {"kind": "likelihood", "p_hat": RARE_TABLE, "radius": 1e-9},
+        {"kind": "credible", "counts": [[10**6, 0], [0, 10**6]], "alpha": 1e-9},
+    ):
+        yield "robust-level", {"matrix": [*rows, [0.5, 0.5]], "uncertainty": set_}
+        if set_["kind"] == "known":
+            for epsilon in LEVELS:
+                yield "set-optimum", {"epsilon": epsilon, "uncertainty": set_}
     marginals = [[0.5, 0.5], [1e-12, 1 - 1e-12]]
     yield "composition-bound", {"marginals": marginals, "threshold": 1e-12}
     yield "feature-release", {"threshold": 1e-12, "budget": 1e-12, "marginals": marginals}
