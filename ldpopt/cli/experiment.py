@@ -26,6 +26,15 @@ def experiment(
     full: Annotated[
         bool, typer.Option("--full/--quick", help="The whole study, or a few points.")
     ] = False,
+    only: Annotated[
+        str | None, typer.Option(help="Panels, separated by commas.", show_default="all")
+    ] = None,
+    methods: Annotated[
+        str | None, typer.Option(help="Methods, separated by commas.", show_default="the paper's")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(min=1, help="Random draws for a mean.", show_default="the study's")
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Worker processes.")] = 1,
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for CSV and figures.")] = None,
@@ -33,13 +42,17 @@ def experiment(
 ) -> None:
     """Run a figure or study; a second run into the same directory only does what is missing.
 
-    Points are measured again if the experiment's source has changed.
+    Points are measured again if the experiment's source has changed. Ctrl-C keeps what is finished,
+    as CSV and figure; the same command goes on from there.
     """
     chosen = _chosen(name)
     directory = out or Path("results") / chosen.name
     with counting(chosen.name) as progress:
         study = chosen.run(
             quick=not full,
+            only=_names(only),
+            methods=_names(methods),
+            draws=draws,
             out=directory,
             jobs=jobs,
             scheduler=scheduler,
@@ -51,6 +64,13 @@ def experiment(
     print(study.conclusion)
     for path in study.files:
         say(f"wrote {path}")
+    if study.missing:
+        say(f"{study.missing} points are missing; the same command goes on from here")
+        raise KeyboardInterrupt
+
+
+def _names(text: str | None) -> list[str]:
+    return [] if text is None else [name.strip() for name in text.split(",")]
 
 
 def _chosen(name: str) -> Experiment:

@@ -8,7 +8,7 @@ import hashlib
 import inspect
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,19 +22,22 @@ from ldpopt.engine.solving import environment, whole_answers
 
 Row = dict[str, Any]
 Point = Mapping[str, Any]
+Points = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class Study:
     """What a run of an experiment leaves: its rows, its files, and what they show.
 
-    ``reused`` of the rows were there from an earlier run of the same code.
+    ``reused`` of the rows were there from an earlier run of the same code. Of a study that was
+    interrupted, ``missing`` points are not among the rows.
     """
 
     rows: list[Row]
     files: list[Path]
     conclusion: str
     reused: int = 0
+    missing: int = 0
 
 
 @dataclass(frozen=True)
@@ -48,6 +51,10 @@ class Experiment:
         measure: one point to one row of plain values; a module-level function, as it runs in workers.
         draw: rows to figures, written into the given directory; returns their paths.
         conclude: rows to the sentence that says what the figure shows and where the paper differs.
+        panel: the column of a point that names its panel, "" if there is one panel only.
+        method: the column of a point that names the method measured, "" if a point measures all.
+        usual: the methods that are measured unless others are asked for; empty for all of them.
+        draws: the column of a point that counts random draws ("draws") or numbers one ("seed").
     """
 
     name: str
@@ -55,11 +62,18 @@ class Experiment:
     measure: Callable[..., Row]
     draw: Callable[[list[Row], Path], list[Path]]
     conclude: Callable[[list[Row]], str]
+    panel: str = ""
+    method: str = ""
+    usual: tuple[str, ...] = ()
+    draws: str = ""
 
     def run(
         self,
         quick: bool = True,
         *,
+        only: Sequence[str] = (),
+        methods: Sequence[str] = (),
+        draws: int | None = None,
         out: Path | str | None = None,
         jobs: int = 1,
         scheduler: str | None = None,
@@ -68,20 +82,33 @@ class Experiment:
     ) -> Study:
         """Measure every point, draw, conclude.
 
+        Ctrl-C ends the run early: what is finished is written and drawn, and the same call goes on
+        from there.
+
         Args:
             quick: few small points (seconds) instead of the full study.
+            only: the panels to measure; all if empty.
+            methods: the methods to measure; the usual ones if empty.
+            draws: how many random draws a mean is taken over, in place of the study's own number.
             out: a directory for CSV and figures; points already finished there by the same code are not
                 measured again. Without it nothing is written.
             jobs: worker processes on this machine.
             scheduler: the address of a Dask scheduler to run on instead.
             progress: called with (finished, total) after every point.
             force: measure every point again.
+
+        Raises:
+            InvalidInputError: there is no such panel or method, or nothing is drawn at random.
+            KeyboardInterrupt: the user interrupted before a point was finished.
         """
-        points = [dict(point) for point in self.points(quick)]
+        points = self.chosen(quick, only, methods, draws)
+        whole = self.chosen(quick, draws=draws)
         places = workers(jobs, scheduler)
         if out is None:
             rows, _ = _measured(self, points, places, None, progress)
-            return Study(rows, [], self.conclude(rows))
+            return Study(
+                rows, [], self._conclusion(rows, points, whole), missing=len(points) - len(rows)
+            )
         directory = Path(out)
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -93,7 +120,68 @@ class Experiment:
         rows, reused = _measured(self, points, places, journal, progress)
         table = directory / f"{self.name}.csv"
         write_csv(table, rows)
-        return Study(rows, [table, *self.draw(rows, directory)], self.conclude(rows), reused)
+        files = [table, *self.draw(rows, directory)]
+        return Study(rows, files, self._conclusion(rows, points, whole), reused, len(points) - len(rows))
+
+    def chosen(
+        self,
+        quick: bool,
+        only: Sequence[str] = (),
+        methods: Sequence[str] = (),
+        draws: int | None = None,
+    ) -> Points:
+        """List the points of a run.
+
+        Args:
+            quick: few small points instead of the full study.
+            only: the panels to measure; all if empty.
+            methods: the methods to measure; the usual ones if empty.
+            draws: how many random draws to take; the study's own number if None.
+        """
+        points = [dict(point) for point in self.points(quick)]
+        points = _with(points, self.panel, only, f"{self.name} has no panels to choose from")
+        if methods or self.usual:
+            told = f"{self.name} measures all methods at once"
+            points = _with(points, self.method, methods or self.usual, told)
+        return points if draws is None else _redrawn(points, self.draws, draws, self.name)
+
+    def _conclusion(self, rows: list[Row], points: Points, whole: Points) -> str:
+        """Conclude from a whole study; of a part, say that it is one."""
+        if points == whole and len(rows) == len(points):
+            return self.conclude(rows)
+        return f"This is a part of the study ({len(rows)} of its points): no conclusion is drawn."
+
+
+def _with(points: Points, column: str, names: Sequence[str], none: str) -> Points:
+    """Keep the points with one of the names in a column; every name must occur in it."""
+    if not names:
+        return points
+    if not column:
+        raise InvalidInputError(none)
+    there = list(dict.fromkeys(f"{point[column]}" for point in points))
+    unknown = [name for name in names if name not in there]
+    if unknown:
+        raise InvalidInputError(
+            f"there is no {column} {unknown[0]!r}; choose among {', '.join(map(repr, there))}"
+        )
+    return [point for point in points if f"{point[column]}" in names]
+
+
+def _redrawn(points: Points, column: str, draws: int, name: str) -> Points:
+    """Give every setting so many draws; settings that draw nothing stay as they are."""
+    if not column:
+        raise InvalidInputError(f"{name} draws nothing at random: --draws has no meaning for it")
+    if column == "draws":
+        return [point | {column: draws} if column in point else point for point in points]
+    settings: dict[str, dict[str, Any]] = {}
+    for point in points:
+        rest = {key: value for key, value in point.items() if key != column}
+        settings.setdefault(json.dumps([rest, column in point]), point)
+    return [
+        point | ({column: seed} if column in point else {})
+        for point in settings.values()
+        for seed in range(draws if column in point else 1)
+    ]
 
 
 def point_key(point: Point, code: str = "") -> str:
@@ -153,6 +241,12 @@ def _append(path: Path, line: str) -> None:
         raise InvalidInputError(f"cannot write {path}: {error.strerror or error}") from None
 
 
+def read_csv(path: Path) -> list[Row]:
+    """Read what :func:`write_csv` wrote, numbers and lists as such; an empty cell is None."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return [{name: _value(cell) for name, cell in row.items()} for row in csv.DictReader(file)]
+
+
 def write_csv(path: Path, rows: list[Row]) -> None:
     """Write one tidy line per row; columns in the order of first appearance."""
     import io
@@ -169,27 +263,45 @@ def _cell(value: Any) -> Any:
     return json.dumps(value) if isinstance(value, (list, tuple, dict)) else value
 
 
+def _value(cell: str) -> Any:
+    if cell in ("", "True", "False"):
+        return {"": None, "True": True, "False": False}[cell]
+    try:
+        return json.loads(cell)
+    except ValueError:
+        return cell
+
+
 Workers = contextlib.AbstractContextManager[Parallel]
 
 
 def _measured(
     experiment: Experiment,
-    points: list[dict[str, Any]],
+    points: Points,
     places: Workers,
     journal: Path | None,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[Row], int]:
-    """Measure the rows, in the order of the points; each new row is journalled at once."""
+    """Measure the rows, in the order of the points; each new row is journalled at once.
+
+    After Ctrl-C the rows are those that are finished.
+    """
     code = source_digest(experiment.measure)
     keys = [point_key(point, code) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
-    with places as parallel:
-        tasks = (joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo)
-        for (key, _), row in zip(todo, parallel(tasks), strict=True):
-            rows[key] = row
-            if journal is not None:
-                _append(journal, json.dumps({"key": key, "row": row}) + "\n")
-            if progress is not None:
-                progress(sum(k in rows for k in keys), len(keys))
-    return [rows[key] for key in keys], len(keys) - len(todo)
+    try:
+        with places as parallel:
+            tasks = (
+                joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo
+            )
+            for (key, _), row in zip(todo, parallel(tasks), strict=True):
+                rows[key] = row
+                if journal is not None:
+                    _append(journal, json.dumps({"key": key, "row": row}) + "\n")
+                if progress is not None:
+                    progress(sum(k in rows for k in keys), len(keys))
+    except KeyboardInterrupt:
+        if not any(key in rows for key in keys):
+            raise
+    return [rows[key] for key in keys if key in rows], len(keys) - len(todo)

@@ -9,6 +9,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms import randomized_response
 from ldpopt.theory.bayes.asymptotics import unobfuscated_utility
 from ldpopt.theory.bayes.metrics import (
@@ -70,9 +71,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axes.set_title("Randomised response, a = 3, ε = 2: distance to the limit (6.4)")
     axes.legend(title="symmetric Dirichlet prior")
     axes.grid(alpha=0.3, which="both")
-    path = out / "asymptotic-convergence.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "asymptotic-convergence.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

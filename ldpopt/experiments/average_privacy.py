@@ -6,10 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import panels, save
 from ldpopt.mechanisms import UnaryEncoding, randomized_response
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.theory.bayes.metrics import average_privacy, worst_case_privacy
@@ -46,11 +45,11 @@ def measure(protocol: str, a: int, epsilon: float) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw S_μ against a, and the level that all protocols share."""
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(1, height=3.6)
     for name, style in STYLES.items():
         curve = sorted((row["a"], row["average_privacy"]) for row in rows if row["protocol"] == name)
-        axes.plot(*zip(*curve, strict=True), style, markersize=4, label=name)
+        if curve:
+            axes.plot(*zip(*curve, strict=True), style, markersize=4, label=name)
     axes.axhline(rows[0]["worst_case_privacy"], color="grey", linewidth=1, label="worst case (all)")
     axes.set_xscale("log", base=2)
     axes.set_xlabel("number of values a")
@@ -58,9 +57,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axes.set_ylim(0, 1.02)
     axes.legend(loc="center right", fontsize=9)
     axes.set_title(f"Average privacy at ε = {rows[0]['epsilon']:g}, Jeffreys' prior")
-    path = out / "average-privacy.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "average-privacy.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -85,4 +82,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    method="protocol",
 )

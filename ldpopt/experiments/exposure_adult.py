@@ -10,13 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
+from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.problems.composition_bound import CompositionBound
 from ldpopt.tables.datasets import adult_features
@@ -24,12 +26,11 @@ from ldpopt.theory.anonymity.composition import best_choice
 from ldpopt.theory.anonymity.exposure import exposure, exposure_curve
 
 MILP_NODES, PROOF_LPS = 300, 60
-LINES = {
-    "printed": ("Theorems 2 and 3", "black", "-"),
-    "tighter": ("their tighter variants", "tab:orange", "-"),
-    "proven": ("best proven", "tab:red", "-"),
-    "worst_joint": ("worst joint found", "tab:red", ":"),
-    "exposure": ("true exposure", "tab:blue", "-"),
+LINES: dict[str, tuple[str, str, str, Literal["pre", "post"]]] = {
+    "printed": ("Theorems 2 and 3", "black", "-", "pre"),
+    "tighter": ("their tighter variants", "tab:orange", "--", "pre"),
+    "proven": ("best proven", "tab:red", "-", "pre"),
+    "worst_joint": ("worst joint found", "tab:red", ":", "post"),
 }
 
 
@@ -65,37 +66,46 @@ def measure(features: int, threshold: float) -> Row:
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw single columns, then a panel per number of columns."""
     numbers = sorted({row["features"] for row in rows})
-    figure = Figure(figsize=(10, 7.5), layout="constrained")
-    axes = figure.subplots(2, 2).ravel()
+    figure, axes = panels(1 + len(numbers), height=3.1)
     _single(axes[0])
-    for axis, number in zip(axes[1:], numbers, strict=False):
+    for axis, number in zip(axes[1:], numbers, strict=True):
         _panel(axis, [row for row in rows if row["features"] == number])
-    for axis in axes[len(numbers) + 1 :]:
-        axis.set_visible(False)
-    axes[1].legend(fontsize="small", loc="upper left")
-    path = out / "exposure-adult.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    legend_below(figure, axes)
+    return [save(figure, out / "exposure-adult.svg")]
 
 
 def _single(axis: Axes) -> None:
     data = adult_features()
-    for name in data.joint_names:
-        curve = exposure_curve(data.marginal(name))
-        t = np.concatenate([[1e-4], curve.thresholds, [1.0]])
-        q = np.concatenate([[0.0], curve.exposures, [1.0]])
-        axis.step(t, q, where="post", label=name)
-    axis.set(xscale="log", title="single features", ylabel="exposure Q(t)", xlim=(1e-4, 1))
-    axis.legend(fontsize="small")
+    for name, style in zip(data.joint_names, ("-", "--", "-.", ":"), strict=True):
+        t, q = _steps(data.marginal(name))
+        axis.step(t, q, style, where="post", color="tab:blue", label=f"true exposure: {name}")
+    axis.set(xscale="log", ylabel="exposure Q(t)", xlim=(1e-4, 1))
+    axis.set_title("single features", fontsize=10)
+
+
+def _steps(p: Array) -> tuple[Array, Array]:
+    """List where the exposure of a distribution jumps, and to what."""
+    curve = exposure_curve(p)
+    return np.concatenate([[1e-5], curve.thresholds, [1.0]]), np.concatenate(
+        [[0.0], curve.exposures, [1.0]]
+    )
 
 
 def _panel(axis: Axes, rows: list[Row]) -> None:
+    """Draw the true exposure with all its steps.
+
+    A bound is measured at some thresholds; as the exposure grows with t, an upper bound holds down to
+    the threshold before, and what was found at one holds up to the next.
+    """
     rows = sorted(rows, key=lambda row: float(row["threshold"]))
     t = [row["threshold"] for row in rows]
-    for name, (label, colour, style) in LINES.items():
-        axis.plot(t, [row[name] for row in rows], style, color=colour, label=label)
-    names = ", ".join(adult_features().joint_names[: rows[0]["features"]])
-    axis.set(xscale="log", title=names, xlabel="threshold t", ylabel="exposure Q(t)", ylim=(-0.02, 1.05))
+    for name, (label, colour, style, where) in LINES.items():
+        axis.step(t, [row[name] for row in rows], style, where=where, color=colour, label=label)
+    data = adult_features()
+    names = data.joint_names[: rows[0]["features"]]
+    axis.step(*_steps(data.joint_distribution(names)), where="post", color="tab:blue", lw=1)
+    axis.set(xscale="log", xlabel="threshold t", ylim=(-0.02, 1.05), xlim=(t[0], 1))
+    axis.set_title(", ".join(names), fontsize=10)
 
 
 def conclude(rows: list[Row]) -> str:
@@ -115,4 +125,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="features",
 )

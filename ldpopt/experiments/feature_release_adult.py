@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.problems.feature_release import FeatureRelease
 from ldpopt.tables.datasets import adult_features
 
@@ -62,9 +63,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axis.set(xscale="log", xlabel="budget: fraction of users that may be exposed")
     axis.set_ylabel("entropy of the released features (nats)")
     axis.legend()
-    path = out / "feature-release-adult.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    return [save(figure, out / "feature-release-adult.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.theory.fidelity import measures
 
@@ -58,17 +58,16 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     lines = (("ml", "-", "ML"), ("mmse", ":", "MMSE"), ("expansion", "--", "expansion"))
     ratios = (("ratio_ml", "-", "ML"), ("ratio_mmse", ":", "MMSE"), ("alpha", "--", "limit α"))
     return [
-        _panels(rows, lines, "expected loss", out / "fidelity-convergence-losses.png"),
-        _panels(rows, ratios, "loss relative to no privacy", out / "fidelity-convergence-ratios.png"),
+        _panels(rows, lines, "expected loss", out / "fidelity-convergence-losses.svg"),
+        _panels(rows, ratios, "loss relative to no privacy", out / "fidelity-convergence-ratios.svg"),
     ]
 
 
 def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
     levels = sorted({row["epsilon"] for row in rows})
     short = max(row["n"] for row in rows) < 1000
-    figure = Figure(figsize=(4.6 * len(levels), 3.8), layout="constrained")
-    panels = figure.subplots(1, len(levels), squeeze=False)[0]
-    for axes, epsilon in zip(panels, levels, strict=True):
+    figure, grid = panels(len(levels), height=3.6)
+    for axes, epsilon in zip(grid, levels, strict=True):
         for color, loss in enumerate(LOSSES):
             curve = [row for row in rows if (row["epsilon"], row["loss"]) == (epsilon, loss)]
             for column, style, name in lines:
@@ -82,11 +81,9 @@ def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel(label)
-    panels[-1].legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, dpi=120)
-    return path
+    grid[0].set_ylabel(label)
+    legend_below(figure, grid)
+    return save(figure, path)
 
 
 def conclude(rows: list[Row]) -> str:
@@ -110,4 +107,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="epsilon",
+    method="loss",
 )

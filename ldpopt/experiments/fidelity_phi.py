@@ -11,15 +11,15 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.theory.fidelity import measures
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List ε and K on a logarithmic grid."""
-    for epsilon in (0.1, 1.0, 2.5, 5.0):
+    for epsilon in (0.1, 1.0, 2.5, 5.0, 10.0):
         for k in np.unique(np.geomspace(2, 1000, 8 if quick else 40).round().astype(int)):
             yield {"epsilon": epsilon, "k": int(k)}
 
@@ -38,23 +38,21 @@ def measure(epsilon: float, k: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw φ against K, one colour per ε."""
-    figure = Figure(figsize=(6.6, 4.6), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(1, height=5.0)
     lines = (("step", "-"), ("best", "o"), ("printed_bound", ":"))
     names = {"step": "step mechanism", "best": "optimum = φ*", "printed_bound": "Lemma 11 as printed"}
     for color, epsilon in enumerate(sorted({row["epsilon"] for row in rows})):
         curve = [row for row in rows if row["epsilon"] == epsilon]
         for column, style in lines:
-            label = f"ε = {epsilon:g}: {names[column]}"
             heights = [row[column] for row in curve]
-            axes.loglog([r["k"] for r in curve], heights, style, ms=3, color=f"C{color}", label=label)
+            axes.loglog([r["k"] for r in curve], heights, style, ms=3, color=f"C{color}")
+        axes.plot([], [], "-", color=f"C{color}", label=f"ε = {epsilon:g}")
+    for column, style in lines:
+        axes.plot([], [], style, ms=3, color="black", label=names[column])
     axes.set_xlabel("number of inputs K")
     axes.set_ylabel("φ")
-    axes.grid(alpha=0.3)
-    axes.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5))
-    path = out / "fidelity-phi.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    legend_below(figure, [axes], ncols=2)
+    return [save(figure, out / "fidelity-phi.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -79,4 +77,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="epsilon",
 )

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
 from ldpopt.tables import datasets
@@ -45,10 +45,10 @@ def source(name: str) -> Array:
 def points(quick: bool) -> Iterable[Point]:
     """List sources, losses and levels."""
     sources = ["uniform-5", "zipf-5", "age-5"]
-    sources += [] if quick else ["uniform-10", "uniform-50", "age-10", "age-20", "age-50"]
+    sources += [] if quick else ["uniform-10", "uniform-20", "uniform-50", "age-10", "age-20", "age-50"]
     for name in sources:
         for loss in measures.LOSSES:
-            for epsilon in np.geomspace(0.1, 6, 3 if quick else 25):
+            for epsilon in np.geomspace(0.1, 6, 3 if quick else 13):
                 yield {"source": name, "loss": loss, "epsilon": round(float(epsilon), 6)}
 
 
@@ -74,13 +74,17 @@ _SOURCE = source
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Draw one panel per source: α against ε, one colour per loss."""
+    """Draw α against ε, one panel per source and one colour per loss: Figure 5, then Figure 6."""
     sources = list(dict.fromkeys(row["source"] for row in rows))
-    lines = -(-len(sources) // 4)
-    columns = -(-len(sources) // lines)
-    figure = Figure(figsize=(4.2 * columns, 3.8 * lines), layout="constrained")
-    panels = figure.subplots(lines, columns, squeeze=False, sharey=True).ravel()
-    for axes, name in zip(panels, sources, strict=True):
+    uniform = [name for name in sources if name.startswith("uniform")]
+    others = [name for name in sources if name not in uniform]
+    named = (("uniform", uniform), ("known", others))
+    return [_figure(rows, chosen, out / f"fidelity-tradeoff-{n}.svg") for n, chosen in named if chosen]
+
+
+def _figure(rows: list[Row], sources: list[str], path: Path) -> Path:
+    figure, grid = panels(len(sources), height=3.1)
+    for axes, name in zip(grid, sources, strict=True):
         for color, loss in enumerate(measures.LOSSES):
             curve = [row for row in rows if (row["source"], row["loss"]) == (name, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
@@ -89,14 +93,11 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
             if curve and curve[0]["optimum"] is not None:
                 best = [row["optimum"] for row in curve]
                 axes.loglog(levels, best, "o", ms=3.5, color=paint, label=f"{loss}: proven optimum")
-        axes.set_title(f"{name} (K = {len(source(name))})", fontsize=10)
+        axes.set_title(f"{name.partition('-')[0]}, K = {name.partition('-')[2]}", fontsize=10)
         axes.set_xlabel("ε")
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("α: how many times more reports")
-    panels[0].legend(fontsize=7)
-    path = out / "fidelity-tradeoff.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+        axes.set_ylabel("α: times more reports")
+    legend_below(figure, grid)
+    return save(figure, path)
 
 
 def conclude(rows: list[Row]) -> str:
@@ -118,4 +119,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="source",
+    method="loss",
 )

@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms import binary_mechanism, randomized_response
 from ldpopt.problems.staircase import Staircase
 
@@ -123,10 +124,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     figure.suptitle(
         "Shaded: there the mechanism is optimal (plain: binary, hatched: randomised response)"
     )
-    paths = [out / f"ldp-frontier.{ending}" for ending in ("png", "svg")]
-    for path in paths:
-        figure.savefig(path, dpi=120)
-    return paths
+    return [save(figure, out / "ldp-frontier.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -152,4 +150,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="prior",
 )

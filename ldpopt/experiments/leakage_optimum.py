@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
@@ -68,9 +69,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.set_xlabel("leakage budget (nats)")
     panels[0].set_ylabel("worst expected distortion (TV)")
     panels[0].legend(fontsize=8)
-    path = out / "leakage-optimum.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "leakage-optimum.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

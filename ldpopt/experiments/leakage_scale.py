@@ -14,6 +14,7 @@ from scipy.sparse import vstack
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.problems import StatisticLeakage
 from ldpopt.solvers.milp_highs import FacilityModel
 
@@ -69,9 +70,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.set_xlabel(label)
         axes.set_ylabel("seconds")
         axes.legend()
-    path = out / "leakage-scale.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "leakage-scale.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -1,6 +1,6 @@
 """Wang et al. 2024, Fig. 7(c)-(e): leakage with misjudged categories, against the printed bound.
 
-Proven bounds from both sides, which meet for few missed categories; `leakage-missed` has the utility.
+Proven bounds from both sides, which meet for few missed categories; `leakage-forest` has the utility.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.experiments.leakage_tradeoff import COMBINATIONS, TAU
 from ldpopt.theory.leakage.misspecified import MisspecifiedSupport
 
@@ -34,8 +33,7 @@ def measure(missed: int, added: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw leakage against added categories, a colour per number of missed ones."""
-    figure = Figure(figsize=(6.5, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(1, height=4.4)
     for i, missed in enumerate(dict.fromkeys(row["missed"] for row in rows)):
         own = [row for row in rows if row["missed"] == missed]
         added = [row["added"] for row in own]
@@ -46,10 +44,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.plot(added, [r["printed"] for r in own], ":", color=f"C{i}", label=label)
     axes.axhline(math.log(-(-(TAU + 1) // INTERVAL)), color="k", lw=0.8, label="none missed")
     axes.set(xlabel="infeasible categories added", ylabel="SML (nats)")
-    axes.legend(fontsize=8, ncols=2)
-    path = out / "leakage-support.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    legend_below(figure, [axes])
+    return [save(figure, out / "leakage-support.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -72,4 +68,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="missed",
 )

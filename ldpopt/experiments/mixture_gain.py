@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.theory.bayes.metrics import asymptotic_utility, average_privacy
 from ldpopt.theory.bayes.priors import Dirichlet
 
@@ -47,9 +48,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axes.set_title("Same average privacy at every weight, more utility in between")
     axes.legend()
     axes.grid(alpha=0.3)
-    path = out / "mixture-gain.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "mixture-gain.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -13,6 +13,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
+from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.problems.privacy_utility_frontier import PrivacyUtilityFrontier
 from ldpopt.theory.bayes.asymptotics import unobfuscated_utility
@@ -66,9 +67,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axes.set_title("The optimal frontier, a = 3, Jeffreys' prior")
     axes.legend(fontsize=9)
     axes.grid(alpha=0.3)
-    path = out / "optimal-frontier.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "optimal-frontier.svg")]
 
 
 def _curve(rows: list[Row]) -> tuple[list[float], list[float]]:

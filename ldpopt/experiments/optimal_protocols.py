@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.problems.asymptotic_utility import AsymptoticUtility
@@ -74,9 +75,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     panels[0].set_ylabel("effective users / those of the optimum")
     panels[0].legend(fontsize=8, loc="lower left")
     figure.suptitle("Known protocols against the optimal one, Jeffreys' prior")
-    path = out / "optimal-protocols.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    return [save(figure, out / "optimal-protocols.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

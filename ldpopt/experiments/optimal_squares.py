@@ -12,6 +12,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms.balanced_designs import difference_sets, is_difference_set
 from ldpopt.theory.fidelity import measures
 
@@ -57,9 +58,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axes.set_ylabel("number of inputs K")
     axes.grid(alpha=0.3)
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
-    path = out / "optimal-squares.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    return [save(figure, out / "optimal-squares.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

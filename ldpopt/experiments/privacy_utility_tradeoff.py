@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.theory.bayes.metrics import average_privacy, participation_factor
 from ldpopt.theory.bayes.priors import Dirichlet
 
@@ -38,12 +38,13 @@ def measure(protocol: str, a: int, epsilon: float) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw two panels: F_μ against S_μ, and against S^wc with square-root axes as in the paper."""
-    figure = Figure(figsize=(9.6, 4.2), layout="constrained")
-    for axes, key in zip(figure.subplots(1, 2), ("average_privacy", "worst_case_privacy"), strict=True):
+    figure, grid = panels(2, height=3.6)
+    for axes, key in zip(grid, ("average_privacy", "worst_case_privacy"), strict=True):
         for name, style in STYLES.items():
             mine = [row for row in rows if row["protocol"] == name]
             curve = sorted((row[key], row["participation_factor"]) for row in mine)
-            axes.plot(*zip(*curve, strict=True), style, markersize=3.5, label=name)
+            if curve:
+                axes.plot(*zip(*curve, strict=True), style, markersize=2.5, lw=1.2, label=name)
         axes.set_xlabel(key.replace("_", " ").replace("worst case", "worst-case"))
         axes.set_ylabel("participation factor F")
         if key == "worst_case_privacy":
@@ -51,12 +52,9 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
             axes.set_yscale("function", functions=(np.sqrt, np.square))
         axes.set_xlim(0, 1)
         axes.set_ylim(0, 1)
-        axes.grid(alpha=0.3)
-    figure.axes[0].legend(fontsize=9)
-    figure.suptitle("Utility against privacy, a = 3, Jeffreys' prior (right: square-root axes)")
-    path = out / "privacy-utility-tradeoff.png"
-    figure.savefig(path, dpi=150)
-    return [path]
+    legend_below(figure, grid, ncols=4)
+    figure.suptitle("a = 3, Jeffreys' prior (right: square-root axes)", fontsize=10)
+    return [save(figure, out / "privacy-utility-tradeoff.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -86,4 +84,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    method="protocol",
 )

@@ -11,56 +11,82 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
-from ldpopt.problems.grr_conditional import GRRConditional
-from ldpopt.problems.independent_reporting import IndependentReporting
+from ldpopt.experiments.robust_study import PROTOCOLS
 from ldpopt.problems.ue_conditional import UEConditional
 
-NAMES = {
-    "ir_share": ("C0-s", "ε₂/ε (IR)"),
-    "grr_cr_share": ("C2-^", "ε₂/ε (GRR-CR)"),
+STYLES = {
+    "ir share": ("C0-s", "ε₂/ε (IR)"),
+    "grr-cr share": ("C2-^", "ε₂/ε (GRR-CR)"),
     "kappa": ("C4-v", "κ (UE-CR)"),
-    "lambda": ("C5-d", "λ (UE-CR)"),
+    "lambda": ("C5--d", "λ (UE-CR)"),
 }
+LEVELS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """List 5 × 5 tables (3 × 3 in the quick run)."""
-    size = 3 if quick else 5
-    for epsilon in np.linspace(0.25, 6, 5 if quick else 24):
-        for seed in range(2 if quick else 200):
-            yield {"size": size, "epsilon": round(float(epsilon), 6), "seed": seed}
+    """List 5 × 5 tables (3 × 3 in the quick run), 200 of them as in the paper."""
+    for method in PROTOCOLS:
+        for epsilon in (0.25, 3.0) if quick else LEVELS:
+            for seed in range(2 if quick else 200):
+                yield {"method": method, "size": 3 if quick else 5, "epsilon": epsilon, "seed": seed}
 
 
-def measure(size: int, epsilon: float, seed: int) -> Row:
-    """Find the best split of the budget, and the best κ and λ."""
+def measure(method: str, size: int, epsilon: float, seed: int) -> Row:
+    """Find the best split of the budget, or the best κ and λ."""
     _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
-    given: dict[str, Any] = {"p_hat": p_hat, "n": 1000, "epsilon": epsilon}
-    ir = robust_study.best(IndependentReporting(**given)).point
-    grr = robust_study.best(GRRConditional(**given)).point
-    problem = UEConditional(**given)
-    second, kappa = robust_study.best(problem, 1e-3).point
-    lam = problem.smallest(np.array([kappa]), np.array([epsilon - second]))[0]
-    shares = {"ir_share": ir[0] / epsilon, "grr_cr_share": grr[0] / epsilon}
-    return {name: float(x) for name, x in {**shares, "kappa": kappa, "lambda": lam}.items()}
+    kind, gap = PROTOCOLS[method]
+    problem = kind(epsilon, p_hat, 1000)
+    point = robust_study.best(problem, gap).point
+    if not isinstance(problem, UEConditional):
+        return {"share": float(point[0] / epsilon)}
+    second, kappa = point
+    smallest = problem.smallest(np.array([kappa]), np.array([epsilon - second]))
+    return {"kappa": float(kappa), "lambda": float(smallest[0])}
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw two single tables and the average, as in the paper."""
-    both = [{**row, "panel": f"table {row['seed']}"} for row in rows if row["seed"] < 2]
-    both += [{**row, "panel": "average"} for row in rows]
-    path = out / "rldp-parameters.png"
+    seeds = sorted({row["seed"] for row in rows})
+    shown = [(f"table {seed}", [r for r in rows if r["seed"] == seed]) for seed in seeds[:2]]
+    shown.append((f"average of {len(seeds)} tables", rows))
+    curves = [
+        {"panel": title, "method": name, "epsilon": epsilon, **robust_study.averaged(values)}
+        for title, mine in shown
+        for (name, epsilon), values in _grouped(mine).items()
+    ]
+    path = out / "rldp-parameters.svg"
     return robust_study.draw_curves(
-        both, path, panel=lambda r: str(r["panel"]), x="epsilon", names=NAMES, ylabel="parameter"
+        curves, path, panel=lambda r: str(r["panel"]), styles=STYLES, ylabel="parameter"
     )
 
 
+def _grouped(rows: list[Row]) -> dict[tuple[str, float], list[float]]:
+    """Collect the values of each curve at each level."""
+    groups: dict[tuple[str, float], list[float]] = {}
+    for row in rows:
+        for name in ("share", "kappa", "lambda"):
+            if row.get(name) is not None:
+                curve = f"{row['method']} share" if name == "share" else name
+                groups.setdefault((curve, row["epsilon"]), []).append(row[name])
+    return groups
+
+
 def conclude(rows: list[Row]) -> str:
-    """State how often the whole budget goes to one part."""
-    extreme = [row["ir_share"] < 0.01 or row["ir_share"] > 0.99 for row in rows]
-    silent = [row["kappa"] > 0.999 for row in rows if row["epsilon"] <= 1]
+    """State how often the whole budget goes to one part, and when UE-CR is silent about s."""
+    by: dict[str, Any] = {"ir": [], "grr-cr": []}
+    for row in rows:
+        if row["method"] in by and row["epsilon"] <= 1:
+            by[row["method"]].append(row["share"])
+    extreme = {name: np.mean([s < 0.01 or s > 0.99 for s in shares]) for name, shares in by.items()}
+    all_u = np.mean([s > 0.99 for s in by["grr-cr"]])
+    silent = [row["kappa"] > 0.999 for row in rows if row["method"] == "ue-cr" and row["epsilon"] <= 1]
+    averages = {key: np.mean(values) for key, values in _grouped(rows).items()}
+    ir = [mean for (name, _), mean in averages.items() if name == "ir share"]
     return (
-        f"IR spends its whole budget on s or on u in {np.mean(extreme):.0%} of the cases; for ε ≤ 1 "
-        f"UE-CR reports every secret (κ = λ = 1) in {np.mean(silent):.0%}, as in the paper."
+        f"For ε ≤ 1, IR spends its whole budget on s or on u in {extreme['ir']:.0%} of the cases, "
+        f"GRR-CR in {extreme['grr-cr']:.0%} (on u in {all_u:.0%}), and UE-CR reports every secret "
+        f"(κ = λ = 1) in {np.mean(silent):.0%}. The average "
+        f"ε₂/ε of IR lies between {min(ir):.2f} and {max(ir):.2f}."
     )
 
 
@@ -70,4 +96,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    method="method",
+    draws="seed",
 )

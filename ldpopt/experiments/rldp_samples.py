@@ -1,4 +1,7 @@
-"""Robust LDP: the role of n and α (Lopuhaä-Zwakenberg and Goseling 2021, Figures 7 and 8)."""
+"""Robust LDP: the role of n (Lopuhaä-Zwakenberg and Goseling 2021, Figure 7).
+
+The table is always that of 1000 draws, so that only the confidence set changes with n.
+"""
 
 from __future__ import annotations
 
@@ -7,52 +10,43 @@ from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
+from ldpopt.experiments.robust_study import RIVALS, STYLES
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """List values of n at α = 0.05, then of α at n = 1000; 5 × 5 tables (3 × 3 in the quick run)."""
-    size, seeds = (3, range(1)) if quick else (5, range(20))
-    levels = (1.0,) if quick else (0.5, 1.0, 2.0, 4.0)
-    for seed in seeds:
-        for epsilon in levels:
-            common = {"size": size, "epsilon": epsilon, "seed": seed}
-            for n in (100, 1000, 10_000) if quick else (100, 300, 1000, 3000, 10_000, 100_000):
-                yield {**common, "varied": "n", "n": n, "alpha": 0.05}
-            for alpha in (1e-4, 1e-1) if quick else (1e-4, 1e-3, 1e-2, 1e-1):
-                yield {**common, "varied": "alpha", "n": 1000, "alpha": alpha}
+    """List n, methods and levels; 5 × 5 tables (3 × 3 in the quick run)."""
+    for n in (100, 10_000) if quick else (100, 1000, 10_000, 100_000):
+        for method in STYLES:
+            for epsilon in (1.0,) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0):
+                given = {"n": n, "method": method, "epsilon": epsilon}
+                yield {**given, "size": 3 if quick else 5, "draws": 2 if quick else 200}
 
 
-def measure(size: int, epsilon: float, seed: int, varied: str, n: int, alpha: float) -> Row:
-    """Compute normalised utilities; the table is always that of 1000 draws, so that only F changes."""
-    _, p_hat = robust_study.drawn_table(size, size, 1000, seed)
-    return robust_study.utilities(p_hat, n, alpha, epsilon)
+def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:
+    """Average the normalised utility for α = 0.05."""
+    tables = (robust_study.drawn_table(size, size, 1000, seed)[1] for seed in range(draws))
+    return robust_study.averaged(
+        robust_study.utility(method, p_hat, n, 0.05, epsilon) for p_hat in tables
+    )
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
-    """Draw one figure for n and one for α."""
-    files = []
-    for varied, label in (("n", "samples n"), ("alpha", "significance level α")):
-        mine = [row for row in rows if row["varied"] == varied]
-        files += robust_study.draw_curves(
-            mine,
-            out / f"rldp-samples-{varied}.png",
-            panel=lambda r: f"{r['size']} × {r['size']}, ε = {r['epsilon']:g}",
-            x=varied,
-            xlabel=label,
-            log=True,
-        )
-    return files
+    """Draw one panel per n, utility against ε as in the paper."""
+    path = out / "rldp-samples.svg"
+    return robust_study.draw_curves(rows, path, panel=lambda r: f"n = {r['n']:,}")
 
 
 def conclude(rows: list[Row]) -> str:
-    """State what more samples and a laxer level bring."""
-    by_n = [row for row in rows if row["varied"] == "n"]
-    _, polyopt = robust_study.averages(by_n, "n", "polyopt")
-    _, cr = robust_study.averages(by_n, "n", "grr_cr")
-    _, srr = robust_study.averages(by_n, "n", "srr")
+    """State what more samples bring to each method."""
+    sizes, levels = sorted({row["n"] for row in rows}), sorted({row["epsilon"] for row in rows})
+    parts = []
+    for epsilon in sorted({levels[0], levels[len(levels) // 2], levels[-1]}):
+        few, many = (robust_study.means(rows, n=n, epsilon=epsilon) for n in (sizes[0], sizes[-1]))
+        gains = ", ".join(f"{STYLES[name][1]} {many[name] / few[name]:.2f}" for name in RIVALS)
+        parts.append(f"at ε = {epsilon:g} {gains}")
     return (
-        f"From the fewest to the most samples PolyOpt gains a factor {polyopt[-1] / polyopt[0]:.2f}, "
-        f"GRR-CR {cr[-1] / cr[0]:.2f}; SRR does not change ({srr[-1] / srr[0]:.2f}), as in the paper."
+        f"From n = {sizes[0]} to n = {sizes[-1]} the mean utility of {rows[0]['draws']} tables grows by "
+        f"the factors: {'; '.join(parts)}."
     )
 
 
@@ -62,4 +56,8 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    panel="n",
+    method="method",
+    usual=RIVALS,
+    draws="draws",
 )

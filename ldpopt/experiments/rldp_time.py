@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
+from ldpopt.experiments.drawing import save
 from ldpopt.problems.polyopt import PolyOpt
 
 SMALL = ((2, 2), (2, 3), (3, 3))
@@ -59,9 +60,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.grid(alpha=0.3)
     panels[0].set_ylabel("seconds, certificate included")
     panels[0].legend(fontsize=8)
-    path = out / "rldp-time.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    return [save(figure, out / "rldp-time.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

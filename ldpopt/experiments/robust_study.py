@@ -1,28 +1,31 @@
 """What the studies of robust LDP share: tables, methods, and the figure of curves.
 
-Lopuhaä-Zwakenberg and Goseling 2021, Section VIII.
+Lopuhaä-Zwakenberg and Goseling 2021, Section VIII. Work is limited by the gap that is asked for, never
+by the clock, so that a result does not depend on what else the machine does.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
+from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.problems.ue_conditional import MOST_SECRETS, UEConditional
+from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.solvers.bracket import Bracket
 from ldpopt.theory.columns.utilities import MutualInformation, entropy
 from ldpopt.theory.robust.protocols import Reporting
@@ -30,15 +33,23 @@ from ldpopt.theory.robust.protocols import Reporting
 STYLES = {
     "polyopt": ("C3-o", "PolyOpt"),
     "ir": ("C0-s", "IR"),
-    "grr_cr": ("C2-^", "GRR-CR"),
-    "ue_cr": ("C4-v", "UE-CR"),
+    "grr-cr": ("C2-^", "GRR-CR"),
+    "ue-cr": ("C4-v", "UE-CR"),
     "srr": ("C1--", "SRR"),
     "grr": ("C7:", "GRR"),
 }
+RIVALS = tuple(name for name in STYLES if name != "polyopt")
+PROTOCOLS: dict[str, tuple[type[Any], float]] = {
+    "ir": (IndependentReporting, 1e-4),
+    "grr-cr": (GRRConditional, 1e-4),
+    "ue-cr": (UEConditional, 1e-3),
+}
+"""The protocols of Sections VI and VII with the relative gap at which their search stops."""
 WIDEST = 6
 """Wider tables have their rarest public values merged before PolyOpt."""
 
 
+@cache
 def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
     """Draw a distribution P* from the Jeffreys prior and the frequencies p̂ of n draws (Section VIII-A).
 
@@ -65,54 +76,41 @@ def best(problem: Reporting, gap: float = 1e-4) -> FormSolution:
     return Bracket().run(form, Limits(gap=gap))
 
 
-def utilities(p_hat: Array, n: float, alpha: float, epsilon: float, time_limit: float = 60.0) -> Row:
-    """Compute I(X; Y)/H(X) under p̂ of every method.
-
-    PolyOpt also has its proven bound and its seconds.
+def utility(method: str, p_hat: Array, n: float, alpha: float, epsilon: float) -> float:
+    """Compute I(X; Y)/H(X) under p̂ of one method.
 
     Args:
+        method: a key of :data:`STYLES`.
         p_hat: the observed distribution [s][u].
         n: the number of samples.
         alpha: the significance level of the confidence set.
         epsilon: the level, in nats.
-        time_limit: seconds for PolyOpt.
     """
     a1, a2 = p_hat.shape
-    H, information = entropy(p_hat), MutualInformation(p_hat.ravel())
+    information = MutualInformation(p_hat.ravel())
     given: dict[str, Any] = {"p_hat": p_hat, "n": n, "alpha": alpha, "epsilon": epsilon}
-    width = WIDEST if a2 > WIDEST + 1 else None
-    polyopt = solve(PolyOpt(**given, width=width), gap=1e-3, time_limit=time_limit)
-    secrets_fit = a1 <= MOST_SECRETS
-    found = {
-        "polyopt": polyopt.value,
-        "polyopt_bound": polyopt.bound,
-        "ir": best(IndependentReporting(**given)).value,
-        "grr_cr": best(GRRConditional(**given)).value,
-        "ue_cr": best(UEConditional(**given), 1e-3).value if secrets_fit else None,
-        "srr": float(information(secret_randomized_response(a1, a2, epsilon).matrix).sum()),
-        "grr": float(information(randomized_response(a1 * a2, epsilon).matrix).sum()),
-    }
-    shares = {name: None if value is None else value / H for name, value in found.items()}
-    return {**shares, "polyopt_seconds": polyopt.seconds, "solver": polyopt.solver}
+    if method == "srr":
+        found = float(information(secret_randomized_response(a1, a2, epsilon).matrix).sum())
+    elif method == "grr":
+        found = float(information(randomized_response(a1 * a2, epsilon).matrix).sum())
+    elif method == "polyopt":
+        width = WIDEST if a2 > WIDEST + 1 else None
+        value = solve(PolyOpt(**given, width=width), gap=1e-3).value
+        assert value is not None
+        found = value
+    else:
+        kind, gap = PROTOCOLS[method]
+        value = best(kind(**given), gap).value
+        assert value is not None
+        found = value
+    return found / entropy(p_hat)
 
 
-def averages(rows: Iterable[Row], x: str, y: str) -> tuple[list[Any], list[float]]:
-    """Average y over all rows with the same x.
-
-    Args:
-        rows: the rows of a study.
-        x: the column by which they are grouped.
-        y: the column that is averaged; rows without it are left out.
-
-    Returns:
-        The values of x in order, and the mean of y at each.
-    """
-    groups: dict[Any, list[float]] = {}
-    for row in rows:
-        if row.get(y) is not None:
-            groups.setdefault(row[x], []).append(row[y])
-    places = sorted(groups)
-    return places, [float(np.mean(groups[place])) for place in places]
+def averaged(values: Iterable[float]) -> Row:
+    """Compute the mean of some draws and its standard error; one draw has none."""
+    drawn = np.array(list(values))
+    error = float(drawn.std(ddof=1) / math.sqrt(len(drawn))) if len(drawn) > 1 else None
+    return {"mean": float(drawn.mean()), "standard_error": error}
 
 
 def draw_curves(
@@ -120,48 +118,47 @@ def draw_curves(
     path: Path,
     *,
     panel: Callable[[Row], str],
-    x: str,
-    names: dict[str, tuple[str, str]] = STYLES,
-    xlabel: str = "ε",
+    curve: str = "method",
+    styles: dict[Any, tuple[str, str]] = STYLES,
     ylabel: str = "I(X;Y) / H(X)",
-    log: bool = False,
+    columns: int = 2,
 ) -> list[Path]:
-    """Draw one panel per group of rows, one averaged curve per method.
+    """Draw one panel per group of rows, a curve of means against ε per method, ± two standard errors.
 
     Args:
-        rows: the rows of a study.
+        rows: the rows of a study, with columns epsilon, mean and standard_error.
         path: the figure to write.
         panel: the title of the panel that a row belongs to.
-        x: the column on the horizontal axis.
-        names: for the column of each method its line style and its name.
-        xlabel: the label of the horizontal axes.
+        curve: the column that tells the curves of a panel apart.
+        styles: for each value of that column its line style and its name.
         ylabel: the label of the vertical axes.
-        log: whether the horizontal axes are logarithmic.
+        columns: panels side by side.
     """
-    panels = list(dict.fromkeys(panel(row) for row in rows))
-    columns = min(len(panels), 3)
-    lines = -(-len(panels) // columns)
-    figure = Figure(figsize=(4.2 * columns, 3.3 * lines + 0.5), layout="constrained")
-    grid = figure.subplots(lines, columns, squeeze=False)
-    for place, title in enumerate(panels):
-        axes = grid[place // columns, place % columns]
-        mine = [row for row in rows if panel(row) == title]
-        for name, (style, label) in names.items():
-            places, means = averages(mine, x, name)
-            if places:
-                axes.plot(places, means, style, markersize=4, label=label)
+    titles = list(dict.fromkeys(panel(row) for row in rows))
+    figure, grid = panels(len(titles), columns=columns)
+    for place, (axes, title) in enumerate(zip(grid, titles, strict=True)):
+        for name, (style, label) in styles.items():
+            mine = [row for row in rows if panel(row) == title and row[curve] == name]
+            mine.sort(key=lambda row: float(row["epsilon"]))
+            errors = [2 * (row["standard_error"] or 0.0) for row in mine]
+            means = [row["mean"] for row in mine]
+            levels = [row["epsilon"] for row in mine]
+            if mine:
+                axes.errorbar(
+                    levels, means, errors, fmt=style, ms=3.5, lw=1.2, elinewidth=0.8, label=label
+                )
         axes.set_title(title, fontsize=10)
-        axes.set_xlabel(xlabel)
-        axes.grid(alpha=0.3)
-        if log:
-            axes.set_xscale("log")
+        axes.set_xlabel("ε")
         if place % columns == 0:
             axes.set_ylabel(ylabel)
-    for spare in range(len(panels), lines * columns):
-        grid[spare // columns, spare % columns].axis("off")
-    handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(
-        handles, labels, loc="outside lower center", ncols=min(len(labels), 3 * columns), fontsize=9
-    )
-    figure.savefig(path, dpi=120)
-    return [path]
+    legend_below(figure, grid)
+    return [save(figure, path)]
+
+
+def means(rows: list[Row], **chosen: Any) -> dict[str, float]:
+    """Map each method to its mean in the rows that have the chosen values."""
+    return {
+        row["method"]: row["mean"]
+        for row in rows
+        if all(row[column] == value for column, value in chosen.items())
+    }

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import panels, save
 from ldpopt.theory.anonymity.exposure import exposure_curve
 from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure
 
@@ -19,12 +19,12 @@ USERS = 128
 def points(quick: bool) -> Iterable[Point]:
     """List every anonymity level k, with the paper's 1000 simulations (100 in the quick study)."""
     for k in range(1, USERS // 2 + 8, 6 if quick else 1):
-        yield {"k": k, "simulations": 100 if quick else 1000, "seed": 0}
+        yield {"k": k, "draws": 100 if quick else 1000, "seed": 0}
 
 
-def measure(k: int, simulations: int, seed: int) -> Row:
+def measure(k: int, draws: int, seed: int) -> Row:
     """Compute mean and spread of both plug-in estimates over databases of 128 users."""
-    samples = np.random.default_rng(seed).multinomial(USERS, P, size=simulations) / USERS
+    samples = np.random.default_rng(seed).multinomial(USERS, P, size=draws) / USERS
     plain = np.array([exposure_curve(p)(k / USERS) for p in samples])
     statistical = np.array([statistical_exposure(p, USERS, k) for p in samples])
     return {
@@ -40,24 +40,21 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw means with one standard deviation around them."""
     rows = sorted(rows, key=lambda row: int(row["k"]))
     k = np.array([row["k"] for row in rows])
-    figure = Figure(figsize=(7, 4.5), layout="constrained")
-    axis = figure.subplots()
+    figure, (axis,) = panels(1, height=4.0)
     for name, label, colour in (
         ("exposure", "exposure Q(k/n)", "tab:green"),
         ("statistical", "statistical exposure", "tab:pink"),
     ):
         mean = np.array([row[f"{name}_mean"] for row in rows])
         spread = np.array([row[f"{name}_std"] for row in rows])
-        axis.plot(k, mean, color=colour, label=f"{label}, plug-in")
+        axis.step(k, mean, where="mid", color=colour, label=f"{label}, plug-in")
         low, high = np.maximum(mean - spread, 0), np.minimum(mean + spread, 1)
-        axis.fill_between(k, low, high, color=colour, alpha=0.25, linewidth=0)
-    axis.plot(k, [row["truth"] for row in rows], "k--", linewidth=1, label="truth")
+        axis.fill_between(k, low, high, step="mid", color=colour, alpha=0.25, linewidth=0)
+    axis.step(k, [row["truth"] for row in rows], "k--", where="mid", lw=1, label="truth")
     axis.set(xlabel="k", ylabel="fraction of users below k-anonymity")
-    axis.set_title(f"{rows[0]['simulations']} databases of {USERS} users from p = {P}")
+    axis.set_title(f"{rows[0]['draws']} databases of {USERS} users, p = {P}", fontsize=10)
     axis.legend()
-    path = out / "statistical-exposure.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    return [save(figure, out / "statistical-exposure.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -75,4 +72,5 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
+    draws="draws",
 )

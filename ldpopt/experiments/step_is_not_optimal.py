@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.circulant_fidelity import CirculantFidelity
 from ldpopt.problems.square_fidelity import SquareFidelity
@@ -78,9 +79,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     panels[0].legend(fontsize=8)
     for axes in panels[len(sizes) :]:
         axes.set_visible(False)
-    path = out / "step-is-not-optimal.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    return [save(figure, out / "step-is-not-optimal.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

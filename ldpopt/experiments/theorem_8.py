@@ -14,6 +14,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import save
 from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure, statistical_exposure_error
 
 SHIFT = 1e-4
@@ -48,9 +49,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axis.plot(n, [row["printed"] for row in rows], "--", label="bound as printed")
     axis.set(xscale="log", yscale="log", xlabel="n = k", ylabel="error of the plug-in estimate")
     axis.legend()
-    path = out / "theorem-8.png"
-    figure.savefig(path, dpi=120)
-    return [path]
+    return [save(figure, out / "theorem-8.svg")]
 
 
 def conclude(rows: list[Row]) -> str:

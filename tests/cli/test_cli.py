@@ -147,7 +147,7 @@ def test_experiment(tmp_path, ldpopt):
     answer = ldpopt("experiment", "ldp-frontier", "--quick", "--out", tmp_path / "out")
     assert answer.code == 0, answer.err
     assert "randomised response from" in answer.out
-    assert {p.suffix for p in (tmp_path / "out").iterdir()} == {".csv", ".png", ".svg", ".jsonl"}
+    assert {p.suffix for p in (tmp_path / "out").iterdir()} == {".csv", ".svg", ".jsonl"}
     assert ldpopt("experiment", "nonsense").code == 2
     (tmp_path / "file").write_text("")
     assert ldpopt("experiment", "ldp-frontier", "--out", tmp_path / "file").code == 2
@@ -265,3 +265,35 @@ def test_wrapped_lines_hang_on_a_terminal_only(monkeypatch, capsys):
     assert others
     assert all(line.startswith("      m") or line.startswith("      w") for line in others)
     assert max(map(len, [first, *others])) <= 40
+
+
+def test_a_part_of_an_experiment(tmp_path, ldpopt):
+    chosen = ("--only", "2x2", "--methods", "srr, grr", "--draws", "3", "--out", tmp_path)
+    answer = ldpopt("experiment", "rldp-synthetic", *chosen)
+    assert answer.code == 0, answer.err
+    assert "a part of the study (6 of its points)" in answer.out
+    wrong = ldpopt("experiment", "rldp-synthetic", "--methods", "best")
+    assert wrong.code == 2
+    assert "'polyopt', 'ir', 'grr-cr'" in wrong.err
+
+
+def test_an_interrupted_experiment_goes_on(tmp_path, ldpopt):
+    study = """
+from ldpopt.engine.sweep import Experiment
+from pathlib import Path
+def points(quick): return [{"n": 0}, {"n": 1}]
+def measure(n):
+    if n and not Path("again").exists():
+        raise KeyboardInterrupt
+    return {"square": n * n}
+def draw(rows, out): return []
+HALF = Experiment("half", points, measure, draw, lambda rows: f"all {len(rows)} are there")
+"""
+    (tmp_path / "half.py").write_text(study)
+    first = ldpopt("experiment", "half.py:HALF", "--out", tmp_path / "out", cwd=tmp_path)
+    assert first.code == 130
+    assert "1 points are missing; the same command goes on from here" in first.out
+    (tmp_path / "again").write_text("")
+    second = ldpopt("experiment", "half.py:HALF", "--out", tmp_path / "out", cwd=tmp_path)
+    assert second.code == 0
+    assert "all 2 are there" in second.out

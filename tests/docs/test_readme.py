@@ -36,7 +36,7 @@ def test_the_tour(tmp_path, monkeypatch, capsys):
 def test_the_command_line_tour(tmp_path, follow):
     lines = block("sh", "question.json").splitlines(keepends=True)
     assert "verified" in "".join(follow(line, tmp_path) for line in lines)
-    assert (tmp_path / "frontier" / "ldp-frontier.png").exists()
+    assert (tmp_path / "frontier" / "ldp-frontier.svg").exists()
 
 
 def test_from_a_table_to_a_report(tmp_path, follow):

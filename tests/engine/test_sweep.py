@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt.core import workers
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.engine.sweep import Experiment
+from ldpopt.engine.sweep import Experiment, read_csv, write_csv
 
 
 def points(quick):
@@ -87,3 +87,98 @@ def test_no_scheduler_there(monkeypatch):
     monkeypatch.setattr(workers, "PATIENCE", 0.1)
     with pytest.raises(InvalidInputError, match="no Dask scheduler answers at"):
         SQUARES.run(scheduler="tcp://127.0.0.1:1")
+
+
+# ---------------------------------------------------------------- parts of a study, and interruptions
+
+
+def grid(quick):
+    for panel in ("left", "right"):
+        for method in ("plain", "dear"):
+            yield {"panel": panel, "method": method, "seed": 0}
+    yield {"panel": "right", "method": "plain"}
+
+
+def value(panel, method, seed=None):
+    if STOP["at"] == (panel, method):
+        raise KeyboardInterrupt
+    return {"value": seed}
+
+
+STOP = {"at": None}
+PARTS = Experiment(
+    "parts",
+    grid,
+    value,
+    draw,
+    lambda rows: f"{len(rows)} rows",
+    panel="panel",
+    method="method",
+    usual=("plain",),
+    draws="seed",
+)
+
+
+def settings(study):
+    return [(row["panel"], row["method"], row["seed"]) for row in study.rows]
+
+
+def test_the_usual_methods_unless_others_are_asked_for():
+    whole = PARTS.run()
+    assert settings(whole) == [("left", "plain", 0), ("right", "plain", 0), ("right", "plain", None)]
+    assert whole.conclusion == "3 rows"
+    dear = PARTS.run(methods=["dear"])
+    assert settings(dear) == [("left", "dear", 0), ("right", "dear", 0)]
+    assert "no conclusion is drawn" in dear.conclusion
+
+
+def test_one_panel_and_more_draws():
+    study = PARTS.run(only=["right"], draws=2)
+    expected = [("right", "plain", 0), ("right", "plain", 1), ("right", "plain", None)]
+    assert settings(study) == expected
+    counted = Experiment("n", lambda _: [{"draws": 5}], lambda draws: {}, draw, str, draws="draws")
+    assert counted.run(draws=7).rows[0]["draws"] == 7
+
+
+@pytest.mark.parametrize(
+    ("experiment", "options", "told"),
+    [
+        (PARTS, {"only": ["middle"]}, "there is no panel 'middle'; choose among 'left', 'right'"),
+        (PARTS, {"methods": ["best"]}, "there is no method 'best'; choose among 'plain', 'dear'"),
+        (SQUARES, {"only": ["left"]}, "squares has no panels to choose from"),
+        (SQUARES, {"methods": ["plain"]}, "squares measures all methods at once"),
+        (SQUARES, {"draws": 3}, "squares draws nothing at random"),
+    ],
+)
+def test_a_part_that_does_not_exist(experiment, options, told):
+    with pytest.raises(InvalidInputError, match=told):
+        experiment.run(**options)
+
+
+def test_an_interruption_keeps_what_is_finished(tmp_path, monkeypatch):
+    monkeypatch.setitem(STOP, "at", ("right", "plain"))
+    study = PARTS.run(out=tmp_path)
+    assert settings(study) == [("left", "plain", 0)]
+    assert study.missing == 2
+    assert "no conclusion is drawn" in study.conclusion
+    assert len(read_csv(tmp_path / "parts.csv")) == 1
+    assert (tmp_path / "figure.txt").read_text() == "1"
+    monkeypatch.setitem(STOP, "at", None)
+    rest = PARTS.run(out=tmp_path)
+    assert (rest.reused, rest.missing, rest.conclusion) == (1, 0, "3 rows")
+
+
+def test_an_interruption_before_anything_is_finished(tmp_path, monkeypatch):
+    PARTS.run(out=tmp_path, methods=["dear"])  # other points do not count
+    monkeypatch.setitem(STOP, "at", ("left", "plain"))
+    with pytest.raises(KeyboardInterrupt):
+        PARTS.run(out=tmp_path)
+
+
+def test_a_table_is_read_as_it_was_written(tmp_path):
+    rows = [
+        {"a": 1, "b": 0.1 + 0.2, "c": None, "d": "3x3", "e": [1.5, "x"], "f": True},
+        {"a": -2, "b": 1e-300, "c": "0x", "d": "ε, κ", "e": None, "f": False},
+    ]
+    write_csv(tmp_path / "t.csv", rows)
+    assert read_csv(tmp_path / "t.csv") == rows

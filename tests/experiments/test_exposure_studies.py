@@ -19,7 +19,7 @@ def test_bounds_on_adult(run):
         assert row["exposure"] <= row["proven"] + 1e-9
         assert row["worst_joint"] <= row["proven"] + 1e-9
         assert row["proven"] <= min(row["printed"], row["tighter"]) + 1e-9
-    assert [path.name for path in study.files] == ["exposure-adult.csv", "exposure-adult.png"]
+    assert [path.name for path in study.files] == ["exposure-adult.csv", "exposure-adult.svg"]
     assert "times below" in study.conclusion
 
 

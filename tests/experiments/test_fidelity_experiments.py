@@ -11,7 +11,7 @@ from ldpopt.theory.fidelity import measures
 def quick(name: str, out: Path) -> Study:
     study = EXPERIMENTS[name].run(quick=True, out=out)
     assert all(path.stat().st_size > 0 for path in study.files)
-    assert any(path.suffix == ".png" for path in study.files)
+    assert any(path.suffix == ".svg" for path in study.files)
     return study
 
 

@@ -13,7 +13,7 @@ from ldpopt.experiments import EXPERIMENTS, asymptotic_convergence, optimal_prot
 
 def study(name, tmp_path):
     found = EXPERIMENTS[name].run(quick=True, out=tmp_path)
-    assert {path.suffix for path in found.files} == {".csv", ".png"}
+    assert {path.suffix for path in found.files} == {".csv", ".svg"}
     return found
 
 

@@ -11,7 +11,6 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.experiments import (
     leakage_bounds,
     leakage_forest,
-    leakage_missed,
     leakage_optimum,
     leakage_scale,
     leakage_support,
@@ -26,7 +25,7 @@ def test_optimum(tmp_path) -> None:
     for row in study.rows:
         others = (row["response"], row["quantisation"], row["maxl"])
         assert row["bound"] <= row["optimum"] <= min(others) + 1e-9
-    assert (tmp_path / "leakage-optimum.png").stat().st_size > 0
+    assert (tmp_path / "leakage-optimum.svg").stat().st_size > 0
     assert "randomised response" in study.conclusion
 
 
@@ -79,30 +78,23 @@ def test_forest(tmp_path, monkeypatch) -> None:
     pytest.importorskip("sklearn")
     monkeypatch.setenv("LDPOPT_ADULT", str(DATA))
     study = leakage_forest.EXPERIMENT.run(quick=True, out=tmp_path)
-    areas = {row["interval"]: row["auc"] for row in study.rows}
-    assert areas[leakage_forest.RAW] > 0.8
-    assert min(areas[17], areas[1]) > 0.7
-    assert "leaks nothing" in study.conclusion
+    areas = {(row["interval"], row["added"]): row["auc"] for row in study.rows}
+    assert areas[leakage_forest.RAW, 0] > 0.8
+    assert min(areas.values()) > 0.6
+    assert len(areas) == len(study.rows) == 5
+    assert "combinations of age" in study.conclusion
+    assert [path.suffix for path in study.files] == [".csv", ".svg", ".svg"]
 
 
-@pytest.mark.skipif(not DATA.exists(), reason="the census data are not here")
-def test_missed(tmp_path, monkeypatch) -> None:
-    pytest.importorskip("sklearn")
-    monkeypatch.setenv("LDPOPT_ADULT", str(DATA))
-    study = leakage_missed.EXPERIMENT.run(quick=True, out=tmp_path)
-    bounds: dict[tuple[int, int], list[float]] = {}
-    for row in study.rows:
-        if row["part"] == "forest":
-            assert row["auc"] > 0.6
-            continue
-        assert row["sml"] <= row["bound"] + 1e-9
-        bounds.setdefault((row["interval"], row["added"]), []).append(row["bound"])
-        if row["missed"] == 0:
-            assert row["bound"] == pytest.approx(math.log(-(-17 // row["interval"])))
-    assert all(own == sorted(own) for own in bounds.values())
-    assert all(many < few for many, few in zip(bounds[6, 5000][1:], bounds[6, 0][1:], strict=True))
-    assert (tmp_path / "leakage-missed.png").stat().st_size > 0
-    assert "missed combinations" in study.conclusion
+def test_printed_bound_of_the_forests() -> None:
+    """No missed combination: log ⌈s/I⌉; it grows with them and never passes log s."""
+    for interval in (1, 6, 17):
+        bounds = [leakage_forest.printed_bound(interval, m, 0, 48_842, 22_381) for m in range(101)]
+        assert bounds[0] == pytest.approx(math.log(-(-17 // interval)))
+        assert bounds == sorted(bounds)
+        assert bounds[-1] == pytest.approx(math.log(17))
+    more = [leakage_forest.printed_bound(6, 5, a, 48_842, 22_381) for a in (0, 5_000, 200_000)]
+    assert more == sorted(more, reverse=True)
 
 
 def test_bounds(tmp_path) -> None:
@@ -110,11 +102,11 @@ def test_bounds(tmp_path) -> None:
     for row in study.rows:
         assert row["sml"] <= row["bound"] <= row["printed"] + 1e-6
         assert row["distortion_low"] <= row["distortion_high"]
-    assert (tmp_path / "leakage-bounds.png").stat().st_size > 0
+    assert (tmp_path / "leakage-bounds.svg").stat().st_size > 0
     assert "least leakage" in study.conclusion
 
 
-def test_forest_without_data() -> None:
-    pytest.importorskip("sklearn")
+def test_forest_without_data(monkeypatch) -> None:
+    monkeypatch.setenv("LDPOPT_ADULT", "no-such-file.gz")
     with pytest.raises(InvalidInputError, match="set LDPOPT_ADULT to its path"):
-        leakage_forest.measure(interval=1, seed=0, data="no-such-file.gz", rows=10, trees=1)
+        leakage_forest.measure(interval=1, added=0, seed=0, rows=10, trees=1)

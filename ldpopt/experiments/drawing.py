@@ -1,0 +1,68 @@
+"""How the figures of the studies are written: small, the same on every run, with text as text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+WIDTH = 7.4
+"""Inches: the width of a figure with two panels side by side, readable on a page and on a phone."""
+
+
+def panels(
+    count: int, *, height: float = 2.9, columns: int = 2, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure of so many panels in rows, and nothing in the places left over.
+
+    Args:
+        count: how many panels.
+        height: of a row, in inches.
+        columns: panels of a row.
+        options: for :meth:`matplotlib.figure.Figure.subplots`.
+    """
+    columns = min(count, columns)
+    lines = -(-count // columns)
+    figure = Figure(figsize=(WIDTH if columns > 1 else 5.6, height * lines + 0.5), layout="constrained")
+    grid = figure.subplots(lines, columns, squeeze=False, **options).ravel().tolist()
+    for spare in grid[count:]:
+        spare.axis("off")
+    for axes in grid[:count]:
+        axes.grid(alpha=0.3)
+    return figure, grid[:count]
+
+
+def legend_below(figure: Figure, axes: Sequence[Axes], ncols: int = 3) -> None:
+    """Write one legend under all panels: each label once.
+
+    Args:
+        figure: the figure.
+        axes: the panels whose labels it has.
+        ncols: labels side by side.
+    """
+    named: dict[str, Any] = {}
+    for one in axes:
+        for handle, label in zip(*one.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=ncols, fontsize=9)
+
+
+def save(figure: Figure, path: Path) -> Path:
+    """Write a figure as SVG: coordinates to a hundredth of a point, no comments, no unused names."""
+    with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ldpopt"}):
+        figure.savefig(path, format="svg", metadata={"Date": None})
+    text = path.read_text(encoding="utf-8")
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{3,}", _hundredths, tag[0]), text)
+    text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
+    text = re.sub(r' id="\w+_\d+"', "", text)
+    path.write_text(re.sub(r"\s*\n\s*", "\n", text), encoding="utf-8")
+    return path
+
+
+def _hundredths(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.2f}"

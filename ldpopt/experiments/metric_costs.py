@@ -1,0 +1,66 @@
+"""How many terms the distribution utility sums over (Lopuhaä-Zwakenberg et al. 2019, Table 10.2).
+
+In general there is one term per tally of the reports. For GRR and UE the paper expands the probability
+of each report into a sum: every output y then has one part more for each input that it names. The terms
+are the ways to split n reports into all the parts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.drawing import legend_below, panels, save
+
+A = 3
+STYLES = {"general": "o-", "GRR": "s--", "UE": "^:"}
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """List numbers of users for three values."""
+    for case in STYLES:
+        for n in (10, 1000) if quick else (1, 3, 10, 30, 100, 300, 1000, 10_000):
+            yield {"case": case, "a": A, "n": n}
+
+
+def measure(case: str, a: int, n: int) -> Row:
+    """Count the terms; the growth is their number of parts less one, printed beside it."""
+    parts = {"general": 2**a, "GRR": 2 * a, "UE": sum(1 + y.bit_count() for y in range(2**a))}[case]
+    printed = {"general": 2**a - 1, "GRR": 2 * a - 1, "UE": 1 + (a + 1) * 2 ** (a - 1)}[case]
+    count = math.comb(n + parts - 1, parts - 1)
+    return {"log10_terms": math.log10(count), "exponent": parts - 1, "printed": printed}
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """Draw the decimal logarithm of the number of terms against n."""
+    figure, (axes,) = panels(1, height=3.4)
+    for case, style in STYLES.items():
+        mine = [row for row in rows if row["case"] == case]
+        label = f"{case}: n^{mine[0]['exponent']}, printed n^{mine[0]['printed']}" if mine else case
+        axes.semilogx([r["n"] for r in mine], [r["log10_terms"] for r in mine], style, ms=4, label=label)
+    axes.set(xlabel="users n", ylabel="log10 of the number of terms")
+    axes.set_title(f"a = {A} values; general: a protocol with 2^a outputs", fontsize=10)
+    legend_below(figure, [axes], ncols=1)
+    return [save(figure, out / "metric-costs.svg")]
+
+
+def conclude(rows: list[Row]) -> str:
+    """State the growth of each case beside the printed one, and what it is measured to be."""
+    parts = []
+    for case in STYLES:
+        one, two = [row for row in rows if row["case"] == case][-2:]
+        slope = (two["log10_terms"] - one["log10_terms"]) / math.log10(two["n"] / one["n"])
+        parts.append(f"{case} n^{two['exponent']} (counted: {slope:.2f}; printed: {two['printed']})")
+    return f"The number of terms grows for a = {A} as: {', '.join(parts)}."
+
+
+EXPERIMENT = Experiment(
+    name="metric-costs",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+    method="case",
+)

@@ -1,0 +1,62 @@
+"""The parameters κ, λ of three unary encodings (Lopuhaä-Zwakenberg et al. 2019, Table 10.1)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from pathlib import Path
+
+from ldpopt.engine.sweep import Experiment, Point, Row
+from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
+from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.mechanisms import UnaryEncoding
+
+NAMES = ("RAPPOR", "OUE", "BLH")
+
+
+def points(quick: bool) -> Iterable[Point]:
+    """List the three encodings at several levels."""
+    for name in NAMES:
+        for epsilon in (0.5, 2.0) if quick else (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0):
+            yield {"protocol": name, "epsilon": epsilon}
+
+
+def measure(protocol: str, epsilon: float) -> Row:
+    """Compute κ, λ and the level log κ(1−λ)/(λ(1−κ)) of the matrix on four values."""
+    m = PROTOCOLS[protocol](4, epsilon)
+    assert isinstance(m, UnaryEncoding)
+    formula = math.log(m.kappa * (1 - m.lam) / (m.lam * (1 - m.kappa)))
+    return {"kappa": m.kappa, "lambda": m.lam, "formula": formula, "level": m.dense().epsilon()}
+
+
+def draw(rows: list[Row], out: Path) -> list[Path]:
+    """Draw κ and λ against ε."""
+    figure, grid = panels(2, height=3.0)
+    for axes, column, label in zip(grid, ("kappa", "lambda"), ("κ", "λ"), strict=True):
+        for name in NAMES:
+            mine = [row for row in rows if row["protocol"] == name]
+            axes.plot(
+                [r["epsilon"] for r in mine], [r[column] for r in mine], STYLES[name], ms=4, label=name
+            )
+        axes.set(xlabel="ε", ylabel=label, ylim=(0, 1))
+    legend_below(figure, grid)
+    return [save(figure, out / "unary-encodings.svg")]
+
+
+def conclude(rows: list[Row]) -> str:
+    """State whether the level of the matrix is ε."""
+    off = max(max(abs(row[c] - row["epsilon"]) for c in ("formula", "level")) for row in rows)
+    return (
+        f"The formula log κ(1−λ)/(λ(1−κ)) and the level of the matrix on four values are ε at all "
+        f"{len(rows)} settings, to {off:.0e}."
+    )
+
+
+EXPERIMENT = Experiment(
+    name="unary-encodings",
+    points=points,
+    measure=measure,
+    draw=draw,
+    conclude=conclude,
+    method="protocol",
+)
