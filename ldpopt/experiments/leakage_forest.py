@@ -268,6 +268,6 @@ EXPERIMENT = Experiment(
     measure=measure,
     draw=draw,
     conclude=conclude,
-    panel="interval",
+    panel="added",
     draws="seed",
 )
