@@ -199,7 +199,7 @@ def _draw_misjudged(rows: list[Row], out: Path) -> Path:
             x, mean, deviation = zip(*found, strict=True)
             axes.errorbar(x, mean, deviation, fmt="o-", ms=3, capsize=3)
         axes.set_ylabel("area under the ROC curve")
-    added = [more for i, more in areas if i == FIXED]
+    added = (0, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
     for missed, style in ((5, "o-"), (20, "s--"), (100, "^:")):
         bounds = [_bound(rows, FIXED, missed, more) for more in added]
         leakage.plot(added, bounds, style, ms=3, label=f"{missed} missed")

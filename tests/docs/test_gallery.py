@@ -53,7 +53,7 @@ def test_every_figure_and_table_has_an_entry():
     assert found.keys() == ITEMS.keys()
 
 
-@pytest.mark.parametrize("entry", entries(), ids=lambda e: f"{e[0]}-{e[1]}-{'-'.join(e[2])}")
+@pytest.mark.parametrize("entry", list(entries()), ids=lambda e: f"{e[0]}-{e[1]}-{'-'.join(e[2])}")
 def test_an_entry_shows_its_figure_or_says_that_it_is_a_diagram(entry):
     text = entry[3]
     shown = re.findall(r"!\[.+\]\(figures/([\w-]+\.svg)\)\{ \.figure \}", text)
@@ -106,7 +106,8 @@ def test_the_conclusion_is_quoted(name):
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_has_the_points_of_its_command(name):
-    command = rf"`ldpopt experiment {name} --full(?: --draws (\d+))?(?: --only ([\w,-]+))?`"
+    options = r"(?: --draws (\d+))?(?: --only ([\w,-]+))?"
+    command = rf"`ldpopt experiment {name} --full{options}`\s+·\s+\[table\]"
     ((draws, only),) = set(re.findall(command, GALLERY))
     chosen = only.split(",") if only else ()
     points = EXPERIMENTS[name].chosen(False, chosen, draws=int(draws) if draws else None)
