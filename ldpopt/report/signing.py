@@ -24,7 +24,7 @@ from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.words import label_text
 
 ALWAYS = 1 - 1e-6
-"""An input whose report has at least this probability always gives the same report."""
+"""An input with a report of at least this probability is named: it has no noise to speak of."""
 MOST_NAMED = 6
 
 
@@ -167,7 +167,7 @@ def _shift(level: float, what: str) -> str:
 
 
 def _rare(made: Design) -> Iterator[str]:
-    """Name the inputs that always give the same report, and who else gives it."""
+    """Name the inputs that nearly always give the same report, and how many rows give it."""
     matrix, counts = made.mechanism.matrix, made.question.counts.ravel()
     labels, law = made.domain.labels, counts / counts.sum() @ matrix
     fixed = np.flatnonzero(matrix.max(axis=1) >= ALWAYS)
@@ -175,7 +175,7 @@ def _rare(made: Design) -> Iterator[str]:
         y = int(matrix[x].argmax())
         name = label_text(made.mechanism.outputs[y])
         rows = f"{counts[x]:,} row{'' if counts[x] == 1 else 's'}"
-        yield f"{labels[x]} ({rows}): always the report {name}, which {law[y]:.2%} of all rows give"
+        yield f"{labels[x]} ({rows}): the report {name}, which {law[y]:.2%} of all rows give"
     if len(fixed) > MOST_NAMED:
         yield f"and {len(fixed) - MOST_NAMED} more inputs"
 

@@ -125,7 +125,11 @@ def test_json():
         ({"a": ["x" * 99] * 2}, {}, f"one value .'{'x' * 60}' …. in the whole table"),
         ({"a": [1, 2]}, {"bins": {"a": "five"}}, "must be a list of numbers, not 'five'"),
         ({"a": [1, 2]}, {"bins": {"a": 2.0}}, "must be a list of numbers, not of 0 axes"),
-        ({"a": [1, 2]}, {"bins": {"b": 2}}, "'b' of bins, text, top or levels is neither secret nor public"),
+        (
+            {"a": [1, 2]},
+            {"bins": {"b": 2}},
+            "'b' of bins, text, top or levels is neither secret nor public",
+        ),
     ],
 )
 def test_refusals(table, options, message):
