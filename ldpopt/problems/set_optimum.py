@@ -57,7 +57,7 @@ class SetOptimum(Problem):
     """
 
     kind: ClassVar[str] = "set-optimum"
-    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3)
+    bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
     epsilon: float
     uncertainty: Any
 
