@@ -9,7 +9,7 @@ from scipy.stats import norm
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release.accuracy import Accuracy, accuracies, column_queries, unbiased_estimates
 from ldpopt.release.comparing import best
-from ldpopt.release.designing import design
+from ldpopt.release.designing import design, load_design
 from ldpopt.release.words import margin, outcome
 from ldpopt.theory.fidelity import estimators
 
@@ -102,3 +102,18 @@ def test_the_goal_decides():
     assert chosen.worth("estimates", ["ward"]) >= found["learn"].worth("estimates", ["ward"])
     with pytest.raises(InvalidInputError, match="goal must be one of information, estimates"):
         design(TABLE, "ward", epsilon=1.0, goal="fun")
+
+
+def test_queries_are_designed_for(tmp_path):
+    """The method of the least error is kept, its file verifies, and is read again with its queries."""
+    rng = np.random.default_rng(0)
+    table = {"s": rng.integers(2, size=500), "u": rng.integers(2, size=500)}
+    made = design(table, "s", "u", epsilon=1.0, goal="estimates", method="queries")
+    other = design(table, "s", "u", epsilon=1.0, method="learn")
+    assert -made.worth("estimates") < -other.worth("estimates") / 1.5
+    assert made.result.status.value == "optimal"
+    assert made.verification
+    made.save(tmp_path / "m.json")
+    assert load_design(tmp_path / "m.json").question.queries == made.question.queries
+    narrow = design(table, "s", "u", epsilon=1.0, goal="estimates", method="queries", queries=["u"])
+    assert narrow.worth("estimates", ["u"]) >= made.worth("estimates", ["u"])

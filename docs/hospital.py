@@ -1,0 +1,83 @@
+"""A study: what 200,000 patients' reports tell of diagnosis and ward, by which method.
+
+Run ``python docs/hospital.py``; where multi-freq-ldpy is installed, its subset selection is also run.
+"""
+
+import time
+from importlib.util import find_spec
+
+import numpy as np
+
+from ldpopt.release.designing import design
+from ldpopt.release.intervals import score_intervals
+
+ROWS, EPSILON, RUNS = 200_000, 1.0, 200
+COLUMNS = {"diagnosis": 10, "ward": 9}
+
+
+def hospital(seed=0):
+    """Draw the table: diagnoses from frequent to rare, wards that depend on them, sex and age."""
+    rng = np.random.default_rng(seed)
+    diagnosis = rng.choice(10, ROWS, p=[0.28, 0.18, 0.14, 0.11, 0.09, 0.07, 0.05, 0.04, 0.025, 0.015])
+    common = rng.dirichlet(np.full(9, 3.0))
+    wards = np.array([0.75 * common + 0.25 * rng.dirichlet(np.ones(9)) for _ in range(10)])
+    drawn = rng.random(ROWS)[:, None] > np.cumsum(wards, axis=1)[diagnosis]
+    return {
+        "diagnosis": diagnosis,
+        "ward": np.minimum(drawn.sum(axis=1), 8),
+        "sex": rng.integers(2, size=ROWS),
+        "age": rng.integers(100, size=ROWS) // 20,
+    }
+
+
+def measured(made, runs, seed=1):
+    """Report the table again and again: the root of the mean squared error, and the coverage of ±."""
+    rng, W = np.random.default_rng(seed), made.mechanism.matrix
+    counts = made.question.counts
+    C = np.vstack([np.repeat(np.eye(10), 9, axis=1), np.tile(np.eye(9), 10)])
+    truth = C @ counts.ravel() / ROWS
+    names = np.repeat(list(COLUMNS), list(COLUMNS.values()))
+    margins = {part.name: part.margin(ROWS) for part in made.accuracy()}
+    off = []
+    for _ in range(runs):
+        reports = sum(rng.multinomial(n, row) for n, row in zip(counts.ravel(), W, strict=True))
+        off.append(score_intervals(W, reports, C, 0.95).value - truth)
+    off = np.array(off)
+    for name in COLUMNS:
+        part = off[:, names == name]
+        held = np.mean(np.abs(part) <= margins[name])
+        error = np.sqrt((part**2).mean())
+        print(f"{made.method:8} {name:9} error {error:.5f}, ±{margins[name]:.5f} held in {held:.1%}")
+
+
+def peer(table, runs, seed=1):
+    """Subset selection of multi-freq-ldpy: every person reports one of the two columns at the level."""
+    from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
+
+    rng = np.random.default_rng(seed)
+    for name, k in COLUMNS.items():
+        truth, off = np.bincount(table[name], minlength=k) / ROWS, []
+        for _ in range(runs):
+            chosen = table[name][rng.random(ROWS) < 0.5]
+            reports = [SS_Client(int(value), k, EPSILON) for value in chosen]
+            off.append(SS_Aggregator_MI(reports, k, EPSILON) - truth)
+        print(f"peer     {name:9} error {np.sqrt(np.mean(np.square(off))):.5f}")
+
+
+def main():
+    """Design, measure and compare."""
+    table = hospital()
+    columns = {name: table[name].astype(str) for name in COLUMNS}
+    start = time.process_time()
+    given = {"epsilon": EPSILON, "goal": "estimates", "time_limit": 600}
+    best = design(columns, "diagnosis", "ward", **given)
+    print(f"designed by {best.method} in {time.process_time() - start:.1f} s of CPU time")
+    measured(best, RUNS)
+    for method in ("learn", "srr", "grr"):
+        measured(design(columns, "diagnosis", "ward", method=method, **given), 20)
+    if find_spec("multi_freq_ldpy"):
+        peer(table, 3)
+
+
+if __name__ == "__main__":
+    main()
