@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Encoding, Separator, prepared
-from ldpopt.cli.terminal import err_console, print_table, say
+from ldpopt.cli.terminal import hang, print_table, watching
 
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import Audit
@@ -51,7 +50,7 @@ def audit(
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.set_levels import levels_over
 
-    with err_console.status("auditing") if err_console.is_terminal else contextlib.nullcontext():
+    with watching(f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"):
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence)
         over = levels_over(file, sets or ())
@@ -80,21 +79,22 @@ def _print(found: Audit) -> None:
 
     if found.measures:
         titles = ("measure", "value", "unit", "promised", "holds")
-        print_table(titles, map(_row, found.measures), left=("measure", "unit", "holds"))
+        left = ("measure", "unit", "holds")
+        print_table(titles, map(_row, found.measures), left, spare=("unit",))
     for measure in found.measures:
         detail = f" ({measure.detail})" if measure.detail else ""
-        say(f"{measure.name}: {measure.meaning}{detail}.")
+        hang(f"{measure.name}: ", f"{measure.meaning}{detail}.")
     if found.measures:
-        print(
-            f"The measures are computed in floats [{NOT_CHECKED}]; the checker decided the claims below."
-        )
+        words = "the checker decided the claims below."
+        hang("", f"The measures are computed in floats [{NOT_CHECKED}]; {words}")
     for test in found.empirical:
         for sentence in test.in_words():
-            say(sentence)
+            hang("", sentence)
     for claim in found.claims:
-        say(str(claim))
+        mark, statement = str(claim)[:9], str(claim)[9:]
+        hang(mark, statement)
     print()
-    say(found.verdict)
+    hang("", found.verdict)
 
 
 def _row(measure: Measured) -> tuple[object, ...]:

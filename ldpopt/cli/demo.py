@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.terminal import make_directory, print_table
+from ldpopt.cli.terminal import make_directory, print_table, watching
 
 
 def demo(
@@ -19,8 +19,9 @@ def demo(
 
     make_directory(out)
     print(f"Data: {datasets.source()}\n")
-    rows = demonstration.run(out)
-    demonstration.draw_comparison(rows, out / "comparison.png")
+    with watching("solving four tables by the staircase, and verifying the proofs"):
+        rows = demonstration.run(out)
+        demonstration.draw_comparison(rows, out / "comparison.png")
     print_table(
         list(rows[0]),
         [list(row.values()) for row in rows],

@@ -25,10 +25,10 @@ from ldpopt.cli.terminal import (
     check_new,
     check_writable,
     checker_seconds,
-    counting,
+    err_console,
+    hang,
     print_facts,
     print_table,
-    say,
     tell,
     watching,
 )
@@ -123,7 +123,7 @@ def design(
     for file in (out, public_file):
         check_writable(file, table)
         check_new(file, force)
-    with watching() as progress:
+    with watching(f"reading {table}", time_limit) as watch:
         made = designing.design(
             open_table(table, sep=sep, encoding=encoding),
             split_columns(secret),
@@ -142,18 +142,26 @@ def design(
             goal=goal,
             queries=asked,
             time_limit=time_limit,
-            progress=progress,
+            progress=watch,
+            step=lambda name: watch.step(f"designing by {name}"),
             warn=lambda sentence: tell(f"note: {sentence}"),
         )
     found: dict[str, Design | str] = {}
     if compare:
-        with counting("methods") as count:
-            found = comparing.compare(made, time_limit=time_limit, progress=count)
+        with watching("comparing methods") as watch:
+            found = comparing.compare(
+                made,
+                time_limit=time_limit,
+                progress=watch,
+                step=lambda done, of, name: watch.step(f"{done + 1} of {of}: {name}", time_limit),
+                row=_tell_method if err_console.is_terminal else None,
+            )
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
     made.public.save(public_file)
-    allowed = None if compare else time_limit
-    verification = verify(out, budget=checker_seconds(start, allowed))
+    allowed = checker_seconds(start, None if compare else time_limit)
+    with watching("checking the certificate", allowed):
+        verification = verify(out, budget=allowed)
     verified = bool(verification)
     if as_json:
         print(json.dumps(_design_summary(made, found, verified, asked), allow_nan=False))
@@ -293,15 +301,25 @@ def _print_comparison(
         [list(row.values()) for row in rows],
         left=("method", "status"),
         title=TITLES[goal],
+        spare=("LDP level", "× rows", "reports", "of all", "seconds", "determined", "proven bound"),
     )
-    print(
-        "verified: the independent checker decided status, proven bound and nats (for learn, not nats); "
-        "the other columns are computed and not checked."
+    hang(
+        "verified: ",
+        "the independent checker decided status, proven bound and nats (for learn, not nats); "
+        "the other columns are computed and not checked.",
     )
     for name, reason in found.items():
         if isinstance(reason, str):
-            say(f"{name}: {reason}")
+            hang(f"{name}: ", reason)
     print()
+
+
+def _tell_method(name: str, made: Design | str) -> None:
+    """Tell of a method as soon as it is done; the table of all follows at the end."""
+    if not isinstance(made, str):
+        bound = "" if made.bound is None else f", proven bound {made.bound:.4g}"
+        status, seconds = made.result.status.value, made.result.seconds
+        tell(f"{name}: {made.information:.4g} nats{bound}, {status}, {seconds:.1f} s")
 
 
 def _comparison_row(name: str, made: Design) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Jobs, MechanismFile, Scheduler
-from ldpopt.cli.terminal import check_writable, print_table, tell
+from ldpopt.cli.terminal import check_writable, hang, print_table, tell, watching
 from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -46,9 +46,10 @@ def estimate(
     made = load_mechanism(mechanism)
     if others:
         tell(f"sampling the posterior of {len(made.mechanism.matrix)} cells")
-    found = estimating.estimate(
-        released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
-    )
+    with watching(f"estimating from {released}" + (", and sampling the posterior" if others else "")):
+        found = estimating.estimate(
+            released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
+        )
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
@@ -79,17 +80,20 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
                 f"{percent} credible": [_between(row.credible_low, row.credible_high) for row in rows],
             }
         shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
-        print_table(tuple(columns), shown, left=(name,), title=f"Frequencies of {name} ({group})")
-    print(
+        spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[3:]))
+        print_table(tuple(columns), shown, (name,), f"Frequencies of {name} ({group})", spare)
+    hang(
+        "",
         f"From {found.n:,} reports. Each interval covers its own frequency with a probability of about "
-        f"{percent}."
+        f"{percent}.",
     )
     if found.posterior:
         print(f"The posterior: {found.posterior}. It depends on the prior where there are many cells.")
     if not all(row.determined for row in found.rows):
-        print(
-            "Not determined: different distributions of the data give the same reports; the interval is "
-            "the range that they leave open."
+        hang(
+            "Not determined: ",
+            "different distributions of the data give the same reports; the interval is "
+            "the range that they leave open.",
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
-from ldpopt.cli.terminal import check_new, check_writable, print_facts, print_table, tell
+from ldpopt.cli.terminal import check_new, check_writable, print_facts, print_table, tell, watching
 
 if TYPE_CHECKING:
     from ldpopt.release.exposing import Exposed
@@ -40,9 +40,10 @@ def exposure(
     if out is not None:
         check_writable(out, table)
         check_new(out, force)
-    found = exposed(
-        table, split_columns(columns), threshold=threshold, budget=budget, sep=sep, encoding=encoding
-    )
+    with watching(f"counting the rows of {table} that stand out, and proving a release"):
+        found = exposed(
+            table, split_columns(columns), threshold=threshold, budget=budget, sep=sep, encoding=encoding
+        )
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson
-from ldpopt.cli.terminal import say, tell
+from ldpopt.cli.terminal import hang, tell
 from ldpopt.core.errors import LdpoptError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def list_entries(
         return
     width = max(map(len, rows), default=0)
     for name, text in rows.items():
-        say(f"{name:<{width}}  {text}")
+        hang(f"{name:<{width}}  ", text)
 
 
 def _rows(what: Listing) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, TableName, read_bins, split_columns
-from ldpopt.cli.terminal import counting, print_table
+from ldpopt.cli.terminal import counting, hang, print_table
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 
@@ -69,7 +69,7 @@ def plan(
         plain = {"target": found.target, "n": found.n, "wanted": wanted, "levels": points}
         print(json.dumps(plain, allow_nan=False))
         return
-    print(_sentence(found, epsilon is not None))
+    hang("", _sentence(found, epsilon is not None))
     rows = [
         (f"{p.epsilon:g}", p.method, _points(p.margin), "–" if math.isinf(p.rows) else f"{p.rows:,.0f}")
         for p in found.points
@@ -81,8 +81,9 @@ def plan(
         f"rows for ±{100 * found.target:g} points",
     )
     print_table(titles, rows, left=("method",), title="Precision by level (95 %, each value by itself)")
-    print(
-        "Computed from the covariance of the estimates, for data like those of the table; not checked."
+    hang(
+        "",
+        "Computed from the covariance of the estimates, for data like those of the table; not checked.",
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson, kinds
-from ldpopt.cli.terminal import say
+from ldpopt.cli.terminal import hang, say
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -53,13 +53,13 @@ def show(
     if as_json:
         print(json.dumps(found, allow_nan=False))
         return
-    say(f"{kind}: {found['summary']}")
+    hang(f"{kind}: ", found["summary"])
     print("\nparameters")
     for name, text in found["parameters"].items():
-        say(f"  {name:<20} {text}")
+        hang(f"  {name:<20} ", text)
     print("\nsolvers that accept the example, in the order in which auto asks them")
     for name, form in solvers.items():
-        say(f"  {name:<20} as a {form}")
+        hang(f"  {name:<20} ", f"as a {form}")
     print(f"\nan example (ldpopt show {kind} --example > question.json; ldpopt solve question.json)")
     say(f"  {json.dumps(spec)}")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.cli.options import AsJson, Force
-from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, say, watching
+from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ def solve(
     KIND is a registered kind of problem, or one of your own: file.py:CLASS.
     """
     from ldpopt.engine.plugins import load_solver
+    from ldpopt.engine.solving import chosen_solver
     from ldpopt.engine.solving import solve as solve_problem
 
     start = time.monotonic()
@@ -44,13 +45,15 @@ def solve(
     if out is not None:
         check_writable(out, spec)
         check_new(out, force)
-    with watching() as progress:
+    with watching(f"reading {problem.kind}", time_limit) as watch:
+        watch.step(f"{problem.kind} by {chosen_solver(problem, chosen)}")
         result = solve_problem(
-            problem, chosen, gap=gap, time_limit=time_limit, seed=seed, progress=progress
+            problem, chosen, gap=gap, time_limit=time_limit, seed=seed, progress=watch
         )
-    if out is not None:
-        result.save(out)
-    verification, reason = _verified(result, out, checker_seconds(start, time_limit))
+        if out is not None:
+            result.save(out)
+        watch.step("checking the certificate")
+        verification, reason = _verified(result, out, checker_seconds(start, time_limit))
     if as_json:
         verified = verification.verdict if verification.claims else None
         print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))
@@ -119,7 +122,7 @@ def _print_result(result: Result, out: Path | None, verification: Verification, 
         "seconds": f"{cell(result.seconds)} ({_parts(result)})",
     }
     for name, text in facts.items():
-        say(f"{name:<13} {text}")
+        hang(f"{name:<13} ", text)
     mechanism = result.mechanism
     if mechanism is not None:
         inputs, outputs = mechanism.shape

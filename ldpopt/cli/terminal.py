@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import sys
 import textwrap
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
 
@@ -18,17 +19,20 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
+    Task,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.status import relative_gap
 
 out_console = Console()
 err_console = Console(stderr=True)
@@ -114,24 +118,32 @@ def _table_width(widths: Iterable[int]) -> int:
 
 
 def print_facts(facts: dict[str, str]) -> None:
-    """Print a line per fact, the names in a column of their own; on a terminal, wrapped lines hang."""
+    """Print a line per fact, the names in a column of their own; on a terminal, wrapped lines hang.
+
+    A command stays in one line, as it will be copied.
+    """
     width = max(map(len, facts))
     for name, text in facts.items():
-        hang(f"{name:<{width}}  ", text)
+        head = f"{name:<{width}}  "
+        if text.startswith("ldpopt "):
+            say(head + text)
+        else:
+            hang(head, text)
 
 
 def hang(head: str, text: str) -> None:
     """Print a line; on a terminal, what does not fit is continued below its text, not below its head.
 
     Args:
-        head: what the line begins with.
+        head: what the line begins with; below a long one the text hangs by four columns.
         text: what follows it, and hangs.
     """
     line, room = printable(head + text), out_console.width - cell_len(printable(head))
     if not out_console.is_terminal or cell_len(line) <= out_console.width or room < NARROW:
         print(line)
         return
-    indent = " " * cell_len(printable(head))
+    width = cell_len(printable(head))
+    indent = " " * (width if width <= 2 * NARROW else 4)
     print(textwrap.fill(line, out_console.width, subsequent_indent=indent, break_on_hyphens=False))
 
 
@@ -191,21 +203,69 @@ def make_directory(path: Path) -> None:
         raise InvalidInputError(f"cannot write to {path}: {error.strerror}") from None
 
 
+class Left(ProgressColumn):
+    """How many seconds are left at most, where the work has a time limit."""
+
+    def render(self, task: Task) -> Text:
+        """Write the seconds."""
+        if (limit := task.fields.get("limit")) is None:
+            return Text("")
+        return Text(f"≤ {max(0.0, limit - (task.elapsed or 0.0)):.0f} s left")
+
+
+class Watch:
+    """A line that names the step of long work and what is known by now; silent without a bar.
+
+    Args:
+        bar: what shows the line; None for nothing.
+        what: the first step.
+        limit: seconds that the work may take; None for no limit.
+    """
+
+    def __init__(self, bar: Progress | None, what: str, limit: float | None) -> None:
+        self._bar, self._what, self._known = bar, what, ""
+        self._task = None if bar is None else bar.add_task(printable(what), limit=limit)
+
+    def step(self, what: str, limit: float | None = None) -> None:
+        """Name another step; one with a time limit of its own starts the clock again."""
+        self._what, self._known = what, ""
+        if limit is not None and self._bar is not None and self._task is not None:
+            self._bar.reset(self._task, limit=limit)
+        self._show()
+
+    def __call__(self, value: float, bound: float, /) -> None:
+        """Show the best value and the proven bound so far."""
+        gap = relative_gap(value, bound) if math.isfinite(value) and math.isfinite(bound) else None
+        self._known = f"value {value:.6g}" + (
+            ", no bound yet" if gap is None else f", bound {bound:.6g}, gap {gap:.2g}"
+        )
+        self._show()
+
+    def _show(self) -> None:
+        if self._bar is not None and self._task is not None:
+            told = f"{self._what}: {self._known}" if self._known else self._what
+            self._bar.update(self._task, description=escape(printable(told)))
+
+
 @contextlib.contextmanager
-def watching() -> Iterator[Callable[[float, float], None] | None]:
-    """Show a spinner with value and bound, on a terminal only."""
+def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
+    """Show a spinner with the step, value, bound and gap, and the time left; on a terminal only.
+
+    Args:
+        what: the first step.
+        limit: seconds that the work may take; None for no limit.
+    """
     if not err_console.is_terminal:
-        yield None
+        yield Watch(None, what, limit)
         return
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
+        Left(table_column=Column(no_wrap=True)),
+    )
     with Progress(*columns, console=err_console, transient=True) as bar:
-        task = bar.add_task("solving")
-
-        def show(value: float, bound: float) -> None:
-            gap = abs(bound - value) / max(abs(bound), abs(value), 1e-300)
-            bar.update(task, description=f"value {value:.9g}  bound {bound:.9g}  gap {gap:.2g}")
-
-        yield show
+        yield Watch(bar, what, limit)
 
 
 class Counting(Protocol):
@@ -228,12 +288,12 @@ def counting(what: str) -> Iterator[Counting | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}"),
-        BarColumn(20),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        BarColumn(12),
+        MofNCompleteColumn(table_column=Column(no_wrap=True)),
+        TimeElapsedColumn(table_column=Column(no_wrap=True)),
         TextColumn("left"),
-        TimeRemainingColumn(),
+        TimeRemainingColumn(table_column=Column(no_wrap=True)),
     )
     with Progress(*columns, console=err_console, transient=True) as bar:
         task = bar.add_task(what, total=None)

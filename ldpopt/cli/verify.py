@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import json
 import sys
@@ -36,11 +37,20 @@ def verify(
     raise typer.Exit(EXIT_CODES[found])
 
 
+def _waiting(file: Path, budget: float) -> contextlib.AbstractContextManager[object]:
+    """Show that the checker is at work; without a terminal nothing is imported for that."""
+    if not sys.stderr.isatty():
+        return contextlib.nullcontext()
+    from ldpopt.cli.terminal import watching
+
+    return watching(f"checking {file}", budget)
+
+
 def _decide_and_print(file: Path, budget: float, as_json: bool) -> bool | None:
     from ldpopt.engine.verifying import WORDS
     from ldpopt.engine.verifying import verify as verify_result
 
-    with alarmed(budget), confined():
+    with _waiting(file, budget), alarmed(budget), confined():
         verification = verify_result(file, budget=budget)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that the terminal cannot show is spelt out
         sys.stdout.reconfigure(errors="backslashreplace")

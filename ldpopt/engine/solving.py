@@ -136,6 +136,15 @@ def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
                 yield name, form
 
 
+def chosen_solver(problem: Problem, solver: str | Solver[Any] = "auto") -> str:
+    """Return the name of the solver that :func:`solve` would run.
+
+    >>> chosen_solver(problem("staircase", epsilon=1, prior=[0.5, 0.5]))
+    'enumerate'
+    """
+    return _choose(problem, solver, {})[1].name
+
+
 def environment() -> dict[str, str]:
     """List the versions of everything that influences a number."""
     return {name: _version(name) for name in ("python", "ldpopt", "numpy", "scipy", "highspy")}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ldpopt.core.errors import LdpoptError
+from ldpopt.core.limits import Progress
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
-from ldpopt.release.methods import applicable
+from ldpopt.release.methods import METHODS, applicable
 
 INTERRUPTED = "interrupted"
 
@@ -17,24 +18,30 @@ def compare(
     *,
     gap: float = GAP,
     time_limit: float = SECONDS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
+    step: Callable[[int, int, str], None] | None = None,
+    row: Callable[[str, Design | str], None] | None = None,
 ) -> dict[str, Design | str]:
     """Make a design by every method for the same question, or give the reason why there is none.
 
-    Ctrl-C keeps what is found; the reason of the other methods is then :data:`INTERRUPTED`.
+    Quick methods come first. Ctrl-C keeps what is found; the reason of the other methods is then
+    :data:`INTERRUPTED`.
 
     Args:
         made: the design whose question is asked again.
         gap: the relative gap to prove.
         time_limit: seconds for each method.
-        progress: called with (finished, total) methods.
+        progress: called with (value, bound) during long work.
+        step: called with (finished, total, name) before every method.
+        row: called with the name and the design, or the reason, after every method.
     """
     found: dict[str, Design | str] = {}
     stopped = made.interrupted
     reasons = applicable(made.question)
-    for name, reason in reasons.items():
-        if progress is not None:
-            progress(len(found), len(reasons))
+    for name in sorted(reasons, key=_effort):
+        reason = reasons[name]
+        if step is not None:
+            step(len(found), len(reasons), name)
         if reason is not None:
             found[name] = reason
         elif name == made.method:
@@ -42,15 +49,28 @@ def compare(
         elif stopped:
             found[name] = INTERRUPTED
         else:
-            found[name] = other = _attempt(made, name, gap, time_limit)
+            found[name] = other = _attempt(made, name, gap, time_limit, progress)
             stopped = other.interrupted if isinstance(other, Design) else other == INTERRUPTED
-    return found
+        if row is not None:
+            row(name, found[name])
+    return {name: found[name] for name in reasons}
 
 
-def _attempt(made: Design, name: str, gap: float, time_limit: float) -> Design | str:
+def _effort(name: str) -> tuple[bool, bool, int]:
+    """Order the methods: those built at once, then the simpler ones, which the table lists last.
+
+    Those that solve another one many times come at the end.
+    """
+    method = METHODS[name]
+    return method.repeats is not None, method.solver == "auto", -list(METHODS).index(name)
+
+
+def _attempt(
+    made: Design, name: str, gap: float, time_limit: float, progress: Progress | None
+) -> Design | str:
     asked = replace(made.question, epsilon=made.question.promised, together=None)
     try:
-        return solved(made.domain, asked, name, gap, time_limit, None)
+        return solved(made.domain, asked, name, gap, time_limit, progress)
     except LdpoptError as error:
         return str(error).split("\n", maxsplit=1)[0]
     except KeyboardInterrupt:

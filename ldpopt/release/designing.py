@@ -313,6 +313,7 @@ def design(
     gap: float = GAP,
     time_limit: float = SECONDS,
     progress: Progress | None = None,
+    step: Callable[[str], None] | None = None,
     warn: Callable[[str], None] | None = None,
 ) -> Design:
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
@@ -339,6 +340,7 @@ def design(
         gap: the relative gap to prove.
         time_limit: seconds for all methods that are tried together.
         progress: called with (value, bound) during long work.
+        step: called with the name of a method before it is tried.
         warn: called with what was left out or taken together, and with bins that hold all rows.
 
     The file that :meth:`Design.save` writes holds the counts, and edges of bins are values of the table.
@@ -351,6 +353,8 @@ def design(
     whole, names = Limits.within(time_limit), chosen(question, method, goal)
     for i, name in enumerate(names):
         part = whole.part(1 / (len(names) - i))
+        if step is not None:
+            step(name)
         asked = with_width(question, name, part.remaining())
         try:
             found.append(solved(domain, asked, name, gap, part.remaining(), progress))

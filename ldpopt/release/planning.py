@@ -78,7 +78,7 @@ def plan(
     top: Mapping[str, int] | None = None,
     missing: str = "refuse",
     time_limit: float = SECONDS,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[int, int, str], None] | None = None,
 ) -> Plan:
     """Find the level, or with a level the number of rows, at which frequencies are known well enough.
 
@@ -99,7 +99,7 @@ def plan(
         top: for columns of words, how many of the most frequent are told apart.
         missing: what becomes of rows with an empty cell: "refuse", "drop" or "category".
         time_limit: seconds per solve.
-        progress: called with (finished, total) levels.
+        progress: called with (finished, total, what is done now) before every level.
     """
     if not 0 < validate.positive_number("target", target) < 1:
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
@@ -111,7 +111,7 @@ def plan(
     points: list[Point] = []
     for level in levels:
         if progress is not None:
-            progress(len(points), len(levels))
+            progress(len(points), len(levels), f"ε = {level:g} by {', '.join(search.names)}")
         points.append(search.at(level))
     if epsilon is not None:
         wanted = next(point for point in points if point.epsilon == first.epsilon)

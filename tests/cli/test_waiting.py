@@ -1,0 +1,107 @@
+"""Long work names its step, its method, value, bound and gap, and the time left; on a terminal only."""
+
+import io
+import json
+import math
+
+import pytest
+from rich.console import Console
+
+from ldpopt.cli import design as design_command
+from ldpopt.cli import terminal
+from ldpopt.release.comparing import compare
+from ldpopt.release.designing import design
+from ldpopt.release.methods import METHODS
+
+TABLE = {"s": ["a", "b", "a", "b", "a", "a"] * 50, "u": ["x", "y", "y", "x", "x", "y"] * 50}
+
+
+@pytest.fixture
+def screen(monkeypatch):
+    """A terminal of 100 columns instead of standard error; what it was sent."""
+    console = Console(file=io.StringIO(), force_terminal=True, width=100)
+    for module in (terminal, design_command):
+        monkeypatch.setattr(module, "err_console", console)
+    return console.file
+
+
+def test_a_watch_tells_step_value_bound_gap_and_time(screen):
+    with terminal.watching("reading", 60) as watch:
+        watch.step("staircase by tangents")
+        watch(0.25, math.inf)
+        watch._bar.refresh()
+        watch(0.25, 0.5)
+        watch._bar.refresh()
+        watch.step("[red]another", 7)
+        watch._bar.refresh()
+    shown = screen.getvalue()
+    assert "staircase by tangents: value 0.25, no bound yet" in shown
+    assert "staircase by tangents: value 0.25, bound 0.5, gap 0.5" in shown
+    assert "≤ 60 s left" in shown
+    assert "[red]another" in shown
+    assert "≤ 7 s left" in shown
+
+
+def test_a_watch_is_silent_without_a_terminal(capsys):
+    with terminal.watching("reading", 60) as watch:
+        watch.step("another", 5)
+        watch(0.25, 0.5)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_counting_tells_what_is_being_done(screen):
+    with terminal.counting("levels") as count:
+        count(1, 4, "ε = 1 by srr")
+    assert "levels: ε = 1 by srr" in screen.getvalue()
+    assert "1/4" in screen.getvalue()
+
+
+def test_solve_names_the_method(screen, ldpopt, tmp_path):
+    spec = tmp_path / "q.json"
+    spec.write_text(json.dumps({"problem": "staircase", "params": {"epsilon": 1, "prior": [0.5, 0.5]}}))
+    assert ldpopt("solve", spec).code == 0
+    assert "checking the certificate" in screen.getvalue()
+
+
+def test_quick_methods_come_first_and_each_is_told_of():
+    made = design(TABLE, "s", "u", epsilon=1.0, method="srr")
+    steps, rows = [], []
+    found = compare(
+        made,
+        time_limit=5,
+        step=lambda done, of, name: steps.append((done, of, name)),
+        row=lambda name, other: rows.append((name, other)),
+    )
+    names = [name for _, _, name in steps]
+    assert [(done, of) for done, of, _ in steps] == [(i, len(METHODS)) for i in range(len(METHODS))]
+    assert dict(rows) == found
+    assert [name for name, _ in rows] == names
+    assert list(found) == list(METHODS)  # in the order of the table, whatever was tried first
+    at_once = [name for name, method in METHODS.items() if method.solver != "auto"]
+    assert set(names[: len(at_once)]) == set(at_once)
+    assert METHODS[names[-1]].repeats is not None
+    assert names.index("staircase") < names.index("polyopt") < names.index("optimum")
+
+
+def test_design_tells_of_every_method_on_a_terminal(screen, ldpopt, tmp_path):
+    words = ("design", "adult:sex-race", "--secret", "sex", "--epsilon", "1", "--compare")
+    answer = ldpopt(*words, "-o", tmp_path / "m.json")
+    assert answer.code == 0, answer.err
+    shown = screen.getvalue()  # while a line is live, rich sends standard error there
+    assert "grr: " in shown
+    assert "staircase: " in shown
+    assert "reading adult:sex-race" in shown
+
+
+def test_without_a_terminal_only_the_table_is_printed(ldpopt, tmp_path):
+    words = ("design", "adult:sex-race", "--secret", "sex", "--epsilon", "1", "--compare")
+    answer = ldpopt(*words, "-o", tmp_path / "m.json")
+    assert answer.code == 0
+    assert answer.err == ""
+
+
+def test_an_audit_says_what_it_does(screen, ldpopt, tmp_path):
+    made = tmp_path / "m.json"
+    design(TABLE, "s", "u", epsilon=1.0, method="srr").save(made)
+    assert ldpopt("audit", made, "--samples", 100, "--confidence", 0.999999).code == 0
+    assert "auditing" in screen.getvalue()
