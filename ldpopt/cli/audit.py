@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Encoding, Separator, prepared
-from ldpopt.cli.terminal import hang, print_table, watching
+from ldpopt.cli.terminal import hang, print_table, say, watching
 
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import Audit

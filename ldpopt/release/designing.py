@@ -120,10 +120,9 @@ class Design:
         Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
         added to each cell, as α needs full support); infinite if the reports do not determine them.
         """
-        if self.rank < self.mechanism.shape[0]:
-            return math.inf
         counts = self.question.counts.ravel() + 0.5
-        return alpha(self.mechanism, counts / counts.sum(), "mse")
+        determined = self.rank == self.mechanism.shape[0]
+        return alpha(self.mechanism, counts / counts.sum(), "mse") if determined else math.inf
 
     def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
         """Compute how precisely reports give the frequencies of the named columns; of all, without."""
@@ -282,11 +281,9 @@ def _agrees(made: Design) -> bool:
     question, proven = made.question, made.result.problem
     if made.result.mechanism is None or made.domain.shape != question.counts.shape:
         return False
-    if (
-        not isinstance(made.method, str)
-        or made.method not in METHODS
-        or METHODS[made.method].refusal(question) is not None
-    ):
+    if not isinstance(made.method, str) or made.method not in METHODS:
+        return False
+    if METHODS[made.method].refusal(question) is not None:
         return False
     asked = METHODS[made.method].problem(question)
     return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
@@ -313,7 +310,7 @@ def design(
     gap: float = GAP,
     time_limit: float = SECONDS,
     progress: Progress | None = None,
-    step: Callable[[str], None] | None = None,
+    step: Callable[[str], object] = str,
     warn: Callable[[str], None] | None = None,
 ) -> Design:
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
@@ -353,8 +350,7 @@ def design(
     whole, names = Limits.within(time_limit), chosen(question, method, goal)
     for i, name in enumerate(names):
         part = whole.part(1 / (len(names) - i))
-        if step is not None:
-            step(name)
+        step(name)
         asked = with_width(question, name, part.remaining())
         try:
             found.append(solved(domain, asked, name, gap, part.remaining(), progress))
