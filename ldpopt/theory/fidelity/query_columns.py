@@ -43,7 +43,13 @@ class Listed:
         return self.rays[self._taken]
 
     def extend(self, Y: Array, beta: Array, weights: Array) -> bool:
-        """Take the columns that exceed β most."""
+        """Take the columns that exceed β most.
+
+        Args:
+            Y: the vectors y_i, one a row.
+            beta: β.
+            weights: θ of the columns taken so far.
+        """
         excess = (_gains(self.rays, self.mass, Y) - self.rays @ beta) / self.rays.sum(axis=1)
         excess[self._taken] = -np.inf
         best = np.argsort(-excess)[: self.MORE]
@@ -109,6 +115,11 @@ class Climbed:
         """Climb from random columns; take what they lead to and β does not dominate.
 
         Where there are too many columns, those of the least weights are dropped.
+
+        Args:
+            Y: the vectors y_i, one a row.
+            beta: β.
+            weights: θ of the columns taken so far.
         """
         used = np.sort(np.argsort(-weights)[: self.MOST - self.STARTS])
         taken = self.taken[used]
