@@ -42,7 +42,7 @@ and at r̲ if the smaller.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -81,6 +81,37 @@ class Block(NamedTuple):
     beta: list[int]  # rounded down
     free: Range  # 1 − σ
     alone: list[bool]  # p_w > 0
+
+
+def all_break_points(count: int, between: Callable[[int, int], bool], at: Callable[[int], bool]) -> bool:
+    """Decide a statement at each of the break points 0 … count − 1, which are at least one.
+
+    The list is halved until the statement is proven for a whole stretch; where a stretch of two
+    neighbours is not proven, each of the two is checked by itself. (By Lemma 3 the statement then holds
+    between the break points as well.)
+
+    Args:
+        count: the number of break points.
+        between: whether the statement is proven for everything from break point i to break point j; it
+            may fail where the statement is true.
+        at: whether the statement holds at break point i.
+    """
+    pending = [(0, count - 1)]
+    checked: dict[int, bool] = {}
+    while pending:
+        tick()
+        i, j = pending.pop()
+        if between(i, j):
+            continue
+        if j - i > 1:
+            pending += [(i, (i + j) // 2), ((i + j) // 2, j)]
+            continue
+        for end in (i, j):
+            if end not in checked:
+                checked[end] = at(end)
+            if not checked[end]:
+                return False
+    return True
 
 
 class BlockProof:
@@ -123,22 +154,13 @@ class BlockProof:
     def _secret_holds(self, s: int) -> bool:
         """Apply Lemma 3: halve the list of break points; single ones are checked in full."""
         cuts = self._breakpoints(s)
-        pending = [(0, len(cuts) - 1)]
-        checked: dict[int, bool] = {}
-        while pending:
-            tick()
-            i, j = pending.pop()
-            if self._product_holds(self._ranges(s, cuts[i][0], cuts[j][1]), relaxed=True):
-                continue
-            if j - i > 1:
-                pending += [(i, (i + j) // 2), ((i + j) // 2, j)]
-                continue
-            for end in (i, j):
-                if end not in checked:
-                    checked[end] = self._product_holds(self._ranges(s, *cuts[end]))
-                if not checked[end]:
-                    return False
-        return True
+
+        def between(i: int, j: int) -> bool:
+            return self._product_holds(self._ranges(s, cuts[i][0], cuts[j][1]), relaxed=True)
+
+        return all_break_points(
+            len(cuts), between, lambda i: self._product_holds(self._ranges(s, *cuts[i]))
+        )
 
     def _ranges(self, s: int, low: int, high: int) -> list[Range]:
         """Enclose lo and hi of every block, where ρ lies between two numbers.

@@ -40,6 +40,7 @@ from operator import add, mul
 from typing import Any, NamedTuple, Protocol
 
 from .arithmetic import dyadic, exp_above
+from .blocks import all_break_points
 from .boxes import boxes
 from .budget import UndecidedError, reserve, tick
 from .confidence import RobustStatement, uncertain
@@ -219,21 +220,11 @@ class BlockCone:
 
     def _secret_dominated(self, test: Comparison, s: int) -> bool:
         cuts = self._breakpoints(s)
-        pending = [(0, len(cuts) - 1)]
-        checked: dict[int, bool] = {}
-        while pending:
-            i, j = pending.pop()
-            if self._between(test, s, cuts[i], cuts[j]):
-                continue
-            if j - i > 1:
-                pending += [(i, (i + j) // 2), ((i + j) // 2, j)]
-                continue
-            for end in (i, j):
-                if end not in checked:
-                    checked[end] = self._between(test, s, cuts[end], cuts[end])
-                if not checked[end]:
-                    return False
-        return True
+
+        def between(i: int, j: int) -> bool:
+            return self._between(test, s, cuts[i], cuts[j])
+
+        return all_break_points(len(cuts), between, lambda i: between(i, i))
 
     def _between(self, test: Comparison, s: int, low: Fraction, high: Fraction) -> bool:
         """Decide the test on the product that contains those of every ρ between two numbers."""

@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ from ldpopt.core.validate import Array
 
 FREE, SMALL, BIG = 0, 1, 2
 """What a node of the search tree knows about a cell."""
+LEAST_THRESHOLD = 1e-10
+"""HiGHS measures masses in thresholds: below, a probability is too large a number for its tolerances."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,14 @@ class JointProgram(Form):
         for p in self.marginals:
             size *= len(p)
         return size
+
+    def fits(self, most_cells: int) -> Literal[True] | str:
+        """Return True, or the reason why a solver that lists so many cells for HiGHS refuses."""
+        if self.threshold < LEAST_THRESHOLD:
+            return f"the threshold {self.threshold!r} is below {LEAST_THRESHOLD!r}"
+        if self.size() > most_cells:
+            return f"the joint has {self.size():.3g} cells, more than {most_cells} are too many"
+        return True
 
     def exposed(self, x: Array) -> float:
         """Add up x_v over the cells with x_v ≤ t."""

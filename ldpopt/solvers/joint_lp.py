@@ -22,7 +22,6 @@ from ldpopt.forms.joint_program import JointProgram
 from ldpopt.theory.anonymity.composition import exact_marginals
 
 MOST_CELLS = 50_000
-LEAST_THRESHOLD = 1e-10
 
 
 class JointLp(Solver[JointProgram]):
@@ -39,11 +38,7 @@ class JointLp(Solver[JointProgram]):
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
         """Accept joint programs whose cells can be listed."""
-        if form.threshold < LEAST_THRESHOLD:
-            return f"the threshold {form.threshold!r} is below {LEAST_THRESHOLD!r}"
-        if form.size() > MOST_CELLS:
-            return f"the joint has {form.size():.3g} cells, more than {MOST_CELLS} are too many"
-        return True
+        return form.fits(MOST_CELLS)
 
     def run(self, form: JointProgram, limits: Limits) -> FormSolution:
         """Solve the program, place the rest, and evaluate the proof exactly."""

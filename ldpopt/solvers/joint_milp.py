@@ -27,8 +27,6 @@ from ldpopt.forms.joint_program import BIG, FREE, SMALL, JointProgram
 from ldpopt.theory.anonymity.composition import exact_marginals
 
 MOST_CELLS = 4000
-LEAST_THRESHOLD = 1e-10
-"""HiGHS measures masses in thresholds: below, a probability is too large a number for its tolerances."""
 CUT_ROUNDS = 20
 CUTS_PER_ROUND = 20
 MILP_NODES = 2000
@@ -57,11 +55,7 @@ class JointMilp(Solver[JointProgram]):
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
         """Accept joint programs with a few thousand cells and a threshold that HiGHS tells from 0."""
-        if form.threshold < LEAST_THRESHOLD:
-            return f"the threshold {form.threshold!r} is below {LEAST_THRESHOLD!r}"
-        if form.size() > MOST_CELLS:
-            return f"the joint has {form.size():.3g} cells, more than {MOST_CELLS} are too many"
-        return True
+        return form.fits(MOST_CELLS)
 
     def run(self, form: JointProgram, limits: Limits) -> FormSolution:
         """Cut, search, prove."""

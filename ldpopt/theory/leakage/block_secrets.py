@@ -13,11 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.compositions import compositions
-from ldpopt.mechanisms.histograms import Histogram, random_histogram
+from ldpopt.theory.leakage.binned_secret import BinnedSecret
 from ldpopt.theory.leakage.measures import LeakageBounds
 from ldpopt.theory.leakage.missed_cover import cover_bounds, reach_matrix
 
@@ -25,7 +24,7 @@ MOST_SUMS = 5_000_000
 
 
 @dataclass(frozen=True, eq=False)
-class BlockQuantization(Cleaned):
+class BlockQuantization(BinnedSecret):
     """Release a uniform histogram among those with the middle secret of the data's bin.
 
     Wang et al. 2024, V-B, for secrets other than the fraction of one category: every category belongs to
@@ -90,15 +89,6 @@ class BlockQuantization(Cleaned):
         """How many values the secret can take."""
         return len(self._cells[0])
 
-    @property
-    def bins(self) -> int:
-        """How many bins there are."""
-        return -(-self.cells // self.interval)
-
-    def sml(self) -> float:
-        """Compute log ⌈s/I⌉: the bins are released on disjoint sets of histograms."""
-        return math.log(self.bins)
-
     def missed_bounds(self, missed: int) -> LeakageBounds:
         """Bound the SML if the holder misses so many feasible categories of block 0.
 
@@ -121,34 +111,22 @@ class BlockQuantization(Cleaned):
             low, high = low + max(1.0, least), high + most_covered
         return LeakageBounds(math.log(low), math.log(high))
 
-    def cell(self, histogram: ArrayLike) -> int:
-        """Return the secret of a data set."""
-        counts = np.asarray(histogram)
-        if counts.shape != np.shape(self.blocks) or counts.min() < 0 or counts.sum() != self.tau:
-            raise InvalidInputError(
-                f"the histogram must be {np.size(self.blocks)} counts >= 0 that sum to {self.tau}, "
-                f"not {counts.tolist()!r:.80}"
-            )
-        sums = np.bincount(np.asarray(self.blocks), weights=counts).astype(np.int64)
+    def cell_of(self, sums: NDArray[np.int64]) -> int:
+        """Find the value of the secret in the grid, and number the cells that occur."""
         raw = np.searchsorted(np.asarray(self.grid), self.value(sums[None, :]), side="right")[0]
         return int(np.searchsorted(self._cells[0], raw))
 
-    def released_cell(self, cell: int) -> int:
-        """Return the middle cell of the bin of a cell, the last one where the bin is short."""
-        return min(cell // self.interval * self.interval + self.interval // 2, self.cells - 1)
+    def draw_counts(self, cell: int, rng: np.random.Generator) -> list[int]:
+        """Draw the counts from the list of all that have the cell.
 
-    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
-        """Draw the blocks' counts by how many histograms have them, then fill each block uniformly."""
-        chosen = np.flatnonzero(self._cells[1] == self.released_cell(self.cell(histogram)))
-        sums = self._sums[chosen]
-        weights = (gammaln(sums + self.sizes) - gammaln(sums + 1)).sum(axis=1)
+        Args:
+            cell: the secret of the release.
+            rng: the source of randomness.
+        """
+        sums = self._sums[self._cells[1] == cell]
+        weights = _log_fillings(sums, self.sizes).sum(axis=1)
         chances = np.exp(weights - weights.max())
-        counts = sums[rng.choice(len(sums), p=chances / chances.sum())]
-        result = np.zeros(len(np.asarray(self.blocks)), np.int64)
-        for block, count in enumerate(counts.tolist()):
-            members = np.flatnonzero(np.asarray(self.blocks) == block)
-            result[members] = random_histogram(count, len(members), rng)
-        return result
+        return sums[rng.choice(len(sums), p=chances / chances.sum())].tolist()
 
 
 def _log_fillings(records: Any, categories: Any) -> Array:
