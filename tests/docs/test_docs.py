@@ -188,11 +188,17 @@ FACTS = (
 """The first words of lines that a command prints on every machine, up to the last digits."""
 
 
+def six_digits(found):
+    """Round a number; a gap below 1e-6 is a difference of numbers whose last digits vary."""
+    number = float(found[0])
+    return f"{number:.6g}" if number == 0 or number >= 1e-6 else "below 1e-6"
+
+
 def facts(text):
     """List the lines of an output that are the same on every machine, numbers to six digits."""
     lines = (" ".join(line.split()) for line in text.splitlines())
     told = (line for line in lines if line.startswith(tuple(f"{name} " for name in FACTS)))
-    return [re.sub(r"\d+\.\d{6,}(e-?\d+)?", lambda m: f"{float(m[0]):.6g}", line) for line in told]
+    return [re.sub(r"\d+\.\d{6,}(e-?\d+)?", six_digits, line) for line in told]
 
 
 def run_page(page, directory, follow):
