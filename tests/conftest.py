@@ -49,6 +49,14 @@ def clock(monkeypatch):
     return stopped
 
 
+@pytest.fixture
+def heard():
+    """Let Ctrl-C reach the processes that a test starts: behind nohup they would ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture(scope="session")
 def ldpopt():
     """The command line in this process: ``ldpopt(*words, cwd=…)`` gives exit code, output and errors.

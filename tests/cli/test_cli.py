@@ -197,6 +197,7 @@ def read_until(words, terminal):
     return shown
 
 
+@pytest.mark.usefixtures("heard")
 def test_interrupt_leaves_a_valid_partial_result(tmp_path, long_spec, ldpopt):
     """Ctrl-C in a real terminal, once it shows the first bound."""
     out = tmp_path / "partial.json"

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import psutil
 import pytest
 
+pytestmark = pytest.mark.usefixtures("heard")
 TABLE, MECHANISM, OUT = "adult:sex-race", "mechanism.json", "out.json"
 COMMANDS = {
     "solve": ["solve", "spec.json", "--out", "out.json"],
@@ -54,14 +55,6 @@ def folder(tmp_path_factory, ldpopt):
     assert ldpopt("privatize", TABLE, "-m", MECHANISM, "-o", "released.csv", cwd=folder).code == 0
     (folder / "spec.json").write_text(json.dumps(SPEC))
     return folder
-
-
-@pytest.fixture(autouse=True)
-def heard():
-    """Tests may run behind nohup, whose children ignore Ctrl-C."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
 
 
 def run(words, cwd, cpu=None):

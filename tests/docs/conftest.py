@@ -11,8 +11,8 @@ import pytest
 
 from ldpopt.report import tradeoff
 
-PLAIN = re.compile(r"(ldpopt [^|<>&;$*\\\n]*\n)+")
-"""Commands of ldpopt alone, without any syntax of the shell."""
+COMMAND = re.compile(r"[^\n]*<<'END'\n.*?^END\n|(?:[^\n]*\\\n)*[^\n]*\n", flags=re.DOTALL | re.MULTILINE)
+"""One command of a block: a line, with the lines that continue it or that it reads."""
 FIXED = "import os, random; os.urandom = random.Random(1).randbytes; from ldpopt.cli import main; main()"
 """The command line with fixed random bits: an audit errs once in a hundred releases."""
 
@@ -26,19 +26,29 @@ def follow(ldpopt, monkeypatch):
     """
     monkeypatch.setattr(tradeoff, "FACTORS", (1.0, 2.0))
 
+    def in_this_process(command, directory):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, "urandom", random.Random(1).randbytes)
+            answer = ldpopt(*shlex.split(command.replace("\\\n", " "))[1:], cwd=directory)
+        assert answer.code == 0, f"{command}\n{answer.out}\n{answer.err}"
+        return answer.out
+
     def run(code, directory):
-        if not PLAIN.fullmatch(code):
-            return run_in_a_shell(code, directory)
         said = []
-        for line in code.splitlines():
-            with monkeypatch.context() as patch:
-                patch.setattr(os, "urandom", random.Random(1).randbytes)
-                answer = ldpopt(*shlex.split(line)[1:], cwd=directory)
-            assert answer.code == 0, f"{line}\n{answer.out}\n{answer.err}"
-            said.append(answer.out)
+        for command in COMMAND.findall(code):
+            place = run_in_a_shell if needs_a_shell(command) else in_this_process
+            said.append(place(command, directory))
         return "".join(said)
 
     return run
+
+
+def needs_a_shell(command):
+    """Return whether a command is more than ``ldpopt`` with its words."""
+    lexer = shlex.shlex(command.replace("\\\n", " "), punctuation_chars=True)
+    lexer.whitespace_split = True
+    first, *rest = lexer  # words keep their quotes here: ';' is a word, a bare semicolon is not
+    return first != "ldpopt" or any(not set(word) - set("();<>|&") or "$" in word for word in rest)
 
 
 def run_in_a_shell(code, directory):

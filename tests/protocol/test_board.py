@@ -37,7 +37,7 @@ class Scripted(Board):
 
 @pytest.fixture
 def board():
-    board = Scripted(patience=60, progress=None)
+    board = Scripted(patience=600, progress=None)
     yield board
     board.close()
 

@@ -175,6 +175,7 @@ def test_memory_does_not_grow_with_the_table(made, tmp_path):
     assert peak - early < 40e6  # the table as numbers would be 64 MB more, as text far more
 
 
+@pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupted_run_leaves_no_file(made, tmp_path, number):
     long_table(tmp_path / "long.parquet", 20_000_000)
