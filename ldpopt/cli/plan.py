@@ -41,7 +41,7 @@ def plan(
         list[str] | None, typer.Option(help="COLUMN=5 (that many bins) or COLUMN=18,30,65 (edges).")
     ] = None,
     text: Annotated[str, typer.Option(help="Columns whose cells are words; comma-separated.")] = "",
-    time_limit: Annotated[float, typer.Option(help="Seconds per solve.")] = 30.0,
+    time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
     """Find the privacy level, or with --epsilon the number of rows, for frequencies of a precision."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
 from typing import Any
@@ -15,7 +16,7 @@ from ldpopt.checker.frame import is_optimal
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.limits import Limits, Progress
+from ldpopt.core.limits import Limits, Overdue, Progress
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status, relative_gap
@@ -26,6 +27,8 @@ from ldpopt.solvers import SOLVERS, solvers_of
 
 REPAIR_SHARE = 0.1
 """Of the time: what is kept for the repair, the exact value and the audit of the answer."""
+AUDIT_GRACE = 1.0
+"""Seconds after the time limit at which an audit that is not finished is left out."""
 
 
 def problem(kind: str, **params: Any) -> Problem:
@@ -78,13 +81,14 @@ def solve(
     check_limits(gap, time_limit)
     start = time.perf_counter()
     seconds = None if time_limit is None else float(time_limit)
-    limits = Limits.within(seconds, gap=gap, seed=seed, progress=progress).leaving(REPAIR_SHARE)
+    whole = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
+    limits = whole.leaving(REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
         raise KeyboardInterrupt
     solved = time.perf_counter()
-    found = _certified(problem, form, solution, gap)
+    found = _certified(problem, form, solution, whole)
     end = time.perf_counter()
     clock = {
         "search_seconds": solved - start - limits.proof_seconds(),
@@ -237,8 +241,26 @@ def _not_better(value: float, bound: float | None, sense: str) -> float | None:
     return max(bound, value) if sense == "maximise" else min(bound, value)
 
 
-def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float) -> dict[str, Any]:
-    """Compute the fields of the result that make claims: each holds in exact arithmetic."""
+def _audited(problem: Problem, answer: Any, limits: Limits) -> dict[str, Any]:
+    """Audit the answer; an audit that takes much longer than the time left is left out."""
+    end = None if limits.deadline is None else limits.deadline + AUDIT_GRACE
+    try:
+        with replace(limits, alarm=end, answered=True).alarmed():
+            return problem.audit(answer)
+    except Overdue:
+        return {}
+
+
+def _certified(problem: Problem, form: Form, solution: FormSolution, limits: Limits) -> dict[str, Any]:
+    """Compute the fields of the result that make claims: each holds in exact arithmetic.
+
+    Args:
+        problem: the question.
+        form: the form that was solved.
+        solution: what the solver found.
+        limits: of the whole run; of what is done here, the audit alone may be left out.
+    """
+    gap = limits.gap
     if solution.point is None:
         nothing = Certificate(proof=None, gap=gap, repair_loss=0.0)
         return {
@@ -263,5 +285,5 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, gap: float)
         "bound": bound,
         "gap": measured,
         "answer": answer,
-        "certificate": Certificate(solution.proof, gap, loss, problem.audit(answer)),
+        "certificate": Certificate(solution.proof, gap, loss, _audited(problem, answer, limits)),
     }

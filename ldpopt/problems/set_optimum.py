@@ -125,7 +125,9 @@ class SetOptimum(Problem):
         """Build the mechanism, private in exact arithmetic."""
         matrix = solution.point.matrix
         mixed = (1 - TOUCH) * matrix + TOUCH / matrix.shape[1]
-        rows = certify.repair(mixed, SetPromise(self.members.exact, self.epsilon))
+        F = self.members.exact
+        private = SetCone(F, self.epsilon).proven_private(mixed)
+        rows = certify.repair(private, SetPromise(F, self.epsilon))
         a1, a2 = self.members.shape
         return Mechanism(rows, inputs=product(range(a1), range(a2)))
 

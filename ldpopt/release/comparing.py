@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ldpopt.core.errors import LdpoptError
-from ldpopt.core.limits import Progress
+from ldpopt.core.limits import Limits, Progress
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
 from ldpopt.release.methods import METHODS, applicable
 
@@ -30,14 +30,15 @@ def compare(
     Args:
         made: the design whose question is asked again.
         gap: the relative gap to prove.
-        time_limit: seconds for each method.
+        time_limit: seconds for all methods together: each may take an equal share of what is left.
         progress: called with (value, bound) during long work.
         step: called with (finished, total, name) before every method.
         row: called with the name and the design, or the reason, after every method.
     """
     found: dict[str, Design | str] = {}
-    stopped = made.interrupted
+    stopped, limits = made.interrupted, Limits.within(time_limit)
     reasons = applicable(made.question)
+    ahead = sum(reason is None and name != made.method for name, reason in reasons.items())
     for name in sorted(reasons, key=_effort):
         reason = reasons[name]
         if step is not None:
@@ -49,7 +50,9 @@ def compare(
         elif stopped:
             found[name] = INTERRUPTED
         else:
-            found[name] = other = _attempt(made, name, gap, time_limit, progress)
+            seconds = limits.part(1 / ahead).remaining()
+            ahead -= 1
+            found[name] = other = _attempt(made, name, gap, seconds, progress)
             stopped = other.interrupted if isinstance(other, Design) else other == INTERRUPTED
         if row is not None:
             row(name, found[name])

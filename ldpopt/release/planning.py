@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import whole_answers
 from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
@@ -98,7 +99,7 @@ def plan(
         text: columns whose cells are words.
         top: for columns of words, how many of the most frequent are told apart.
         missing: what becomes of rows with an empty cell: "refuse", "drop" or "category".
-        time_limit: seconds per solve.
+        time_limit: seconds for all solves together.
         progress: called with (finished, total, what is done now) before every level.
     """
     if not 0 < validate.positive_number("target", target) < 1:
@@ -106,8 +107,9 @@ def plan(
     validate.choice("method", method, ("auto", *METHODS))
     about = counted(table, secret, public, bins, text, top, None, missing, None)
     first = Question(about.counts, LEVELS[0] if epsilon is None else epsilon, robust, alpha)
-    search = _Search(about, first, target, queries, method, time_limit)
     levels = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
+    steps = len(levels) + (BISECTIONS if epsilon is None else 0)
+    search = _Search(about, first, target, queries, method, Limits.within(time_limit), steps)
     points: list[Point] = []
     for level in levels:
         if progress is not None:
@@ -129,12 +131,14 @@ class _Search:
         target: float,
         queries: Sequence[str],
         method: str,
-        time_limit: float,
+        limits: Limits,
+        steps: int,
     ) -> None:
         self.domain, self.question = about.domain, question
         self.target, self.queries = target, queries
         self.names = QUICK if method == "auto" else (method,)
-        self.time_limit = time_limit
+        self.limits = limits
+        self.ahead = steps * len(self.names)  # solves that share the time left, at most
         self.n = int(about.counts.sum())
 
     def at(self, epsilon: float) -> Point:
@@ -148,9 +152,11 @@ class _Search:
         return min(points, key=lambda point: point.margin)
 
     def _point(self, question: Question, name: str) -> Point:
+        seconds = self.limits.part(1 / max(self.ahead, 1)).remaining()
+        self.ahead -= 1
         try:
             with whole_answers():  # what Ctrl-C leaves of a solve is not the best of the level
-                made: Design = solved(self.domain, question, name, GAP, self.time_limit, None)
+                made: Design = solved(self.domain, question, name, GAP, seconds, None)
         except LdpoptError:
             return Point(question.epsilon, name, math.inf, math.inf)
         parts = made.accuracy(self.queries)

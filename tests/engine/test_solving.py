@@ -348,3 +348,15 @@ def test_an_alarm_of_the_caller_goes_on():
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
+
+
+def test_an_audit_that_takes_too_long_is_left_out(monkeypatch):
+    """The alarm rings while the answer is audited: everything else is as without it."""
+    question = problem("polyopt", epsilon=1.0, p_hat=[[0.3, 0.2], [0.15, 0.35]], n=1000)
+    whole = solve(question)
+    monkeypatch.setattr(type(question), "audit", lambda *_: signal.raise_signal(signal.SIGALRM))
+    result = solve(question, time_limit=1000.0)
+    assert whole.certificate.audit
+    assert result.certificate.audit == {}
+    assert result.value == whole.value
+    assert verify(result)

@@ -13,7 +13,7 @@ from ldpopt.core.status import Status
 from ldpopt.problems import SetOptimum
 from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.set_cone import SetCone
+from ldpopt.theory.robust.set_cone import SetCone, SetPromise
 
 TABLE = [[0.3, 0.2], [0.15, 0.35]]
 SETS = {
@@ -86,6 +86,32 @@ def test_the_least_shares_are_those_of_the_set():
     F = ConvexSet("total-variation", p_hat=TABLE, radius=0.02)
     # (0, 0) loses 0.02 and (0, 1) gains 0.02
     assert SetCone(F.exact, 1.0).least_shares()[0, 0] == pytest.approx(0.28 / 0.5, abs=1e-5)
+
+
+def wide_cone():
+    """A ball around a 4 × 2 table: some climbs over it end at a lower maximum than others."""
+    (_, question), *_ = SetOptimum.random(4, np.random.default_rng(1))
+    return SetCone(question.members.exact, question.epsilon)
+
+
+def test_the_excess_is_that_of_the_best_climb():
+    """The climb from the center of the set ends at 0.18693 for this column and these secrets."""
+    cone = wide_cone()
+    column = np.array([1.0, 0.0, 0.53, 0.03, 1.0, 1.0, 0.0, 0.16])
+    excess = cone.excess(column[:, None])[0][0]
+    assert excess[cone.pairs.index((1, 3))] == pytest.approx(0.187752516, abs=1e-8)
+
+
+def test_columns_outside_are_moved_until_they_are_proven_private():
+    cone = wide_cone()
+    rows = np.random.default_rng(0).dirichlet(np.full(3, 0.5), 8)
+    private = cone.proven_private(rows)
+    assert private.sum(axis=1) == pytest.approx(np.ones(8), abs=1e-12)
+    mixed = (1 - 1e-10) * private + 1e-10 / 3
+    assert SetPromise(cone.F, cone.epsilon).admits(mixed)
+    assert not SetPromise(cone.F, cone.epsilon).admits(rows)
+    kept = cone.proven_private(mixed)
+    assert kept == pytest.approx(mixed, abs=1e-15)
 
 
 @pytest.mark.parametrize("kind", SETS)

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from ldpopt.checker.arithmetic import exp_below
 from ldpopt.checker.confidence import RobustStatement
 from ldpopt.checker.outer_cone import Outer
 from ldpopt.checker.set_optimum import exact_columns
-from ldpopt.checker.set_privacy import is_set_private
+from ldpopt.checker.set_privacy import SetPrivacy, is_set_private
 from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
@@ -94,9 +95,7 @@ class SetCone:
         return np.array(values).reshape(len(places), len(self.pairs)), places
 
     def _worst(self, column: Array, pair: tuple[int, int]) -> Place:
-        climb = ExcessClimb(self.F, column / column.max(), pair, math.exp(self.epsilon))
-        found = climb.from_witness(self.F.home)
-        return found if found.level > 0 else climb.best()
+        return ExcessClimb(self.F, column / column.max(), pair, math.exp(self.epsilon)).best()
 
     def plain_columns(self) -> Array:
         """List the columns of releases that everybody knows: of the input, of s, and of u."""
@@ -142,6 +141,27 @@ class SetCone:
         """
         room = ROOM * columns.max(axis=0)
         return columns + np.maximum(excess + room, 0.0) / math.expm1(self.epsilon)
+
+    def proven_private(self, matrix: Array) -> Array:
+        """Move the columns whose privacy is not proven into the cone, and scale the rows to sum 1.
+
+        A climb of the search may have ended at a local maximum, so that its column lies outside. What is
+        added to a column is constant, so that all rows still have the same sum.
+        """
+        proof = SetPrivacy(self.F, exp_below(Fraction(self.epsilon)))
+        moved = np.array([self._proven_column(column, proof) for column in matrix.T]).T
+        return np.asarray(moved / moved.sum(axis=1, keepdims=True))
+
+    def _proven_column(self, column: Array, proof: SetPrivacy) -> Array:
+        """Add the excess that another search finds, and more each time, until the proof succeeds."""
+        factor, least = math.exp(self.epsilon), ROOM
+        while pairs := proof.open_pairs([Fraction(entry) for entry in column.tolist()]):
+            top = column.max()
+            climbs = [ExcessClimb(self.F, column / top, pair, factor) for pair in pairs]
+            excess = max(place.level for climb in climbs for place in climb.again(factor))
+            column = column + top * max(excess, least) / math.expm1(self.epsilon)
+            least *= 10
+        return column
 
     def least_shares(self) -> Array:
         """Compute P^min_{u|s}, the least probability of u given s over F, as a matrix [s][u].
