@@ -118,7 +118,7 @@ def _redacted(
         shares = {v: Fraction(n, len(row)) for v, n in Counter(row).items()}
     else:
         shares = dict(enumerate(row))
-    hidden = _rarest(shares, at)
+    hidden = rarest(shares, at)
     mass = sum((shares[v] for v in hidden), Fraction(0))
     if is_column:
         return weight * (1 - mass), [REDACTED if v in hidden else v for v in row]
@@ -126,7 +126,7 @@ def _redacted(
     return weight * (1 - mass), kept + [mass] * bool(hidden)
 
 
-def _rarest(shares: dict[int, Fraction], at: Fraction) -> set[int]:
+def rarest(shares: dict[int, Fraction], at: Fraction) -> set[int]:
     """List all values below ``at`` and, if any, the next rarest until they reach it together."""
     hidden: set[int] = set()
     mass = Fraction(0)

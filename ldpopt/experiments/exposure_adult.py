@@ -70,6 +70,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     _single(axes[0])
     for axis, number in zip(axes[1:], numbers, strict=True):
         _panel(axis, [row for row in rows if row["features"] == number])
+    for axis in axes[::2]:
+        axis.set_ylabel("exposure Q(t)")
     legend_below(figure, axes)
     return [save(figure, out / "exposure-adult.svg")]
 
@@ -79,7 +81,7 @@ def _single(axis: Axes) -> None:
     for name, style in zip(data.joint_names, ("-", "--", "-.", ":"), strict=True):
         t, q = _steps(data.marginal(name))
         axis.step(t, q, style, where="post", color="tab:blue", label=f"true exposure: {name}")
-    axis.set(xscale="log", ylabel="exposure Q(t)", xlim=(1e-4, 1))
+    axis.set(xscale="log", xlabel="threshold t", xlim=(1e-4, 1))
     axis.set_title("single features", fontsize=10)
 
 

@@ -95,9 +95,9 @@ def conclude(rows: list[Row]) -> str:
         if row["n"] == last
     ]
     return (
-        f"At n = {last} (ML against the limit α of Pastore and Gastpar 2021, (20a)–(20c)):\n"
-        + "\n".join(parts)
-        + "\nThe water-filling forms of ML and MMSE are swapped in the paper; here they are right."
+        f"At n = {last} (ML against the limit α of Pastore and Gastpar 2021, (20a)–(20c)): "
+        + "; ".join(parts)
+        + ". The water-filling forms of ML and MMSE are swapped in the paper; here they are right."
     )
 
 

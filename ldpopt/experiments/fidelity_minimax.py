@@ -87,7 +87,7 @@ def _figure(rows: list[Row], lines: tuple[tuple[str, str, str], ...], path: Path
                 heights = [row[column] for row in curve]
                 axes.loglog(levels, heights, style, color=paint, label=f"{loss}: {name}")
         axes.set_title(f"K = {k}, p0 = {p0:.3g}", fontsize=10)
-        axes.set_xlabel("ε")
+        axes.set_xlabel("ε (nats)")
         axes.set_ylabel("worst α")
     legend_below(figure, grid)
     return save(figure, path)

@@ -94,7 +94,7 @@ def _figure(rows: list[Row], sources: list[str], path: Path) -> Path:
                 best = [row["optimum"] for row in curve]
                 axes.loglog(levels, best, "o", ms=3.5, color=paint, label=f"{loss}: proven optimum")
         axes.set_title(f"{name.partition('-')[0]}, K = {name.partition('-')[2]}", fontsize=10)
-        axes.set_xlabel("ε")
+        axes.set_xlabel("ε (nats)")
         axes.set_ylabel("α: times more reports")
     legend_below(figure, grid)
     return save(figure, path)

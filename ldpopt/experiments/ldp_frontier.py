@@ -117,7 +117,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.set_title(f"k = {k}, {name} prior", fontsize=10)
         axes.grid(alpha=0.3)
     for axes in panels[-1]:
-        axes.set_xlabel("ε")
+        axes.set_xlabel("ε (nats)")
     for axes in panels[:, 0]:
         axes.set_ylabel("share of the optimum")
     panels[0, 0].legend(fontsize=8, loc="lower center")

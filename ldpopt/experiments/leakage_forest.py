@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.ticker import MaxNLocator
 
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError
 from ldpopt.core.validate import Array
@@ -190,14 +191,18 @@ def _draw_roc(rows: list[Row], out: Path) -> Path:
 def _draw_misjudged(rows: list[Row], out: Path) -> Path:
     figure, (by_leakage, by_missed, by_added, leakage) = panels(4, height=3.0)
     areas = {key: _spread(own) for key, own in _grouped(rows).items()}
-    for axes, found in (
-        (by_leakage, sorted((_bound(rows, i, 5, 0), *areas[i, 0]) for i, more in areas if more == 0)),
-        (by_missed, [(m, *areas[i, 0]) for m in MISSED if (i := within_budget(rows, m)) is not None]),
-        (by_added, [(more, *area) for (i, more), area in areas.items() if i == FIXED]),
+    for axes, style, found in (
+        (by_leakage, "o", [(_bound(rows, i, 5, 0), *areas[i, 0]) for i, more in areas if more == 0]),
+        (
+            by_missed,
+            "o-",
+            [(m, *areas[i, 0]) for m in MISSED if (i := within_budget(rows, m)) is not None],
+        ),
+        (by_added, "o-", [(more, *area) for (i, more), area in areas.items() if i == FIXED]),
     ):
         if found:
             x, mean, deviation = zip(*found, strict=True)
-            axes.errorbar(x, mean, deviation, fmt="o-", ms=3, capsize=3)
+            axes.errorbar(x, mean, deviation, fmt=style, ms=3, capsize=3)
         axes.set_ylabel("area under the ROC curve")
     added = (0, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000)
     for missed, style in ((5, "o-"), (20, "s--"), (100, "^:")):
@@ -208,6 +213,8 @@ def _draw_misjudged(rows: list[Row], out: Path) -> Path:
     by_added.set(xlabel="infeasible combinations added", title="(c)–(e), utility")
     leakage.set(xlabel="infeasible combinations added", title="(c)–(e), Proposition 4")
     leakage.set_ylabel("nats")
+    for axes in (by_added, leakage):
+        axes.xaxis.set_major_locator(MaxNLocator(4))
     leakage.legend(fontsize=8)
     return save(figure, out / "leakage-forest-misjudged.svg")
 

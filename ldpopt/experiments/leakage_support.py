@@ -43,7 +43,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         label = "Proposition 4" if i == 0 else None
         axes.plot(added, [r["printed"] for r in own], ":", color=f"C{i}", label=label)
     axes.axhline(math.log(-(-(TAU + 1) // INTERVAL)), color="k", lw=0.8, label="none missed")
-    axes.set(xlabel="infeasible categories added", ylabel="SML (nats)")
+    axes.set(xlabel="infeasible categories added", ylabel="SML (nats)", xticks=range(0, 200_001, 50_000))
     legend_below(figure, [axes])
     return [save(figure, out / "leakage-support.svg")]
 

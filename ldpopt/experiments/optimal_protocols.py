@@ -68,7 +68,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         axes.set_xscale("log")
         axes.set_xticks([0.2, 0.5, 1, 2, 4], ["0.2", "0.5", "1", "2", "4"])
         axes.minorticks_off()
-        axes.set_xlabel("ε")
+        axes.set_xlabel("ε (nats)")
         axes.set_title(f"k = {k}")
         axes.set_ylim(0, 1.05)
         axes.grid(alpha=0.3)

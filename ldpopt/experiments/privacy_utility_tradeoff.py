@@ -62,8 +62,8 @@ def conclude(rows: list[Row]) -> str:
     parts = []
     for key, word in (("average_privacy", "average"), ("worst_case_privacy", "worst-case")):
         best = [f"{_best(rows, key, level)} at {level}" for level in (0.5, 0.7, 0.9)]
-        parts.append(f"for a given {word} privacy the best is {', '.join(best)}")
-    return "; ".join(parts) + "."
+        parts.append(f"For a given {word} privacy the best is {', '.join(best)}.")
+    return " ".join(parts)
 
 
 def _best(rows: list[Row], key: str, level: float) -> str:

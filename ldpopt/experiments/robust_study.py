@@ -148,7 +148,7 @@ def draw_curves(
                     levels, means, errors, fmt=style, ms=3.5, lw=1.2, elinewidth=0.8, label=label
                 )
         axes.set_title(title, fontsize=10)
-        axes.set_xlabel("ε")
+        axes.set_xlabel("ε (nats)")
         if place % columns == 0:
             axes.set_ylabel(ylabel)
     legend_below(figure, grid)

@@ -72,7 +72,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
             heights = [row[column] / row["bound"] for row in curve]
             axes.plot([row["epsilon"] for row in curve], heights, style, ms=3.5, label=column)
         axes.set_title(f"K = {k}", fontsize=10)
-        axes.set_xlabel("ε")
+        axes.set_xlabel("ε (nats)")
         axes.set_ylabel("φ / φ*")
         axes.set_yscale("log" if k > 20 else "linear")
         axes.grid(alpha=0.3)

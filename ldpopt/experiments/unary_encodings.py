@@ -38,7 +38,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
             axes.plot(
                 [r["epsilon"] for r in mine], [r[column] for r in mine], STYLES[name], ms=4, label=name
             )
-        axes.set(xlabel="ε", ylabel=label, ylim=(0, 1))
+        axes.set(xlabel="ε (nats)", ylabel=label, ylim=(0, 1))
     legend_below(figure, grid)
     return [save(figure, out / "unary-encodings.svg")]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.protocol.session import ProtocolError
+from ldpopt.protocol.session import Decision, ProtocolError
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class Policy:
         threshold: t: a user is exposed whose row is that of less than this fraction of the users.
         budget: the fraction of users that may be exposed.
         weights: how useful every feature is; 1 each if left out.
+        redact: also redact rare values (Bravo-Hermsdorff et al. 2022, Section 8.1): of every feature
+            those that less than this fraction of the users have, and the next rarest until the redacted
+            users are no rarer themselves. A feature then weighs in proportion to the users who keep
+            their value.
 
     >>> Policy(threshold=float("nan"), budget=0.1)
     Traceback (most recent call last):
@@ -35,6 +39,7 @@ class Policy:
     threshold: float
     budget: float
     weights: tuple[float, ...] | None = None
+    redact: float | None = None
 
     def __post_init__(self) -> None:
         if not 0 < _number("threshold", self.threshold) <= 1:
@@ -44,6 +49,8 @@ class Policy:
         for weight in self.weights or ():
             if not 0 <= _number("a weight", weight) < math.inf:
                 raise InvalidInputError(f"a weight must be a number >= 0, not {weight}")
+        if self.redact is not None and not 0 < _number("redact", self.redact) <= 1:
+            raise InvalidInputError(f"redact must lie in (0, 1], not {self.redact}")
 
 
 def _number(name: str, value: object) -> float:
@@ -52,18 +59,21 @@ def _number(name: str, value: object) -> float:
     return value
 
 
-def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> tuple[int, ...]:
+def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> Decision:
     """Choose the heaviest set of features that the marginals prove to expose few users.
+
+    With :attr:`Policy.redact` the proof is about the marginals after rare values became one, and the
+    decision says which values are kept.
 
     The users whose note could not be read share one value: the proof is about all who took part.
 
     Args:
         columns: for every feature, how often each readable value was sent.
         users: how many users took part.
-        policy: threshold, budget and weights.
+        policy: threshold, budget, weights, and from which frequency on values are kept.
 
     Returns:
-        The numbers of the features to release; empty if none is proven to be safe.
+        The features to release, none if none is proven to be safe, and what is kept of each.
 
     Raises:
         ProtocolError: the decision does not pass the independent checker.
@@ -79,21 +89,45 @@ def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> tuple
         counts = [*column.values(), unreadable] if unreadable else [*column.values()]
         marginals.append([n / users for n in counts])
     problem = FeatureRelease(
-        policy.threshold, policy.budget, marginals=marginals, weights=policy.weights
+        policy.threshold,
+        policy.budget,
+        marginals=marginals,
+        weights=policy.weights,
+        redact=policy.redact,
     )
     result = solve(problem)
     if not verify(result):
         raise ProtocolError("the curator's decision does not pass the checker; nothing is released")
-    return tuple(result.answer["features"])
+    features = tuple(result.answer["features"])
+    kept = _kept(columns, [p.tolist() for p in problem.marginals], policy.redact)
+    return Decision(features, tuple(kept[j] for j in features))
+
+
+def _kept(
+    columns: Sequence[Counter[str]], marginals: Sequence[Sequence[float]], redact: float | None
+) -> list[tuple[str, ...] | None]:
+    """List for every feature the values that are not redacted, by the numbers that were proven safe."""
+    from ldpopt.checker.feature_release import rarest
+    from ldpopt.checker.printed import printed
+
+    if redact is None:
+        return [None] * len(columns)
+    found: list[tuple[str, ...] | None] = []
+    for column, marginal in zip(columns, marginals, strict=True):
+        exact = [printed(p) for p in marginal]
+        hidden = rarest({i: p / sum(exact) for i, p in enumerate(exact)}, printed(redact))
+        common = tuple(value for i, value in enumerate(column) if i not in hidden)
+        found.append(common if hidden else None)
+    return found
 
 
 def proven(policy: Policy, users: int) -> str:
     """Say what the marginals of round 1, sent by so many users, prove about the rows of round 2.
 
-    Let X users be exposed at most in the table of round 1 and let m users send other values in round 2.
-    Of the users who did not change, one that is exposed now but was not before has lost a companion
-    among the m: that happens to at most m rows, each of at most k − 1 users. With the m themselves:
-    at most X + m·k.
+    Let X users be exposed at most in the table of round 1, redacted as decided, and let m users send
+    other values in round 2. Of the users who did not change, one that is exposed now but was not before
+    has lost a companion among the m: that happens to at most m rows, each of at most k − 1 users. With
+    the m themselves: at most X + m·k.
     """
     # only who asks for these words needs numpy
     from ldpopt.problems.feature_release import anonymity
@@ -104,7 +138,7 @@ def proven(policy: Policy, users: int) -> str:
     return (
         f"if the shuffler passes on what it gets, at most {most} + {k}·m of the rows are each sent by "
         f"fewer than {k} users, where m counts the users who did not send the same readable values in "
-        "both rounds"
+        f"both rounds{', redacted as the decision says' if policy.redact is not None else ''}"
     )
 
 

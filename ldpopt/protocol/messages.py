@@ -8,7 +8,8 @@
   the users' signatures as proof that they took part; signed by the shuffler.
 * A *ledger* is what the reader publishes: who took part, and the salt of every note that it counted;
   signed by the reader. Every user can look whether its own notes were counted.
-* A *decision* names the features that the curator lets through; signed by the curator.
+* A *decision* names the features that the curator lets through, and the values of each that are common
+  enough; signed by the curator.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from ldpopt.protocol.sealing import OVERHEAD, Opener, SealError, seal
-from ldpopt.protocol.session import SALT, SIGNATURE, RejectedError, Round
+from ldpopt.protocol.session import SALT, SIGNATURE, Decision, RejectedError, Round
 
 _HEADER = struct.Struct(">16sBI")
 """The first bytes of the session's name, the round, the user."""
@@ -265,34 +266,33 @@ class Ledger(NamedTuple):
         return found
 
 
-def write_decision(released: Sequence[int], first: Round, key: Ed25519PrivateKey) -> dict[str, Any]:
-    """Name the features to release, signed by the curator.
+def write_decision(decision: Decision, first: Round, key: Ed25519PrivateKey) -> dict[str, Any]:
+    """Name the features to release and the values to keep, signed by the curator.
 
     Args:
-        released: the numbers of the features; empty ends the run.
+        decision: no feature ends the run.
         first: round 1, to which the decision is bound.
         key: the curator's signing key.
     """
-    chosen = list(released)
-    return {
-        "released": chosen,
-        "signature": first.sign(key, "decision", json.dumps(chosen).encode()).hex(),
-    }
+    plain = {"released": list(decision.features), "kept": list(decision.kept)}
+    return plain | {"signature": first.sign(key, "decision", json.dumps(plain).encode()).hex()}
 
 
-def read_decision(content: Any, first: Round) -> tuple[int, ...]:
-    """Return the features that the curator lets through; the empty tuple ends the run.
+def read_decision(content: Any, first: Round) -> Round | None:
+    """Return round 2 as the curator decided; None if nothing is released, which ends the run.
 
     Raises:
         RejectedError: malformed, or the curator did not sign it.
     """
     try:
-        released, signature = list(content["released"]), bytes.fromhex(content["signature"])
-        text = json.dumps(released).encode()
+        plain = {name: list(content[name]) for name in ("released", "kept")}
+        signature = bytes.fromhex(content["signature"])
+        text = json.dumps(plain).encode()
+        kept = tuple(None if values is None else tuple(values) for values in plain["kept"])
     except (KeyError, TypeError, ValueError):
         raise RejectedError("malformed", "not a decision") from None
     if not first.signed(first.session.keys["curator"].signing, signature, "decision", text):
         raise RejectedError("forged", "a decision that the curator did not sign")
-    if released:
-        Round(first.session, tuple(released))  # refuses what does not name features
-    return tuple(released)
+    if not plain["released"]:
+        return None
+    return Round(first.session, tuple(plain["released"]), kept)  # refuses what names no features

@@ -102,10 +102,10 @@ def run_users(line: Line, start: dict[str, Any]) -> None:
         line.say("checked", sorted(ledger.missing({u.number: u.salts for u in willing}).items()))
         if this.number == 2:
             return
-        released = read_decision(line.expect("decision"), this)
-        if not released:
+        decided = read_decision(line.expect("decision"), this)
+        if decided is None:
             return
-        this, refusals = Round(session, released), []
+        this, refusals = decided, []
 
 
 def _send_round(
@@ -177,11 +177,11 @@ def run_shuffler(line: Line, start: dict[str, Any]) -> None:
             raise ProtocolError(f"the {this.reader} did not take the batch: {rejected}") from None
         if not this.signed(session.keys[this.reader].signing, receipt, "receipt", batch.head):
             raise ProtocolError(f"the receipt for the batch is not the {this.reader}'s")
-        released = read_decision(line.expect("decision"), this) if this.number == 1 else ()
-        if not released:
+        decided = read_decision(line.expect("decision"), this) if this.number == 1 else None
+        if decided is None:
             reporter.finish("shuffler")
             return
-        this = Round(session, released)
+        this = decided
 
 
 def _collect(line: Line, shuffler: Shuffler, this: Round, reporter: Reporter, patience: float) -> int:
@@ -244,8 +244,9 @@ def run_curator(line: Line, start: dict[str, Any]) -> None:
     columns = [Counter({value: n for (value,), n in column.items()}) for column in counted.columns]
     line.say("marginals", [dict(column) for column in columns])
     weights = start["weights"] and tuple(start["weights"])
-    released = decide(columns, len(counted.users), Policy(start["threshold"], start["budget"], weights))
-    line.say("decision", write_decision(released, this, curator.key))
+    policy = Policy(start["threshold"], start["budget"], weights, start["redact"])
+    decision = decide(columns, len(counted.users), policy)
+    line.say("decision", write_decision(decision, this, curator.key))
     reporter.finish("curator")
 
 
@@ -254,9 +255,9 @@ def run_analyst(line: Line, start: dict[str, Any]) -> None:
     analyst, reporter = Reader(), Reporter(line)
     line.say("keys", [key.hex() for key in analyst.keys])
     session = Session.from_json(line.expect("session"))
-    released = read_decision(line.expect("decision"), Round(session))
-    if released:
-        counted = _count(line, analyst, Round(session, released), reporter, start["patience"])
+    second = read_decision(line.expect("decision"), Round(session))
+    if second is not None:
+        counted = _count(line, analyst, second, reporter, start["patience"])
         line.say("rows", [[*row, n] for row, n in counted.columns[0].items()])
         reporter.finish("analyst")
 

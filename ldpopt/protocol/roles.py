@@ -26,6 +26,7 @@ from ldpopt.protocol.messages import (
 from ldpopt.protocol.notes import read_note, write_note
 from ldpopt.protocol.sealing import Opener, SealError
 from ldpopt.protocol.session import (
+    REDACTED,
     SALT,
     Incident,
     ProtocolError,
@@ -85,7 +86,9 @@ class User:
         """List the values of every note: one per feature, or one row of the released features."""
         if this.released is None:
             return [(value,) for value in self.row]
-        return [tuple(self.row[j] for j in this.released)]
+        kept = this.kept or [None] * len(this.released)
+        allowed = zip((self.row[j] for j in this.released), kept, strict=True)
+        return [tuple(v if own is None or v in own else REDACTED for v, own in allowed)]
 
     def send(self, this: Round) -> bytes:
         """Seal and sign this user's notes."""

@@ -24,6 +24,7 @@ from ldpopt.protocol.roles import registration
 from ldpopt.protocol.session import (
     KEY,
     LONGEST,
+    REDACTED,
     ROLES,
     Incident,
     ProtocolError,
@@ -50,6 +51,7 @@ class Outcome:
     Attributes:
         marginals: the curator's view: for every feature, how often each value occurs.
         released: the features that the curator lets through.
+        kept: the values of each that users may send, all others being redacted; no entry if all may.
         rows: the analyst's view: how often each row of released values occurs.
         incidents: what was noticed.
         users: how many users took part in each round.
@@ -65,6 +67,7 @@ class Outcome:
     users: tuple[int, ...] = ()
     proven: str = ""
     measured: str = ""
+    kept: dict[str, tuple[str, ...]] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -135,6 +138,10 @@ def _checked(
                 f"user {i} must have {len(features)} values, one per feature, not {len(row)}"
             )
         users.append([value_text(value, length) for value in row])
+        if policy.redact is not None and REDACTED in users[-1]:
+            raise InvalidInputError(
+                f"user {i} must not have the value {REDACTED!r}, which stands for a redacted one"
+            )
     return users
 
 
@@ -161,14 +168,13 @@ class _Run:
         first = self._round(this, self.curator)
         marginals = self._marginals(this)
         decision = self.board.expect(self.curator, "decision")
-        released = self._judged(read_decision, decision, this)
+        second: Round | None = self._judged(read_decision, decision, this)
         clock.append(time.perf_counter())
         for party in (self.shuffler, self.analyst, *self.groups):
             party.tell("decision", decision)
         rows: dict[tuple[str, ...], int] = {}
         took_part = [first]
-        if released:
-            second = Round(this.session, released)
+        if second is not None:
             took_part.append(self._round(second, self.analyst))
             rows = self._table(second)
         self.board.hear_out()
@@ -176,14 +182,24 @@ class _Run:
         stages = ("keys", "round 1", "round 2")
         return Outcome(
             marginals=marginals,
-            released=tuple(self.features[j] for j in released),
+            released=self._names(second),
             rows=rows,
             incidents=tuple(self.board.incidents),
             users=tuple(took_part),
-            proven=proven(self.policy, first) if released else "",
-            measured=measured(rows, self.policy, first) if released else "",
+            proven=proven(self.policy, first) if second else "",
+            measured=measured(rows, self.policy, first) if second else "",
+            kept=self._kept(second),
             seconds={s: b - a for s, (a, b) in zip(stages, pairwise(clock), strict=True)},
         )
+
+    def _names(self, second: Round | None) -> tuple[str, ...]:
+        return tuple(self.features[j] for j in (second and second.released) or ())
+
+    def _kept(self, second: Round | None) -> dict[str, tuple[str, ...]]:
+        if second is None or not second.kept:
+            return {}
+        named = zip(self._names(second), second.kept, strict=True)
+        return {name: values for name, values in named if values is not None}
 
     def _start(self, nonce: bytes, workers: int) -> None:
         board, users = self.board, len(self.rows)
@@ -194,6 +210,7 @@ class _Run:
             "threshold": self.policy.threshold,
             "budget": self.policy.budget,
             "weights": self.policy.weights,
+            "redact": self.policy.redact,
         }
         self.curator = board.start("curator", common | decision, most=most)
         self.analyst = board.start("analyst", common, most=most)

@@ -30,6 +30,8 @@ MOST_FEATURES = 1000
 MOST_USERS = 10_000_000
 LONGEST = 4096
 """Bytes of a value at most."""
+REDACTED = "*"
+"""What a user sends in place of a value that is too rare."""
 FIELD = struct.Struct(">H")
 _CONTEXT = struct.Struct(">BHI")
 
@@ -186,12 +188,34 @@ def check_names(names: Sequence[Any]) -> None:
 # ---------------------------------------------------------------- its rounds
 
 
+class Decision(NamedTuple):
+    """What the curator lets through.
+
+    Common values are named, not the rare ones: a decision that said which to redact would tell
+    everybody that somebody has them.
+
+    Attributes:
+        features: the numbers of the features.
+        kept: for each of them the values that may be sent, all others being redacted; None if all may.
+    """
+
+    features: tuple[int, ...]
+    kept: tuple[tuple[str, ...] | None, ...]
+
+
 @dataclass(frozen=True)
 class Round:
-    """One of the two rounds; the second is bound to the features that the curator lets through."""
+    """One of the two rounds; the second is bound to what the curator lets through.
+
+    Attributes:
+        session: the agreement.
+        released: the numbers of the features of round 2; None for round 1.
+        kept: see :class:`Decision`; empty if no value is redacted.
+    """
 
     session: Session
     released: tuple[int, ...] | None = None
+    kept: tuple[tuple[str, ...] | None, ...] = ()
 
     def __post_init__(self) -> None:
         chosen = self.released
@@ -203,6 +227,9 @@ class Round:
             raise RejectedError(
                 "malformed", f"a decision that does not name features: {ascii(chosen)[:80]}"
             )
+        texts = [text for values in self.kept if values is not None for text in values]
+        if len(self.kept) not in (0, len(chosen)) or any(type(text) is not str for text in texts):
+            raise RejectedError("malformed", "a decision that does not name the values to keep")
 
     @property
     def number(self) -> int:
@@ -236,7 +263,7 @@ class Round:
 
     @cached_property
     def _prefix(self) -> bytes:
-        released = json.dumps(self.released).encode()
+        released = json.dumps([self.released, self.kept]).encode()
         return hashlib.sha256(self.session.name + released).digest()
 
     def context(self, purpose: str, slot: int = 0, user: int = 0) -> bytes:

@@ -68,6 +68,21 @@ ITEMS = {
         "Figure": "1 2 3",
     },
 }
+NUMBERED = ("Definition", "Theorem", "Proposition", "Lemma", "Corollary", "Remark", "Example")
+"""What one counter numbers in the papers, where it is one."""
+ONE_COUNTER = {"000-metrics": NUMBERED, "001-robust-ldp": NUMBERED, "004-anonymity": NUMBERED}
+ONE_COUNTER["002-distribution-learning"] = tuple(kind for kind in NUMBERED if kind != "Remark")
+EQUATIONS = {
+    "000-metrics": {
+        **dict(zip(range(1, 11), (1, 4, 2, 5, 1, 5, 13, 2, 5, 10), strict=True)),
+        **dict(zip("ABCD", (17, 17, 31, 33), strict=True)),
+    },
+    "001-robust-ldp": {"": 167},
+    "002-distribution-learning": {"": 102},
+    "003-statistic-leakage": {"": 13},
+    "004-anonymity": {"": 9},
+}
+"""The last number of an equation in every section, or in the whole paper."""
 KINDS = "|".join({kind for items in ITEMS.values() for kind in items})
 NUMBER = r"(?:[A-D]\.)?\d+(?:\.\d+)?"
 ITEM = re.compile(rf"\b({KINDS}|Corollarie|Propertie)s? ({NUMBER}(?:(?:, | and ){NUMBER})*)")
@@ -117,6 +132,46 @@ def test_sections_and_columns(page):
 def test_every_numbered_item_is_accounted_for(page):
     found = {kind: set(numbers) for kind, numbers in listed(PAGES[page]).items()}
     assert found == {kind: set(numbers.split()) for kind, numbers in ITEMS[page].items()}
+
+
+@pytest.mark.parametrize("page", ONE_COUNTER)
+def test_the_numbers_have_no_holes(page):
+    """So that no item of the paper is missing from the list here, too."""
+    numbers = [n for kind in ONE_COUNTER[page] for n in ITEMS[page].get(kind, "").split()]
+    sections = {}
+    for number in numbers:
+        section, _, last = number.rpartition(".")
+        sections.setdefault(section, []).append(int(last))
+    for section, found in sections.items():
+        assert sorted(found) == list(range(1, len(found) + 1)), section
+
+
+@pytest.mark.parametrize("page", ITEMS)
+def test_each_kind_of_its_own_counter_has_no_holes(page):
+    for kind, numbers in ITEMS[page].items():
+        if kind not in ONE_COUNTER.get(page, ()) and "." not in numbers:
+            assert numbers.split() == [str(i + 1) for i in range(len(numbers.split()))], kind
+
+
+def equations(text: str) -> set[str]:
+    """The numbers of equations in a page, (2)–(5) being four of them and (5a) being (5)."""
+    number = r"\(((?:[A-D]|\d+)\.)?(\d+)[a-d]?\)"
+    found = set()
+    for section, first, _, last in re.findall(f"{number}(?:–{number})?", text):
+        found |= {f"{section}{i}" for i in range(int(first), int(last or first) + 1)}
+    return found
+
+
+@pytest.mark.parametrize("page", ITEMS)
+def test_every_equation_is_accounted_for(page):
+    found = equations(PAGES[page])
+    for section, last in EQUATIONS[page].items():
+        prefix = f"{section}." if section else ""
+        assert [i for i in range(1, last + 1) if f"{prefix}{i}" not in found] == [], section
+
+
+def test_the_parser_reads_ranges_of_equations():
+    assert equations("(2)–(4), (5a) and (D.9)–(D.10)") == {"2", "3", "4", "5", "D.9", "D.10"}
 
 
 @pytest.mark.parametrize("page", ITEMS)

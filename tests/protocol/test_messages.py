@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.protocol import messages
 from ldpopt.protocol.roles import Shuffler, User
-from ldpopt.protocol.session import RejectedError, Round, Session
+from ldpopt.protocol.session import Decision, RejectedError, Round, Session
 
 same_group = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
@@ -251,13 +251,17 @@ def test_the_reader_refuses_a_small_group(group):
 
 
 def test_only_the_curator_decides(group, another):
-    decision = messages.write_decision([0, 1], group.first, group.curator.key)
-    assert messages.read_decision(decision, group.first) == (0, 1)
+    decided = Decision((0, 1), (None, ("0", "1")))
+    decision = messages.write_decision(decided, group.first, group.curator.key)
+    assert messages.read_decision(decision, group.first) == Round(group.session, *decided)
     for other in (group.analyst.key, group.shuffler.key, group.users[0].key):
-        forged = messages.write_decision([0, 1], group.first, other)
+        forged = messages.write_decision(decided, group.first, other)
         assert refusal(messages.read_decision, forged, group.first) == "forged"
     assert refusal(messages.read_decision, decision, another.first) == "forged"
-    assert refusal(messages.read_decision, decision | {"released": [0]}, group.first) == "forged"
+    for changed in ({"released": [0]}, {"kept": [None, None]}, {"kept": [None, ["0", "1", "2"]]}):
+        assert refusal(messages.read_decision, decision | changed, group.first) == "forged"
+    nothing = messages.write_decision(Decision((), ()), group.first, group.curator.key)
+    assert messages.read_decision(nothing, group.first) is None
 
 
 @pytest.mark.parametrize(
@@ -265,12 +269,19 @@ def test_only_the_curator_decides(group, another):
     [[2], [-1], [1, 0], [0, 0], ["0"], [True], [0.0], [[0]], [10**30], [None], [float("nan")]],
 )
 def test_a_signed_decision_must_name_features(group, released):
-    decision = messages.write_decision(released, group.first, group.curator.key)
+    decision = messages.write_decision(Decision(released, ()), group.first, group.curator.key)
+    assert refusal(messages.read_decision, decision, group.first) == "malformed"
+
+
+@pytest.mark.parametrize("kept", [[None], [None] * 3, [["a"], [5]], [["a"], [None]], [5, 5], ["a"]])
+def test_a_signed_decision_must_name_values(group, kept):
+    decision = messages.write_decision(Decision([0, 1], kept), group.first, group.curator.key)
     assert refusal(messages.read_decision, decision, group.first) == "malformed"
 
 
 @pytest.mark.parametrize(
-    "content", [None, 5, [], {}, {"released": 5, "signature": ""}, {"released": []}]
+    "content",
+    [None, 5, [], {}, {"released": 5, "kept": [], "signature": ""}, {"released": [], "kept": []}],
 )
 def test_what_is_no_decision_or_ledger(group, content):
     assert refusal(messages.read_decision, content, group.first) == "malformed"
@@ -282,8 +293,8 @@ def test_users_told_different_decisions_send_envelopes_that_do_not_match(group):
     told, agreed = Round(group.session, (0, 1)), Round(group.session, (0,))
     group.shuffler.begin(agreed)
     assert refusal(group.shuffler.accept, group.users[0].send(told)) == "malformed"
-    told = Round(group.session, (1,))
-    assert refusal(group.shuffler.accept, group.users[0].send(told)) == "forged"
+    for told in (Round(group.session, (1,)), Round(group.session, (0,), (("0",),))):
+        assert refusal(group.shuffler.accept, group.users[0].send(told)) == "forged"
 
 
 def test_a_ledger_is_signed_by_its_reader(group):

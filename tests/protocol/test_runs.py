@@ -10,6 +10,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.protocol import Fault, Policy, ProtocolError, run, run_protocol
 from ldpopt.protocol.deciding import decide, measured, proven
 from ldpopt.protocol.run import _Run
+from ldpopt.protocol.session import Decision
 
 FEATURES = ("coin", "die", "name")
 
@@ -64,6 +65,10 @@ def test_every_fault_is_noticed_and_costs_its_sender_only():
     assert 3 <= sum(replaced.values()) <= 4
     for key in replaced:
         del noticed[key]
+    # the shuffler sent a note twice, maybe that of the user whose note was malformed anyway
+    twice = ("curator", "duplicated", "feature 'coin'")
+    assert twice in noticed or noticed["curator", "malformed", "feature 'coin'"] == 2
+    noticed |= {twice: 1, ("curator", "malformed", "feature 'coin'"): 1}
     assert noticed == {
         ("shuffler", "dropped", "user 1"): 1,
         ("shuffler", "duplicated", "user 2"): 1,
@@ -164,6 +169,9 @@ def test_bad_policies(arguments):
         Policy(*arguments)
     with pytest.raises(InvalidInputError, match="weight"):
         Policy(0.1, 0.1, (1.0, -1.0))
+    for redact in (0, 1.5, float("nan"), "0.1"):
+        with pytest.raises(InvalidInputError, match="redact"):
+            Policy(0.1, 0.1, redact=redact)
 
 
 # ---------------------------------------------------------------- registration
@@ -196,16 +204,23 @@ def test_only_the_owner_registers_a_key():
 # ---------------------------------------------------------------- what is said
 
 
-def test_what_is_proven_holds_for_every_table_and_every_change():
+def redacted(row, decision):
+    """What a user sends in round 2."""
+    chosen = zip((row[j] for j in decision.features), decision.kept, strict=True)
+    return tuple(v if kept is None or v in kept else "*" for v, kept in chosen)
+
+
+@pytest.mark.parametrize("redact", [None, 0.3])
+def test_what_is_proven_holds_for_every_table_and_every_change(redact):
     """Brute force: all tables near the marginals' proof, with up to two users who change."""
     rng = np.random.default_rng(1)
-    users, policy = 12, Policy(0.25, 0.35)
+    users, policy = 12, Policy(0.25, 0.35, redact=redact)
     tried = 0
     for _ in range(300):
         table = [tuple(map(str, row)) for row in rng.integers(0, 2, (users, 2)) * rng.integers(0, 2, 2)]
         columns = [Counter(row[j] for row in table) for j in range(2)]
-        released = decide(columns, users, policy) if tried < 25 else ()
-        if not released:
+        decision = decide(columns, users, policy) if tried < 25 else Decision((), ())
+        if not decision.features:
             continue
         tried += 1
         words = proven(policy, users)
@@ -215,7 +230,7 @@ def test_what_is_proven_holds_for_every_table_and_every_change():
             later = [*table]
             for user in rng.choice(users, changed, replace=False):
                 later[user] = tuple(map(str, rng.integers(0, 3, 2)))
-            rows = Counter(tuple(row[j] for j in released) for row in later)
+            rows = Counter(redacted(row, decision) for row in later)
             rare = sum(n for n in rows.values() if n < each)
             assert rare <= most + each * changed
             assert measured(rows, policy, users).startswith(f"{rare} of the {users} rows")
@@ -224,5 +239,35 @@ def test_what_is_proven_holds_for_every_table_and_every_change():
 
 def test_unreadable_notes_are_a_value_in_the_proof():
     """Ten users, nine of them readable: the tenth is exposed at t = 1/5 and breaks a budget of 0."""
-    assert decide([Counter({"a": 10})], 10, Policy(0.2, 0.0)) == (0,)
-    assert decide([Counter({"a": 9})], 10, Policy(0.2, 0.0)) == ()
+    assert decide([Counter({"a": 10})], 10, Policy(0.2, 0.0)) == ((0,), (None,))
+    assert decide([Counter({"a": 9})], 10, Policy(0.2, 0.0)) == ((), ())
+
+
+def test_rare_values_are_redacted_with_the_next_rarest():
+    """One user alone would stand out as the one who redacts: so the next rarest value goes, too."""
+    towns, coins = Counter({"a": 20, "b": 14, "c": 5, "d": 1}), Counter({"0": 20, "1": 20})
+    assert decide([towns, coins], 40, Policy(0.1, 0.0)) == ((1,), (None,))
+    found = decide([towns, coins], 40, Policy(0.1, 0.0, (2.0, 1.0), redact=0.1))
+    assert found == ((0,), (("a", "b"),))
+    assert decide([Counter({"a": 39, "b": 1})], 40, Policy(0.1, 0.0, redact=0.1)).kept == ((),)
+
+
+def test_a_run_that_redacts():
+    rows = [[town, str(i % 2)] for i, town in enumerate("a" * 20 + "b" * 14 + "c" * 5 + "d")]
+    policy = Policy(0.02, 0.2, redact=0.1)
+    outcome = run_protocol(rows, ("town", "coin"), policy, workers=1)
+    assert outcome.released == ("town", "coin")
+    assert outcome.kept == {"town": ("a", "b")}
+    assert outcome.rows == {
+        ("a", "0"): 10,
+        ("a", "1"): 10,
+        ("b", "0"): 7,
+        ("b", "1"): 7,
+        ("*", "0"): 3,
+        ("*", "1"): 3,
+    }
+    assert outcome.incidents == ()
+    assert outcome.proven.endswith("redacted as the decision says")
+    rows[3][1] = "*"
+    with pytest.raises(InvalidInputError, match="stands for a redacted one"):
+        run_protocol(rows, ("town", "coin"), policy)
