@@ -58,13 +58,13 @@ def cases(
     if solvers is None:
         solvers = [SOLVERS[name]() for name in SOLVERS if not SOLVERS[name].missing()]
     solvers = list(solvers)
-    return [
-        Case(example, number, solver)
-        for kind in problems
-        for number, example in enumerate(kind.examples())
-        for solver in solvers
-        if any(solver.takes(form) is True for form in example.problem.forms())
-    ]
+    found = []
+    for kind in problems:
+        for number, example in enumerate(kind.examples()):
+            forms = list(example.problem.forms())
+            taking = (s for s in solvers if any(s.takes(form) is True for form in forms))
+            found += [Case(example, number, solver) for solver in taking]
+    return found
 
 
 def check(case: Case) -> Result:

@@ -9,13 +9,13 @@ from ldpopt.core.status import Status
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import BY_FORM, SOLVERS, Enumerate
 
+CASES = testing.cases()
+ONE_EACH = {case.solver.name: case for case in reversed(CASES)}
 
-@pytest.mark.parametrize("case", testing.cases(), ids=str)
+
+@pytest.mark.parametrize("case", CASES, ids=str)
 def test_conformance(case):
     testing.check(case)
-
-
-ONE_EACH = {case.solver.name: case for case in reversed(testing.cases())}
 
 
 @pytest.mark.parametrize("case", ONE_EACH.values(), ids=str)
