@@ -7,6 +7,7 @@ This file says what is claimed; the lemmas and their proofs stand beside the fun
 | φ, α ≤ value | ``moments``: second moments enclosed by a residual, roots rounded up |
 | sup α ≤ value over {p ≥ p0} | ``supremum``: the vertices, and convexity for total variation |
 | no φ, α, sup α < bound | ``fidelity_bounds``: from the parameters, or from the numbers of a proof |
+| no φ < bound with K outputs | ``square_bound``: whole numbers of common inputs miss the best one |
 
 All of it is decided in whole numbers and fractions, but for the convexity of ``supremum``, which is
 decided in enclosing intervals. e^ε is replaced by a rational just above it wherever a bound is claimed
@@ -15,7 +16,7 @@ decided in enclosing intervals. e^ε is replaced by a rational just above it whe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ from .fidelity_bounds import (
 )
 from .form import Case, Form, Kind, Section, minimise
 from .mechanism import Rows, is_stochastic, level_claims, private, read_matrix, stochastic
-from .moments import moments_above
+from .moments import phi_above
 from .reading import UnreadableError
 from .schema import (
     EPSILON,
@@ -46,7 +47,8 @@ from .schema import (
     Whole,
     Word,
 )
-from .supremum import alpha_above, worst_alpha_above
+from .square_bound import square_phi_reaches
+from .supremum import loss_above, worst_alpha_above
 
 MAX_INPUTS = 100_000
 INPUTS = Whole(2, MAX_INPUTS)
@@ -157,24 +159,6 @@ def _phi_members(case: Case) -> Iterator[Claim]:
         yield from _mechanism_claims(answer, question.epsilon, question.family)
 
 
-def phi_above(matrix: Sequence[Sequence[float]]) -> Fraction | None:
-    """Bound φ = tr((W D⁻¹ Wᵀ)⁻¹) closely from above: the second moments for p = 1, added up."""
-    found = moments_above(matrix, [Fraction(1)] * len(matrix))
-    return None if found is None else sum(found, Fraction(0))
-
-
-def loss_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction], loss: str) -> Fraction | None:
-    """Compute a number just above α of the mechanism at p.
-
-    Args:
-        matrix: the mechanism, its rows summing to exactly 1.
-        p: the distribution to be learnt, all entries positive.
-        loss: "f-divergence", "mse" or "tv".
-    """
-    found = moments_above(matrix, p)
-    return None if found is None else alpha_above(found, p, loss)
-
-
 def _at_most(matrix: Rows, above: Callable[[], Fraction | None], value: float) -> bool:
     """Return whether the enclosure says ≤ value; a mechanism without an inverse has no finite value."""
     if not is_stochastic(matrix):
@@ -229,8 +213,13 @@ def _minimax_value(case: Case) -> Iterator[Claim]:
 
 
 def _phi_bound(case: Case) -> Iterator[Claim]:
-    k, epsilon, _ = case.question
-    yield _bounded(case, lambda: phi_bound(k, exp_above(epsilon)), "φ", ALL)
+    k, epsilon, family = case.question
+    assert case.bound is not None
+    E, bound = exp_above(epsilon), Fraction(case.bound)
+    if family == "broad" or bound <= phi_bound(k, E):
+        yield _bounded(case, partial(phi_bound, k, E), "φ", ALL)
+    else:
+        yield _bounded(case, lambda: bound if square_phi_reaches(k, E, bound) else None, "φ", SQUARE)
 
 
 def _alpha_bound(case: Case) -> Iterator[Claim]:
@@ -251,7 +240,8 @@ def _alpha_bound(case: Case) -> Iterator[Claim]:
 
 def _minimax_bound(case: Case) -> Iterator[Claim]:
     k, epsilon, loss, p0 = case.question
-    proof = case.proof
+    assert case.bound is not None
+    proof, E, bound = case.proof, exp_above(epsilon), Fraction(case.bound)
     if proof is not None and loss != "tv":
         raise UnreadableError(
             f"certificate.proof must be null for {loss}: the parameters prove the bound"
@@ -259,11 +249,14 @@ def _minimax_bound(case: Case) -> Iterator[Claim]:
 
     def proven() -> Fraction | None:
         if proof is None:
-            return minimax_bound(k, exp_above(epsilon), loss, p0)
+            plain = minimax_bound(k, E, loss, p0)
+            better = loss == "mse" and bound > plain  # by Σ_j (pΦ)_j alone, the mean of which is φ/K
+            phi = k * (1 + (bound - 1) * p0 * (k - 1) * (2 - k * p0))
+            return bound if better and square_phi_reaches(k, E, phi) else plain
         rest = Fraction(proof["rest"])
         if rest < p0 or 1 - (k - 1) * rest < p0:
             return None  # not one of the distributions p ≥ p0
-        return symmetric_bound(k, exp_above(epsilon), rest, [Fraction(x) for x in proof["rows"]])
+        return symmetric_bound(k, E, rest, [Fraction(x) for x in proof["rows"]])
 
     about = ALL if loss == "tv" else SQUARE
     yield _bounded(case, proven, f"a worst α ({loss})", about)

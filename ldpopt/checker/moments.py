@@ -56,6 +56,12 @@ def moments_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> l
     return [found.fraction(i, i) + found.radius for i in range(len(p))]
 
 
+def phi_above(matrix: Sequence[Sequence[float]]) -> Fraction | None:
+    """Bound φ = tr((W D⁻¹ Wᵀ)⁻¹) closely from above: the second moments for p = 1, added up."""
+    found = moments_above(matrix, [Fraction(1)] * len(matrix))
+    return None if found is None else sum(found, Fraction(0))
+
+
 def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]) -> Enclosed | None:
     """Enclose M⁻¹.
 

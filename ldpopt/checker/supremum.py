@@ -32,7 +32,7 @@ from fractions import Fraction
 
 from .arithmetic import Interval, enclose, total
 from .budget import tick
-from .moments import Enclosed, added, phi_matrix, root_above, root_below
+from .moments import Enclosed, added, moments_above, phi_matrix, root_above, root_below
 
 MOST_PIECES = 64
 TINY = Fraction(1, 1 << 40)
@@ -74,6 +74,18 @@ def _alpha_above(Phi: Enclosed, at: int, p0: Fraction, loss: str) -> Fraction:
         moments.append(p0 * Fraction(column - own, unit) + high * Fraction(own, unit) + Phi.radius)
     p = [high if i == at else p0 for i in range(k)]
     return alpha_above(moments, p, loss)
+
+
+def loss_above(matrix: Sequence[Sequence[float]], p: Sequence[Fraction], loss: str) -> Fraction | None:
+    """Compute a number just above α of the mechanism at p.
+
+    Args:
+        matrix: the mechanism, its rows summing to exactly 1.
+        p: the distribution to be learnt, all entries positive.
+        loss: "f-divergence", "mse" or "tv".
+    """
+    found = moments_above(matrix, p)
+    return None if found is None else alpha_above(found, p, loss)
 
 
 def alpha_above(moments: Sequence[Fraction], p: Sequence[Fraction], loss: str) -> Fraction:

@@ -11,9 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import LEAST, loss_above
+from ldpopt.checker.fidelity import LEAST
 from ldpopt.checker.fidelity_bounds import alpha_bound
 from ldpopt.checker.schema import normalised
+from ldpopt.checker.supremum import loss_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

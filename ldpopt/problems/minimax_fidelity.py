@@ -24,6 +24,7 @@ from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.minimax import symmetric_bound, worst_alpha
 from ldpopt.theory.fidelity.moments import WorstObjective
 from ldpopt.theory.fidelity.problem import LEARNING_COST, inputs, repaired, stated
+from ldpopt.theory.fidelity.square import square_phi_bound
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,8 @@ class MinimaxFidelity(Problem):
     The minimax problem of Pastore and Gastpar 2021, (9) and (35). The value is the supremum itself, at a
     distribution whose entries are p0 but for one. The bound is over mechanisms with k outputs for
     "f-divergence" and "mse", where symmetric designs of the best block size attain it, and over all
-    mechanisms for "tv": see :mod:`ldpopt.theory.fidelity.minimax`.
+    mechanisms for "tv": see :mod:`ldpopt.theory.fidelity.minimax`. For "mse" it rises with that of
+    ``square-fidelity`` where there is no such design.
 
     Args:
         k: the number of inputs and outputs.
@@ -72,7 +74,11 @@ class MinimaxFidelity(Problem):
         """Find the best lower bound known, and its proof where it needs one."""
         E, least = exp_above(self.epsilon), least_probability(self.k, self.p0)
         plain = certify.value_below(fidelity_bounds.minimax_bound(self.k, E, self.loss, least))
-        if self.loss != "tv":
+        if self.loss == "mse":
+            phi = square_phi_bound(self.k, self.epsilon)
+            raised = 1 + (phi / self.k - 1) / (least * (self.k - 1) * (2 - self.k * least))
+            return max(plain, certify.value_below(raised)), None
+        if self.loss == "f-divergence":
             return plain, None
         found = symmetric_bound(self.k, self.epsilon, self.loss, self.p0)
         rest, rows = Fraction(found.rest), [Fraction(x) for x in found.rows]

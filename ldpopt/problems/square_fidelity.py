@@ -18,8 +18,8 @@ class SquareFidelity(PhiProblem):
     false for small ε. Symmetric designs attain the bound φ* where their block size is the best one;
     elsewhere the best mechanisms known have entries strictly between the two levels.
 
-    The bound φ* is that of mechanisms with any number of outputs: none for k outputs alone is known to
-    be better.
+    The bound is one over mechanisms with k outputs: above φ* where no two blocks of the best size can
+    have the best number of inputs in common, see :mod:`ldpopt.checker.square_bound`.
 
     Args:
         k: the number of inputs and outputs.

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from ldpopt import load, problem, solve, verify
-from ldpopt.checker import fidelity as fidelity_section
-from ldpopt.checker import frame, reading
+from ldpopt.checker import frame, moments, reading
 from ldpopt.mechanisms.balanced_designs import step_mechanism, subset_selection
 from ldpopt.problems import PROBLEMS
 from ldpopt.theory.fidelity import measures
@@ -126,7 +125,7 @@ def test_malformed_structured_answers_are_unreadable(change: Any) -> None:
 
 def test_phi_above_is_just_above() -> None:
     for mechanism in (step_mechanism(5, 0.01), subset_selection(6, 0.3, 2), step_mechanism(3, 8)):
-        above = fidelity_section.phi_above(mechanism.matrix.tolist())
+        above = moments.phi_above(mechanism.matrix.tolist())
         assert above is not None
         assert float(above) == pytest.approx(measures.phi(mechanism), rel=1e-10)
 

@@ -72,14 +72,14 @@ def test_enclosures_contain_the_exact_inverse(epsilon: float, outputs: int) -> N
 @pytest.mark.parametrize("rows", [[[0.5, 0.5], [0.5, 0.5]], [[1.0], [1.0]], [[0.5, 0.5, 0.0]] * 2])
 def test_what_has_no_inverse_has_no_value(rows: list[list[float]]) -> None:
     assert moments.moments_above(rows, [Fraction(1, 2)] * 2) is None
-    assert section.phi_above(rows) is None
+    assert moments.phi_above(rows) is None
     assert len(rows[0]) != 2 or supremum.worst_alpha_above(rows, Fraction(1, 10), "tv") is None
 
 
 def test_a_nearly_singular_mechanism_is_enclosed() -> None:
     """Rows that differ by one unit of 2^−52: φ is about 2^104."""
     near = [[0.5, 0.5], [0.5 + 2.0**-52, 0.5 - 2.0**-52]]
-    found = section.phi_above(near)
+    found = moments.phi_above(near)
     exact = inverse([[Fraction(x) for x in row] for row in near])
     true = sum(Fraction(x) for x in (0.0,))
     for y in range(2):
@@ -113,7 +113,7 @@ def test_the_supremum_is_just_above(loss: str, k: int, epsilon: float, p0: float
         minimax.worst_alpha(np.array(rows), p0, loss).bound, rel=tolerance
     )
     vertex = [Fraction(p0)] * (k - 1) + [1 - (k - 1) * Fraction(p0)]
-    reached = section.loss_above(rows, vertex, loss)
+    reached = supremum.loss_above(rows, vertex, loss)
     assert reached is not None
     assert reached <= found * (1 + Fraction(1, 10**20))
 
@@ -130,7 +130,7 @@ def test_the_supremum_is_above_random_distributions(seed: int, k: int, share: fl
         for extra in rng.dirichlet(np.full(k, 0.5), size=10).tolist():
             total = sum(map(Fraction, extra))
             p = [p0 + (1 - k * p0) * Fraction(x) / total for x in extra]
-            value = section.loss_above(rows, p, loss)
+            value = supremum.loss_above(rows, p, loss)
             assert value is not None
             assert value <= found * (1 + Fraction(1, 10**20))
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import MAX_INPUTS, phi_above
+from ldpopt.checker.fidelity import MAX_INPUTS
 from ldpopt.checker.fidelity_bounds import balanced_phi, phi_bound
+from ldpopt.checker.moments import phi_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
@@ -23,6 +24,7 @@ from ldpopt.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.moments import MomentObjective
+from ldpopt.theory.fidelity.square import square_phi_bound
 
 LEARNING_COST = Measure("α: times as many reports as without noise")
 """What the questions for a given distribution, or for the worst one, minimise."""
@@ -60,9 +62,9 @@ class PhiProblem(Problem):
     """Minimise φ(W) over the ε-LDP mechanisms of a family on k inputs.
 
     α_MSE(uniform) = α_f(uniform) = (φ − 1)/(k − 1): φ says how many more reports privacy asks for. The
-    bound φ*(ε, k) of :func:`ldpopt.theory.fidelity.measures.phi_bound` holds for all mechanisms, not
-    only for those of the family: a result whose value meets it is optimal, and the gap that any other
-    states is the distance to the best mechanism with any number of outputs.
+    bound φ*(ε, k) of :func:`ldpopt.theory.fidelity.measures.phi_bound` holds for all mechanisms. That of
+    :func:`ldpopt.theory.fidelity.square.square_phi_bound` is larger where it can be, and holds for
+    mechanisms with k outputs, circulant or not: the claim of a result says which of the two it is.
     """
 
     sense: ClassVar = "minimise"
@@ -83,7 +85,10 @@ class PhiProblem(Problem):
 
     def forms(self) -> Iterable[Form]:
         """Give one form: φ over the family."""
-        bound = certify.value_below(phi_bound(self.k, exp_above(self.epsilon)))
+        if self.family == "broad":
+            bound = certify.value_below(phi_bound(self.k, exp_above(self.epsilon)))
+        else:
+            bound = certify.value_below(square_phi_bound(self.k, self.epsilon))
         objective = MomentObjective(np.full(self.k, 1 / self.k))
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
 
