@@ -81,7 +81,9 @@ def levels_over(design: Audited, names: Iterable[str]) -> list[SetLevel]:
     made = loaded(design)
     of = subject(made)
     if of.p is None or not of.public_names:
-        raise InvalidInputError("--set needs a file with the table of a secret and public values")
+        raise InvalidInputError(
+            "--set needs a file that was made for a table with a secret and a public column"
+        )
     counts = getattr(getattr(made, "question", None), "counts", None)
     return [_level(name, of, _around(kind, number, of, counts)) for name, kind, number in asked]
 
@@ -93,7 +95,9 @@ def _around(kind: str, number: float | None, of: Subject, counts: Any) -> Convex
         return ConvexSet(kind, p=p)
     if kind == "credible":
         if counts is None:
-            raise InvalidInputError("a credible set needs counts: a file of ldpopt design with them")
+            raise InvalidInputError(
+                "a credible set needs counts: give a file of ldpopt design that holds them"
+            )
         return ConvexSet(kind, counts=counts, alpha=number)
     return ConvexSet(kind, p_hat=p, radius=number)
 

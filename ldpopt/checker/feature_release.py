@@ -95,7 +95,7 @@ def _question(plain: dict[str, Any]) -> Release:
         given = "null" if weights is None else len(weights)
         raise UnreadableError(f"weights must be {features} numbers >= 0, one per feature, not {given}")
     if plain["users"] is not None and (table is None or plain["redact"] is not None):
-        raise UnreadableError("'users' needs a 'table', and no 'redact'")
+        raise UnreadableError("'users' needs a 'table' and cannot be given together with 'redact'")
     if plain["delta"] is None:
         raise UnreadableError("delta must be a number between 0 and 1, not null")
     if plain["redact"] is not None:

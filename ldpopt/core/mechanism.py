@@ -221,7 +221,9 @@ class Mechanism:
             outputs = [_hashable(label) for label in data["outputs"]]
             return Mechanism(data["matrix"], inputs, outputs)
         except (KeyError, TypeError) as error:
-            raise InvalidInputError(f"not a mechanism: {error!r}") from None
+            raise InvalidInputError(
+                f"a mechanism must be an object with matrix, inputs and outputs: {error!r}"
+            ) from None
 
 
 def _refuse_large(what: str, inputs: int, outputs: int) -> None:

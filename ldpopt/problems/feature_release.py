@@ -120,7 +120,7 @@ class FeatureRelease(Problem):
 
     def _check_users(self) -> None:
         if self.table is None or self.redact is not None:
-            raise InvalidInputError("'users' needs a 'table', and no 'redact'")
+            raise InvalidInputError("'users' needs a 'table' and cannot be given together with 'redact'")
         if isinstance(self.users, bool) or not isinstance(self.users, int) or self.users < 1:
             raise InvalidInputError(f"users must be a whole number >= 1, not {self.users!r}")
         if not 0 < self.delta < 1:

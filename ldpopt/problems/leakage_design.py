@@ -88,7 +88,10 @@ class LeakageDesign(Problem):
         budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
         numbers = validate.array("costs", self.costs, 2)
         if (numbers < 0).any() or (numbers != numbers.round()).any():
-            raise InvalidInputError("costs must be whole numbers >= 0; scale divides them")
+            wrong = numbers[(numbers < 0) | (numbers != numbers.round())][0]
+            raise InvalidInputError(
+                f"costs must be whole numbers >= 0, which scale divides, not {wrong:g}"
+            )
         return {
             "tau": None,
             "d": None,

@@ -62,7 +62,9 @@ class Staircase(ColumnProblem):
     def _own(self) -> dict[str, Any]:
         named = (self.prior, self.hypotheses, self.weights, self.order)
         if any(parameter is not None for parameter in named):
-            raise InvalidInputError("a utility of one's own needs neither prior nor hypotheses")
+            raise InvalidInputError(
+                "a utility that is a function takes no prior, hypotheses, weights or order"
+            )
         if not isinstance(self.size, int) or self.size < 2:
             raise InvalidInputError(f"size must be a whole number >= 2, not {self.size!r}")
         return {}

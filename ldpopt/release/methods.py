@@ -84,7 +84,9 @@ class Question(Cleaned):
         counts = validate.array("counts", self.counts, 2)
         whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
         if not (whole.all() and counts.any()):
-            raise InvalidInputError("counts must be whole numbers up to 2^53, and not all of them 0")
+            raise InvalidInputError(
+                "counts must be whole numbers from 0 to 2^53, at least one of them above 0"
+            )
         return {"epsilon": validate.epsilon(self.epsilon), "counts": counts.astype(np.int64)}
 
     @cached_property

@@ -67,8 +67,9 @@ def rows_of(table: Any, columns: Any = None) -> list[tuple[Any, ...]]:
     for column in chosen_columns(table, columns):
         values = column.to_numpy() if hasattr(column, "to_numpy") else _array(column)
         parts.append([_missing_as_none(value) for value in values.tolist()])
-    if len({len(part) for part in parts}) != 1:
-        raise InvalidInputError("columns must have equally many values")
+    lengths = [len(part) for part in parts]
+    if len(set(lengths)) != 1:
+        raise InvalidInputError(f"columns must have equally many values, not {lengths!r:.80}")
     return list(zip(*parts, strict=True))
 
 
@@ -80,7 +81,9 @@ def value_codes(column: Any) -> Codes:
     """
     values = column.to_numpy() if hasattr(column, "to_numpy") else _array(column)
     if values.ndim != 1 or values.size == 0:
-        raise InvalidInputError("a column must be a list of values, at least one")
+        raise InvalidInputError(
+            f"a column must be a list of at least one value, not an array of the shape {values.shape}"
+        )
     if values.dtype.kind in "biufmM":
         return _dense(values)
     numbers: dict[Any, int] = {}
@@ -110,7 +113,9 @@ def chosen_columns(table: Any, columns: Any = None) -> list[Any]:
 def _matrix(table: Any) -> NDArray[Any]:
     rows = table if isinstance(table, np.ndarray) else _object_rows(table)
     if rows.ndim != 2 or rows.size == 0:
-        raise InvalidInputError("a table must have a row per user and at least one column")
+        raise InvalidInputError(
+            f"a table must have a row per user and at least one column, not the shape {rows.shape}"
+        )
     return rows
 
 
@@ -119,7 +124,9 @@ def _object_rows(table: Any) -> NDArray[Any]:
     rows = [tuple(row) for row in table]
     lengths = {len(row) for row in rows}
     if len(lengths) != 1:
-        raise InvalidInputError("the rows of a table must have the same length")
+        raise InvalidInputError(
+            f"the rows of a table must have the same length, not {sorted(lengths)!r:.80}"
+        )
     matrix = np.empty((len(rows), lengths.pop()), dtype=object)
     for i, row in enumerate(rows):
         matrix[i] = row

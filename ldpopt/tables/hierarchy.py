@@ -62,7 +62,9 @@ def coarsened(
     ranked = sorted(times, key=lambda word: (-times[word], word))
     values = [word for word in ranked if word not in (OTHER, MISSING)][:kept]
     if kept is not None and len(values) == len(times):
-        raise InvalidInputError(f"the column {name!r} has {len(values)} values: there are no others")
+        raise InvalidInputError(
+            f"top must be below {len(values)}, the number of values of the column {name!r}, not {kept}"
+        )
     if len(values) > MOST_VALUES:
         raise InvalidInputError(
             f"the column {name!r} has {len(values):,} values at this level, more than {MOST_VALUES}: "

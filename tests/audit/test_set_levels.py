@@ -42,7 +42,7 @@ def test_other_files_are_refused(made):
     with pytest.raises(InvalidInputError, match="counts"):
         levels_over(made, ["credible:0.05"])
     plain = solve(problem("staircase", epsilon=1.0, prior=[0.5, 0.5]))
-    with pytest.raises(InvalidInputError, match="public values"):
+    with pytest.raises(InvalidInputError, match="a secret and a public column"):
         levels_over(plain, ["known"])
 
 

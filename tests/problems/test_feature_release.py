@@ -266,7 +266,7 @@ def test_garbage_is_unreadable(document, change):
         ({"marginals": [[1.0]], "weights": [1, 2]}, "weights must be 1 numbers"),
         ({"table": [[1], [1, 2]]}, "same length"),
         ({"marginals": [[1.0]], "users": 3}, "'users' needs a 'table'"),
-        ({"table": [[1]], "users": 3, "redact": 0.1}, "no 'redact'"),
+        ({"table": [[1]], "users": 3, "redact": 0.1}, "cannot be given together with 'redact'"),
         ({"table": [[1]], "users": 0}, "users must be a whole number >= 1, not 0"),
         ({"table": [[1]], "users": 3, "delta": 1}, "delta must lie between 0 and 1, not 1"),
     ],

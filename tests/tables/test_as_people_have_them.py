@@ -261,7 +261,7 @@ def test_the_most_frequent_values_are_kept(towns):
     [
         ({"top": {"town": 0}}, "top of 'town' must be from 1 to 63 values, not 0"),
         ({"top": {"town": 64}}, "top of 'town' must be from 1 to 63 values, not 64"),
-        ({"top": {"s": 2}}, "the column 's' has 2 values: there are no others"),
+        ({"top": {"s": 2}}, "top must be below 2, the number of values of the column 's', not 2"),
         ({"top": {"town": 3}, "bins": {"town": 3}}, "'town' is binned: top and levels are for columns"),
         ({"top": {"age": 3}}, "'age' of bins, text, top or levels is neither secret nor public"),
     ],

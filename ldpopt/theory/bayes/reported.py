@@ -64,7 +64,8 @@ def _tallied(m: Mechanism, reports: ArrayLike) -> ArrayLike:
     if y.ndim != 1 or (y.size and not np.issubdtype(y.dtype, np.integer)):
         raise InvalidInputError(f"reports must be output indices, not {y.dtype} of shape {y.shape}")
     if y.size and not (0 <= y.min() and y.max() < len(m.outputs)):
-        raise InvalidInputError(f"an output index must be from 0 to {len(m.outputs) - 1}")
+        wrong = y[(y < 0) | (y >= len(m.outputs))][0]
+        raise InvalidInputError(f"an output index must be from 0 to {len(m.outputs) - 1}, not {wrong}")
     return np.bincount(y, minlength=len(m.outputs))
 
 

@@ -55,8 +55,11 @@ def _hypotheses(value: Any, ndim: int, count: str) -> Array:
     if len(listed) < 2 or (count == "two" and len(listed) > 2):
         raise InvalidInputError(f"hypotheses must be {count} distributions, not {len(listed)}")
     rows = [validate.distribution(f"hypotheses[{i}]", row, ndim) for i, row in enumerate(listed)]
+    sizes = [row.size for row in rows]
     if len({row.shape for row in rows}) > 1:
-        raise InvalidInputError("hypotheses must be distributions of one size, on the same inputs")
+        raise InvalidInputError(
+            f"hypotheses must be distributions on the same inputs, not of the sizes {sizes!r:.80}"
+        )
     found = np.stack(rows)
     found.setflags(write=False)
     return found

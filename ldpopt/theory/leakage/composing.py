@@ -65,7 +65,7 @@ def compose_adaptively(steps: Sequence[Step]) -> Mechanism:
 def _inputs(steps: Sequence[Step]) -> tuple[Label, ...]:
     mechanisms = [m for step in steps for m in (step.values() if isinstance(step, Mapping) else [step])]
     if not mechanisms or any(m.inputs != mechanisms[0].inputs for m in mechanisms):
-        raise InvalidInputError("all mechanisms must have the same inputs")
+        raise InvalidInputError("there must be a mechanism, and all must have the same inputs")
     return mechanisms[0].inputs
 
 
