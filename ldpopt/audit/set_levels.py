@@ -27,7 +27,8 @@ class SetLevel(NamedTuple):
 
     Attributes:
         name: the set, as it was asked for.
-        value: a member tells two secrets apart by e^value; None if one report may settle the secret.
+        value: a member tells two secrets apart by e^value, in exact arithmetic; None if one report may
+            settle the secret, or no member was found that certainly lies in the set.
         bound: no member tells them apart by more than e^bound, by the checker's exact proof; None if
             that is not proven.
     """
@@ -37,11 +38,13 @@ class SetLevel(NamedTuple):
     bound: float | None
 
     def in_words(self) -> str:
-        """Say the level as a sentence."""
-        if self.value is None:
-            return f"Level over {self.name}: no bound; some report may settle the secret."
-        most = "no bound is proven" if self.bound is None else f"at most {self.bound:.9g}"
-        return f"Level over {self.name}: at least {self.value:.9g}, {most} [exact]."
+        """Say the level as a sentence; numbers in full, as a rounded one may be on the wrong side."""
+        over = f"Level over {self.name} around the file's table"
+        if self.value is None and self.bound is None:
+            return f"{over}: no bound is proven; some report may settle the secret."
+        least = "no member is found" if self.value is None else f"at least {self.value!r}"
+        most = "no bound is proven" if self.bound is None else f"at most {self.bound!r}"
+        return f"{over}: {least}, {most} [exact]."
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -104,5 +107,6 @@ def _around(kind: str, number: float | None, of: Subject, counts: Any) -> Convex
 
 def _level(name: str, of: Subject, F: ConvexSet) -> SetLevel:
     matrix = of.mechanism.matrix
-    _, value, bound = proven_level(matrix, level_question(matrix.tolist(), F.exact), UNLIMITED)
-    return SetLevel(name, None if value == math.inf else value, bound)
+    place, value, bound = proven_level(matrix, level_question(matrix.tolist(), F.exact), UNLIMITED)
+    inside = F.exact.member(place.witness.tolist(), "witness")[1] is True
+    return SetLevel(name, value if inside and value < math.inf else None, bound)

@@ -110,7 +110,16 @@ def reserve(numbers: int, what: str) -> None:
     """Raise :class:`UndecidedError` if so many numbers do not fit into the memory. Call it first."""
     budget = _CURRENT.get()
     if budget is not None and numbers * NUMBER > budget.bytes:
-        needed = numbers * NUMBER // 1_000_000
+        needed = counted(numbers * NUMBER // 1_000_000)
         raise UndecidedError(
             f"{what} would take {needed} MB, and {budget.bytes // 1_000_000} are allowed"
         )
+
+
+def counted(number: int) -> str:
+    """Write a count for a message; one with thousands of digits has no text, and its size says enough.
+
+    >>> counted(4_000_001), counted(2**20_000)
+    ('4000001', 'more than 10^18')
+    """
+    return str(number) if number <= 10**18 else "more than 10^18"

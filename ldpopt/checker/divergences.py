@@ -118,7 +118,8 @@ class Smooth(UncertaintySet):
 
         def over(t: float) -> float:
             depth = math.exp(t)
-            return math.log(math.fsum(self.masses([g + depth for g in gaps])))
+            mass = math.fsum(self.masses([g + depth for g in gaps]))
+            return math.log(mass) if mass > 0 else -math.inf
 
         return math.exp(falling_root(over, -FAR, FAR))
 
@@ -228,6 +229,8 @@ def _scaled(P: list[float]) -> list[float]:
 def falling_root(f: Callable[[float], float], low: float, high: float) -> float:
     """Guess where a falling function crosses 0: secants of a bracket, and every third step its middle.
 
+    The guess lies between the ends, whatever the function returns, infinities and nan included.
+
     Args:
         f: the function.
         low: where it should be positive; returned if it is not.
@@ -241,10 +244,10 @@ def falling_root(f: Callable[[float], float], low: float, high: float) -> float:
     side = 0
     for step in range(STEPS):
         x = (low * at_high - high * at_low) / (at_high - at_low)
-        if step % 3 == 2:
+        if step % 3 == 2 or not low < x < high:
             x = (low + high) / 2
         if not low < x < high:
-            return x
+            return low
         value = f(x)
         if abs(value) <= CLOSE:
             return x

@@ -6,6 +6,8 @@ and c_iᵀΣc_i is n times the variance of an efficient estimate of c_i·P from 
 the reports leave c_i·P open). The *error* is Σ_i c_iᵀΣc_i.
 
 Lemma 1. (c·y)² ≤ (cᵀΣc)(yᵀJy) for every y that sums to 0, as Σ is the inverse of J on these vectors. ∎
+Where J has no inverse, but c = Ja for some a, let cᵀΣc be aᵀJa − (c·p)². Then (c·y)² = ((a − (c·p)
+p)ᵀJy)² ≤ (aᵀJa − (c·p)²)(yᵀJy), by Cauchy–Schwarz and Jp = 1: what follows holds there too.
 
 Lemma 2 (:func:`clear_error`). No mechanism has an error below Σ_i A_i, A_i = Σ_x p_x c_ix² − (c_i·p)²,
 that of the data as they are. Proof. y_x = p_x (c_x − c·p) sums to 0 and has c·y = A; and yᵀJy ≤ Σ_y Σ_x
@@ -42,7 +44,7 @@ from typing import Any, NamedTuple, Protocol
 from .arithmetic import dyadic, exp_above
 from .blocks import all_break_points
 from .boxes import boxes
-from .budget import UndecidedError, reserve, tick
+from .budget import UndecidedError, counted, reserve, tick
 from .confidence import RobustStatement, uncertain
 
 BITS = 200
@@ -301,4 +303,4 @@ def _raised(x: Fraction) -> Fraction:
 
 def _count(vectors: int) -> None:
     if vectors > MOST_VECTORS:
-        raise UndecidedError(f"a proof visits at most {MOST_VECTORS} vectors, not {vectors}")
+        raise UndecidedError(f"a proof visits at most {MOST_VECTORS} vectors, not {counted(vectors)}")

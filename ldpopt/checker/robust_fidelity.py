@@ -138,7 +138,10 @@ def _value(case: Case) -> Iterator[Claim]:
         found = error_above(case.answer, case.question) if is_stochastic(case.answer) else None
         return found is not None and found <= Fraction(case.value)
 
-    words = f"the squared error of its estimates, times n, is at most {case.value!r} for large n"
+    words = (
+        "the error of the queries if the data are distributed as the table, n times the variance of "
+        f"efficient estimates, is at most {case.value!r}"
+    )
     yield decided("value", words, test, value=case.value)
 
 
@@ -179,7 +182,7 @@ def _bound(case: Case) -> Iterator[Claim]:
         found = bound_below(question, proof)
         return found is not None and Fraction(bound) <= found
 
-    words = f"no {members} has an error below {bound!r}"
+    words = f"no {members} has there an error below {bound!r}"
     yield decided(
         "bound", words, test, about=f"{members.replace('mechanism', 'mechanisms')}", value=bound
     )

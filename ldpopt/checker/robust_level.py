@@ -87,7 +87,8 @@ def told_apart(question: LevelStatement, found: Comparison) -> tuple[Fraction, F
 
 
 def _members(case: Case) -> Iterator[Claim]:
-    yield decided("member", "the witness is a distribution in the set", lambda: case.answer.inside)
+    words = f"the witness is a distribution in {case.question.F.name}"
+    yield decided("member", words, lambda: case.answer.inside)
 
 
 def _value(case: Case) -> Iterator[Claim]:
@@ -118,7 +119,8 @@ def _exceeds(case: Case, bound: float) -> bool:
 def _bound(case: Case) -> Iterator[Claim]:
     bound, question = case.bound, case.question
     assert bound is not None
-    words = f"no distribution in the set tells two secrets apart by more than a factor e^{bound!r}"
+    name = question.F.name
+    words = f"no distribution in {name} tells two secrets apart by more than a factor e^{bound!r}"
 
     def test() -> bool | None:
         if bound < 0 or _exceeds(case, bound):

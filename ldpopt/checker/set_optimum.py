@@ -76,7 +76,7 @@ def _members(case: Case) -> Iterator[Claim]:
     yield stochastic(case.answer)
     words = (
         f"its outputs tell two secrets apart by at most a factor e^{epsilon!r}, for every distribution "
-        "in the set"
+        f"in {question.F.name}"
     )
     columns = exact_columns(case.answer)
     test = partial(is_set_private, columns, question.F, Fraction(epsilon))
@@ -84,7 +84,8 @@ def _members(case: Case) -> Iterator[Claim]:
 
 
 def _value(case: Case) -> Iterator[Claim]:
-    words = f"its mutual information under the center of the set is at least {case.value!r}"
+    name = case.question.F.name
+    words = f"its mutual information under the center of {name} is at least {case.value!r}"
 
     def test() -> bool:
         return Fraction(case.value) <= empirical_information(case.answer, case.question.robust)
@@ -123,7 +124,7 @@ def _outer_claims(proof: dict[str, Any], bound: float, question: SetOptimum) -> 
         inside = [answer for _, answer in found]
         return None if None in inside and False not in inside else all(inside)
 
-    words = f"the {len(found)} distributions that describe the outer cone lie in the set"
+    words = f"the {len(found)} distributions that describe the outer cone lie in {F.name}"
     yield decided("member", words, cache(members))
 
     def test() -> bool | None:
@@ -135,7 +136,7 @@ def _outer_claims(proof: dict[str, Any], bound: float, question: SetOptimum) -> 
         cuts = [(P, *cut["secrets"]) for P, cut in zip(tables, proof["cuts"], strict=True)]
         return Outer(question.robust, cuts, dual).covers(proof["tree"])
 
-    words = f"no mechanism private against the set has a utility above {bound!r}"
+    words = f"no mechanism private against {F.name} has a utility above {bound!r}"
     yield decided("bound", words, test, about=CEILING, value=bound)
 
 
@@ -148,7 +149,8 @@ def _audit(case: Case) -> Iterator[Claim]:
     if s == z or max(s, z) >= F.shape[0] or y >= len(columns):
         raise UnreadableError("certificate.audit must name an output and two different secrets")
     P, inside = F.member(audit["witness"], "certificate.audit.witness")
-    yield decided("audit", "certificate.audit.witness is a distribution in the set", lambda: inside)
+    words = f"certificate.audit.witness is a distribution in {F.name}"
+    yield decided("audit", words, lambda: inside)
 
     def attained() -> bool | None:
         if inside is not True:
@@ -162,7 +164,7 @@ def _audit(case: Case) -> Iterator[Claim]:
     words = f"it tells the secrets {s} and {z} apart by at least a factor e^({level!r} − 1e-9)"
     yield decided("audit", words, attained)
     words = (
-        f"no distribution in the set tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
+        f"no distribution in {F.name} tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
     )
 
     def exceeded() -> bool | None:

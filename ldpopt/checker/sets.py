@@ -51,8 +51,11 @@ class UncertaintySet(ABC):
 
     Args:
         shape: the number of secrets and of public values.
-        center: a member.
+        center: what the set lies around; a member, but for a credible set that is very small.
     """
+
+    name = "the set"
+    """How claims call it."""
 
     def __init__(self, shape: tuple[int, int], center: Table) -> None:
         self.shape, self.center = shape, center

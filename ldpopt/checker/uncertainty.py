@@ -2,7 +2,7 @@
 
 A set is an object of its own with the key ``kind``, so that every question about robust privacy can take
 any of them. Every secret must have a positive probability under every member: else P(y|s) is not
-defined, and the radius is refused as too large (:func:`read_set`).
+defined, and the set is refused (:func:`read_set`).
 """
 
 from __future__ import annotations
@@ -54,18 +54,33 @@ def read_set(plain: dict[str, Any]) -> UncertaintySet:
     """Build the set that an object read by :data:`UNCERTAINTY` describes.
 
     Raises:
-        UnreadableError: a secret may have probability 0 within the set.
+        UnreadableError: it is not shown that every secret has a positive probability within the set.
     """
     found = _built(plain)
+    found.name = _name(plain)
     a1, a2 = found.shape
     for s in range(a1):
         chance = [Fraction(x // a2 == s) for x in range(a1 * a2)]
         if found.least(chance) <= 0:
             raise UnreadableError(
-                f"the set must leave every secret a positive probability, but secret {s} may have 0: "
-                "make the set smaller, or leave the secret out"
+                "the set must leave every secret a positive probability, which is not shown of secret "
+                f"{s}: make the set smaller, or leave the secret out; of a tiny set, give its center"
             )
     return found
+
+
+def _name(plain: dict[str, Any]) -> str:
+    """Name the set in claims."""
+    kind, alpha = plain["kind"], plain.get("alpha", 0.05)
+    if kind == "known":
+        return "the set of one known distribution"
+    if kind == "scenarios":
+        return f"the set of all mixtures of {len(plain['members'])} scenarios"
+    if kind == "chi-squared":
+        return f"the χ² set of n = {plain['n']!r}, alpha = {alpha!r}"
+    if kind == "credible":
+        return f"the credible set of alpha = {alpha!r}, prior {plain.get('prior', JEFFREYS)!r}"
+    return f"the {kind} ball of radius {plain['radius']!r}"
 
 
 def _built(plain: dict[str, Any]) -> UncertaintySet:

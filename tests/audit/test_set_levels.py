@@ -6,9 +6,11 @@ import math
 import numpy as np
 import pytest
 
+from ldpopt.audit import set_levels
 from ldpopt.audit.set_levels import levels_over, read_set_name
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.solving import problem, solve
+from ldpopt.theory.robust.set_level import Place
 
 TABLE = [[0.3, 0.2], [0.15, 0.35]]
 
@@ -26,6 +28,15 @@ def test_levels_over_sets(made):
     assert known.value < near.value < far.value
     for level in (known, near, far):
         assert level.value <= level.bound <= level.value * (1 + 1e-6)
+
+
+def test_a_member_that_is_none_proves_no_level(made, monkeypatch):
+    """The value is that of a member: a place outside the set says nothing of it."""
+    outside = Place(9.0, 0, 0, 1, np.array([[1.0, 0.0], [0.0, 0.0]]))
+    monkeypatch.setattr(set_levels, "proven_level", lambda *_: (outside, 9.0, None))
+    (level,) = levels_over(made, ["tv:0.01"])
+    assert level.value is None
+    assert "at least" not in level.in_words()
 
 
 def test_names_of_sets():
@@ -54,5 +65,7 @@ def test_the_command(made, tmp_path, ldpopt):
     (level,) = json.loads(found.out)["sets"]
     assert level["name"] == "tv:0.01"
     assert math.isfinite(level["bound"])
-    assert "Level over tv:0.01: at least" in ldpopt(*asked, "--set", "tv:0.01").out
+    ends = f"at least {level['value']!r}, at most {level['bound']!r} [exact]"
+    words = f"Level over tv:0.01 around the file's table: {ends}"
+    assert words in " ".join(ldpopt(*asked, "--set", "tv:0.01").out.split())
     assert ldpopt(*asked, "--set", "ball:1").code == 2

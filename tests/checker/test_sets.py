@@ -10,6 +10,7 @@ from scipy.optimize import linprog, minimize
 
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.credible import beta_cdf, beta_quantile, log_gamma
+from ldpopt.checker.divergences import falling_root
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.set_privacy import SetPrivacy, is_set_private
 from ldpopt.checker.uncertainty import UNCERTAINTY, read_set
@@ -170,3 +171,27 @@ def test_the_budget_ends_a_proof():
 def test_many_counts_are_left_to_the_budget():
     with limited(seconds=0), pytest.raises(UndecidedError):
         built("credible", counts=[[10**12, 10**12], [10**12, 10**12]])
+
+
+@pytest.mark.parametrize("noise", [math.nan, math.inf, -math.inf, 0.0])
+def test_a_guess_stays_between_its_ends(noise):
+    """Whatever floats return, a guess is a number of the bracket: exact numbers decide with it."""
+    for place in (-1.0, 0.0, 0.3, 0.9):
+
+        def f(x, place=place):
+            return noise if x > place else 1.0 - x
+
+        assert -1 <= falling_root(f, -1.0, 2.0) <= 2
+
+
+@pytest.mark.parametrize(("kind", "radius"), [("hellinger", 1.0), ("likelihood", 1e6)])
+def test_radii_at_the_end_of_their_range_are_refused_with_a_sentence(kind, radius):
+    with pytest.raises(UnreadableError, match="positive probability, which is not shown of secret 0"):
+        built(kind, p_hat=[[0.3, 0.2], [0.1, 0.4]], radius=radius)
+
+
+def test_sets_have_names():
+    assert SETS["hellinger"].name == "the hellinger ball of radius 0.1"
+    assert SETS["scenarios"].name == "the set of all mixtures of 2 scenarios"
+    assert SETS["chi-squared"].name == "the χ² set of n = 100.0, alpha = 0.05"
+    assert len({F.name for F in SETS.values()}) == len(SETS)

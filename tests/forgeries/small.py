@@ -39,11 +39,16 @@ SMALL = {
         {"matrix": ROWS, "uncertainty": {"kind": "likelihood", "p_hat": SKEW, "radius": 0.01}},
         {"matrix": ROWS, "uncertainty": {"kind": "wasserstein", "p_hat": SKEW, "radius": 0.05}},
         {"matrix": ROWS, "uncertainty": {"kind": "credible", "counts": [[30, 20], [10, 40]]}},
+        {"matrix": ROWS, "uncertainty": {"kind": "kullback-leibler", "p_hat": SKEW, "radius": 0.01}},
+        {"matrix": ROWS, "uncertainty": {"kind": "hellinger", "p_hat": SQUARE, "radius": 0.05}},
+        {"matrix": ROWS, "uncertainty": {"kind": "chi-squared", "p_hat": SQUARE, "n": 500}},
     ],
     "set-optimum": [
         {"epsilon": 1.0, "uncertainty": {"kind": "known", "p": SQUARE}},
         {"epsilon": 1.0, "uncertainty": {"kind": "total-variation", "p_hat": SQUARE, "radius": 0.01}},
         {"epsilon": 0.5, "uncertainty": {"kind": "credible", "counts": [[30, 20], [10, 40]]}},
+        {"epsilon": 1.0, "uncertainty": {"kind": "scenarios", "members": [SQUARE, SKEW]}},
+        {"epsilon": 1.0, "uncertainty": {"kind": "kullback-leibler", "p_hat": SQUARE, "radius": 0.003}},
     ],
     "independent-reporting": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},

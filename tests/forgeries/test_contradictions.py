@@ -46,6 +46,17 @@ def test_the_fuzzer_sees_a_clash():
         ledger.enter(stricter)
 
 
+def test_the_fuzzer_sees_a_clash_of_two_radii():
+    """A smaller ball has no higher level."""
+    document = next(d for d in genuine("robust-level") if "radius" in d["params"]["uncertainty"])
+    ledger = Ledger()
+    ledger.enter(document)
+    smaller = copy.deepcopy(document) | {"value": document["bound"] * 1.01, "bound": 1.0}
+    smaller["params"]["uncertainty"]["radius"] *= 0.5
+    with pytest.raises(ClashError, match="at least"):
+        ledger.enter(smaller)
+
+
 def test_a_checker_that_believes_everything_is_caught(monkeypatch):
     monkeypatch.setattr(contradicting, "judged", lambda document, seconds=0: "verified")
     with pytest.raises((ClashError, FalseError, UnreadableError)):

@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldpopt.checker import frame
-from ldpopt.checker.budget import UndecidedError, confined, limited
+from ldpopt.checker.budget import UndecidedError, confined, limited, reserve
+from ldpopt.checker.query_bound import SecretCone
 from ldpopt.checker.reading import DEEPEST, MOST_BYTES, UnreadableError, parse
 
 PACKAGE = Path(frame.__file__).parent
@@ -248,6 +249,14 @@ def test_the_system_refuses_what_estimates_miss():
         with pytest.raises(MemoryError):
             bytearray(400_000_000)
     assert resource.getrlimit(resource.RLIMIT_AS) == before
+
+
+def test_counts_of_thousands_of_digits_are_undecided():
+    """Python writes no text of such a number: the sentence must not need it."""
+    with limited(), pytest.raises(UndecidedError, match=r"more than 10\^18 MB"):
+        reserve(2**20_000, "the vertices")
+    with pytest.raises(UndecidedError, match=r"not more than 10\^18"):
+        SecretCone(range(15_000), 1.0).dominated(None)
 
 
 def test_reading_stays_within_the_memory(tmp_path, ldpopt):

@@ -2,19 +2,25 @@
 
 The largest ratio over a polytope lies on a segment between two vertices: where N_s P_z = λ P_s N_z, a
 quadric in four linear functions of P, has a tangent plane, it is cut by it in two lines. On a segment
-the difference λ P_s N_z − P_z N_s is a quadratic polynomial. Bounds over other sets are left open.
+the difference λ P_s N_z − P_z N_s is a quadratic polynomial. Bounds over other sets are refuted by
+members that a search finds (``searching.py``), and else left open.
 """
 
 import itertools
 from fractions import Fraction
+from functools import cache
 
+import mpmath
 from mpmath import iv
+from scipy import stats
 
 from second_checker.confidence import joint, quantile
 from second_checker.intervals import bottom, interval, surely, total, xlogx
 from second_checker.reading import demand, distribution, keys, number, whole
+from second_checker.searching import is_broken
 
 MOST_VERTICES = 150
+CLOSE = mpmath.mpf(10) ** -25
 BALLS = {
     "total-variation": 1,
     "hellinger": 1,
@@ -86,11 +92,16 @@ class Set:
             demand(all(isinstance(row, list) and len(row) > 1 for row in counts), "no counts")
             demand(len({len(row) for row in counts}) == 1, "not rectangular")
             demand(all(number(n, 0, 1e12).denominator == 1 for row in counts for n in row), "counts")
-            number(plain.get("alpha", 0.05), 1e-12, 1 - 1e-12)
+            alpha = number(plain.get("alpha", 0.05), 1e-12, 1 - 1e-12)
             prior = number(plain.get("prior", 0.5), 1e-3, 1e3)
             self.shape = len(counts), len(counts[0])
             raised = [number(n) + prior for row in counts for n in row]
             self.center = [n / sum(raised) for n in raised]
+            tail = alpha / (2 * len(raised))
+            self.ends = [
+                [beta_quantile(a, sum(raised) - a, goal) for goal in (tail, 1 - tail)] for a in raised
+            ]
+            self.vertices = self._corners(1)
         else:
             demand(self.kind in BALLS or self.kind == "chi-squared", "another kind")
             self._around(plain)
@@ -120,11 +131,11 @@ class Set:
         demand(self.radius > 0, "no radius")
         if self.kind == "total-variation":
             demand(self.radius < min(secrets), "a secret of probability 0")
-            self.vertices = self._moved()
+            self.vertices = self._shifted()
         if self.kind == "wasserstein":
             self.distance = self._distance(plain.get("distance"))
 
-    def _moved(self):
+    def _shifted(self):
         """What the center becomes if one cell gains the radius, and others lose all but one of them."""
         if len(self.center) > 4:
             return None
@@ -147,6 +158,29 @@ class Set:
         exact = [[number(d, 0, 1e6) for d in row] for row in given]
         demand(all(row[x] == 0 for x, row in enumerate(exact)), "a distance to itself")
         return exact
+
+    def _corners(self, outside):
+        """The vertices of a credible set, its ends rounded outwards (1) or inwards (−1)."""
+        if len(self.center) > 4 or None in _flat(self.ends):
+            return None
+        pairs = [
+            [_moved(end, side * outside) for end, side in zip(ends, (-1, 1), strict=True)]
+            for ends in self.ends
+        ]
+        found = set()
+        for x in range(len(pairs)):
+            for rest in itertools.product(*pairs[:x], *pairs[x + 1 :]):
+                left = 1 - sum(rest)
+                if pairs[x][0] <= left <= pairs[x][1]:
+                    found.add((*rest[:x], left, *rest[x:]))
+        return sorted(found)
+
+    def home(self):
+        """The witness of the center."""
+        if self.kind == "wasserstein":
+            return [[int(x == z) for z in range(self.cells)] for x in range(self.cells)]
+        width = self.shape[1]
+        return [self.center[i : i + width] for i in range(0, self.cells, width)]
 
     def member(self, witness):
         """The distribution that a witness describes, and whether it is a member."""
@@ -174,7 +208,7 @@ class Set:
     def near(self, P):
         """Whether a distribution is a member; None where that is left open."""
         if self.kind == "credible":
-            return None
+            return None if None in _flat(self.ends) else self._between_ends(P)
         pairs = list(zip(P, self.center, strict=True))
         if self.kind == "total-variation":
             return sum(abs(p - q) for p, q in pairs) <= 2 * self.radius
@@ -188,26 +222,69 @@ class Set:
             return surely(sum((p - q) ** 2 / p for p, q in pairs if p), self.B)
         return surely(total(interval(p) * xlogx(q / p) for p, q in pairs if q), self.radius)
 
+    def _between_ends(self, P):
+        pairs = list(zip(P, self.ends, strict=True))
+        if all(_moved(low, 1) <= p <= _moved(high, -1) for p, (low, high) in pairs):
+            return True
+        return (
+            None if all(_moved(low, -1) <= p <= _moved(high, 1) for p, (low, high) in pairs) else False
+        )
+
     def share(self, P, column, s):
         """The mass of the cells of a secret, weighed by a column."""
         own = range(s * self.shape[1], (s + 1) * self.shape[1])
         return sum((P[x] * column[x] for x in own), Fraction(0))
 
     def never_beyond(self, W, factor):
-        """Whether P(y|s) ≤ factor P(y|z) on every segment between two vertices; None if not listed."""
+        """Whether P(y|s) ≤ factor P(y|z) for all members; None where that is left open."""
         if self.vertices is None or len(self.vertices) > MOST_VERTICES:
+            return False if is_broken(self, W, factor) else None
+        if self._holds_between(self.vertices, W, factor):
+            return True
+        if self.kind == "credible" and self._holds_between(self._corners(-1), W, factor):
             return None
+        return False
+
+    def _holds_between(self, vertices, W, factor):
+        """Whether it holds on every segment between two vertices."""
         ones = [1] * self.cells
         for column in zip(*W, strict=True):
             for s, z in itertools.permutations(range(self.shape[0]), 2):
                 ends = [
-                    tuple(self.share(P, c, i) for c in (column, ones) for i in (s, z))
-                    for P in self.vertices
+                    tuple(self.share(P, c, i) for c in (column, ones) for i in (s, z)) for P in vertices
                 ]
                 for one, two in itertools.combinations_with_replacement(ends, 2):
                     if not _at_least_zero(*_coefficients(one, two, factor)):
                         return False
         return True
+
+
+@cache
+def beta_quantile(a, b, goal):
+    """The quantile of Beta(a, b), to 25 digits, by Newton's method; None if that does not find it."""
+    with mpmath.workdps(50):
+        a, b, goal = (mpmath.mpf(x.numerator) / x.denominator for x in (a, b, goal))
+        if a + b > 1e6:
+            return None
+        scale = mpmath.beta(a, b)
+
+        def below(x):
+            return mpmath.betainc(a, b, 0, x, regularized=True)
+
+        x = mpmath.mpf(float(stats.beta.ppf(float(goal), float(a), float(b))))
+        for _ in range(6):
+            if not 0 < x < 1:
+                return None
+            x -= (below(x) - goal) * scale / (x ** (a - 1) * (1 - x) ** (b - 1))
+        ends = x * (1 - CLOSE), x * (1 + CLOSE)
+        if not (0 < ends[0] and ends[1] < 1 and below(ends[0]) < goal < below(ends[1])):
+            return None
+        return Fraction(str(x))
+
+
+def _moved(x, sign):
+    """Move an end that is known to 25 digits by as much as it may be off."""
+    return x * (1 + sign * Fraction(2, 10**25))
 
 
 def _coefficients(one, two, factor):
