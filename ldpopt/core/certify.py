@@ -40,13 +40,13 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
     multiples of the grid and private already.
     """
     rows = matrix / matrix.sum(axis=1, keepdims=True)
-    if np.array_equal(_round_rows(rows), rows) and privacy.admits(rows):
+    if np.array_equal(rounded(rows), rows) and privacy.admits(rows):
         return rows
     outputs = rows.shape[1]
     touch = GRID * outputs / math.expm1(privacy.epsilon)
     while touch < 1e-3:
         mixed = (1 - touch) * rows + touch / outputs
-        candidate = _round_rows(mixed)
+        candidate = rounded(mixed)
         if privacy.admits(candidate):
             return candidate
         touch *= 2
@@ -58,14 +58,14 @@ def repair_circulant(row: Array, epsilon: float) -> Array:
     k = len(row)
     touch = GRID * k / math.expm1(epsilon)
     while touch < 1e-3:
-        first = _round_rows((1 - touch) * row[None] / row.sum() + touch / k)[0]
+        first = rounded((1 - touch) * row[None] / row.sum() + touch / k)[0]
         if is_private(first[:, None].tolist(), range(k), epsilon):
             return np.array([np.roll(first, x) for x in range(k)])
         touch *= 2
     raise SolverError("the solver's mechanism is too far from private to be repaired")
 
 
-def _round_rows(rows: Array) -> Array:
+def rounded(rows: Array) -> Array:
     """Round to the grid by largest remainders, so that every row sums to exactly 1."""
     units = rows / GRID
     floor = np.floor(units)
@@ -170,13 +170,13 @@ def repair_leakage(
     listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
     touch = GRID * matrix.shape[1]
     while touch < 1:
-        candidate = _round_rows((1 - touch) * rows + touch * constant)
+        candidate = rounded((1 - touch) * rows + touch * constant)
         scaled = (1 - touch) * prices + touch * constant
         allowed = epsilon is None or is_private(candidate.tolist(), range(len(rows)), epsilon)
         if allowed and _leaks_within(candidate, scaled, listed, budget):
             return candidate, scaled
         touch *= 2
-    exactly = _round_rows(constant[None, :]).repeat(len(rows), axis=0)
+    exactly = rounded(constant[None, :]).repeat(len(rows), axis=0)
     return exactly, exactly[0].copy()
 
 

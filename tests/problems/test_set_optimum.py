@@ -1,6 +1,7 @@
 """The best mechanism against an uncertainty set: known optima, other methods, forgeries."""
 
 import json
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -8,12 +9,14 @@ import pytest
 from forgeries.contradicting import judged
 
 from ldpopt import problem, solve
+from ldpopt.checker.set_optimum import exact_columns
+from ldpopt.checker.set_privacy import is_set_private
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.problems import SetOptimum
 from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.set_cone import SetCone, SetPromise
+from ldpopt.theory.robust.set_cone import SetCone
 
 TABLE = [[0.3, 0.2], [0.15, 0.35]]
 SETS = {
@@ -105,13 +108,11 @@ def test_the_excess_is_that_of_the_best_climb():
 def test_columns_outside_are_moved_until_they_are_proven_private():
     cone = wide_cone()
     rows = np.random.default_rng(0).dirichlet(np.full(3, 0.5), 8)
-    private = cone.proven_private(rows)
-    assert private.sum(axis=1) == pytest.approx(np.ones(8), abs=1e-12)
-    mixed = (1 - 1e-10) * private + 1e-10 / 3
-    assert SetPromise(cone.F, cone.epsilon).admits(mixed)
-    assert not SetPromise(cone.F, cone.epsilon).admits(rows)
-    kept = cone.proven_private(mixed)
-    assert kept == pytest.approx(mixed, abs=1e-15)
+    private = cone.repaired(rows)
+    assert is_set_private(exact_columns(private.tolist()), cone.F, Fraction(cone.epsilon))
+    assert not is_set_private(exact_columns(rows.tolist()), cone.F, Fraction(cone.epsilon))
+    assert np.array_equal(cone.repaired(private), private)
+    assert {sum(map(Fraction, row)) for row in private.tolist()} == {1}
 
 
 @pytest.mark.parametrize("kind", SETS)

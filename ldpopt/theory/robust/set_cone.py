@@ -19,8 +19,9 @@ from ldpopt.checker.arithmetic import exp_below
 from ldpopt.checker.confidence import RobustStatement
 from ldpopt.checker.outer_cone import Outer
 from ldpopt.checker.set_optimum import exact_columns
-from ldpopt.checker.set_privacy import SetPrivacy, is_set_private
+from ldpopt.checker.set_privacy import SetPrivacy
 from ldpopt.checker.sets import UncertaintySet
+from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import Cut
@@ -142,26 +143,29 @@ class SetCone:
         room = ROOM * columns.max(axis=0)
         return columns + np.maximum(excess + room, 0.0) / math.expm1(self.epsilon)
 
-    def proven_private(self, matrix: Array) -> Array:
-        """Move the columns whose privacy is not proven into the cone, and scale the rows to sum 1.
+    def repaired(self, matrix: Array) -> Array:
+        """Round a mechanism and move columns into the cone until its privacy is proven.
 
         A climb of the search may have ended at a local maximum, so that its column lies outside. What is
         added to a column is constant, so that all rows still have the same sum.
         """
         proof = SetPrivacy(self.F, exp_below(Fraction(self.epsilon)))
-        moved = np.array([self._proven_column(column, proof) for column in matrix.T]).T
-        return np.asarray(moved / moved.sum(axis=1, keepdims=True))
-
-    def _proven_column(self, column: Array, proof: SetPrivacy) -> Array:
-        """Add the excess that another search finds, and more each time, until the proof succeeds."""
-        factor, least = math.exp(self.epsilon), ROOM
-        while pairs := proof.open_pairs([Fraction(entry) for entry in column.tolist()]):
-            top = column.max()
-            climbs = [ExcessClimb(self.F, column / top, pair, factor) for pair in pairs]
-            excess = max(place.level for climb in climbs for place in climb.again(factor))
-            column = column + top * max(excess, least) / math.expm1(self.epsilon)
+        least = ROOM
+        while True:
+            rows = certify.rounded(matrix / matrix.sum(axis=1, keepdims=True))
+            pairs = [proof.open_pairs(column) for column in exact_columns(rows.tolist())]
+            if not any(pairs):
+                return rows
+            excess = [self._again(column, own) for column, own in zip(rows.T, pairs, strict=True)]
+            tops = [max(e, least) * bool(own) for e, own in zip(excess, pairs, strict=True)]
+            matrix = rows + rows.max(axis=0) * np.array(tops) / math.expm1(self.epsilon)
             least *= 10
-        return column
+
+    def _again(self, column: Array, pairs: list[tuple[int, int]]) -> float:
+        """Find the largest excess of a column by another search, of pairs that are not proven."""
+        factor = math.exp(self.epsilon)
+        climbs = [ExcessClimb(self.F, column / column.max(), pair, factor) for pair in pairs]
+        return max((place.level for climb in climbs for place in climb.again(factor)), default=0.0)
 
     def least_shares(self) -> Array:
         """Compute P^min_{u|s}, the least probability of u given s over F, as a matrix [s][u].
@@ -174,18 +178,6 @@ class SetCone:
             pair = ((own + 1) % self.F.shape[0], own)
             found[x] = max(Climb(self.F, column, 0, pair).lowest(), 0.0)
         return found.reshape(self.F.shape) * (1 - SHRINK)
-
-
-@dataclass(frozen=True)
-class SetPromise:
-    """(ε, F)-RLDP for a convex set F, decided in exact arithmetic."""
-
-    F: UncertaintySet
-    epsilon: float
-
-    def admits(self, matrix: Array) -> bool:
-        """Return whether the mechanism is proven private against every member."""
-        return is_set_private(exact_columns(matrix.tolist()), self.F, Fraction(self.epsilon))
 
 
 def exact_set_proof(

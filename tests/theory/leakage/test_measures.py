@@ -93,7 +93,7 @@ def test_infimum_leakage_of_tiny_entries(spread: float, listed: int, monkeypatch
     """Entries down to e^−2·spread: what a selection leaves is far below the rounding of 1.
 
     The bound was taken for proven once another selection could leave less only by 1e-12, which may be
-    more than everything that is left: 34.252 where the truth was 34.434.
+    more than everything that is left.
     """
     monkeypatch.setattr(leakage, "LISTED", listed)
     for seed in range(120, 150):
@@ -108,6 +108,20 @@ def test_infimum_leakage_of_tiny_entries(spread: float, listed: int, monkeypatch
         assert low <= truth * (1 + 1e-12)
         assert high >= truth * (1 - 1e-9)
         assert high <= low * (1 + 1e-9) or not listed
+
+
+def test_infimum_leakage_of_entries_of_a_few_last_digits() -> None:
+    """Rows 0 and 1 leave 5 · 2⁻⁵², rows 3 and 1 leave 6 · 2⁻⁵².
+
+    The difference is below the 1e-12 that once counted as proven: the upper end was −log(6 · 2⁻⁵²) =
+    34.252, below the truth.
+    """
+    digits, secrets = np.array([[0, 4], [1, 0], [3, 0], [0, 5], [4, 0]]), [0, 1, 1, 0, 1]
+    matrix = digits * 2.0**-52
+    matrix[digits == 0] = 1 - matrix.sum(axis=1)
+    low, high = leakage.infimum_leakage(matrix, secrets)
+    assert low == high == pytest.approx(-math.log(5 * 2.0**-52), abs=1e-12)
+    assert low == pytest.approx(34.434, abs=1e-3)
 
 
 def test_bounds_of_the_identity() -> None:
