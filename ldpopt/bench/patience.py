@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from ldpopt.core.alarm import alarmed
 
 
 class TooLongError(BaseException):
@@ -16,20 +17,11 @@ class TooLongError(BaseException):
 def patience(seconds: float) -> Iterator[None]:
     """Raise :class:`TooLongError` in what takes longer, and again every second until it ends.
 
-    Python code ends at once; a call of compiled code ends first. Only the main thread of a process can
-    be interrupted, where the system has such alarms; elsewhere nothing happens.
+    An alarm of what runs inside does not replace it: :func:`ldpopt.core.alarm.alarmed`.
     """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
-    def ring(*_: object) -> None:
+    def ring() -> None:
         raise TooLongError
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds, 1)
-    try:
+    with alarmed(time.monotonic() + seconds, 1, ring):
         yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)

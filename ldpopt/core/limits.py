@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +11,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
+from ldpopt.core import alarm
 from ldpopt.core.form import FormSolution
 
 
@@ -118,36 +117,18 @@ class Limits:
     def alarmed(self) -> Iterator[None]:
         """Raise :class:`Overdue` in what is inside when the alarm is due and something can be returned.
 
-        Python code ends at once; a call of compiled code ends first. Only the main thread of a process
-        can be interrupted, where the system has such alarms; elsewhere nothing happens.
+        An alarm of the caller rings all the same: :func:`ldpopt.core.alarm.alarmed`.
         """
-        main = threading.current_thread() is threading.main_thread()
-        if self.alarm is None or not hasattr(signal, "setitimer") or not main:
+        if self.alarm is None:
             yield
             return
 
-        def ring(*_: object) -> None:
+        def ring() -> None:
             if self._kept or self.answered:
                 raise Overdue
 
-        start = time.monotonic()
-        before = signal.signal(signal.SIGALRM, ring)
-        left, interval = signal.setitimer(signal.ITIMER_REAL, max(LATE, self.alarm - start), LATE)
-
-        def quiet() -> None:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            signal.signal(signal.SIGALRM, before)
-            if left:  # an alarm of the caller goes on
-                passed = time.monotonic() - start
-                signal.setitimer(signal.ITIMER_REAL, max(left - passed, 1e-3), interval)
-
-        try:
-            try:
-                yield
-            finally:
-                quiet()
-        finally:  # the alarm may ring at the very moment at which it is switched off
-            quiet()
+        with alarm.alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
+            yield
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
         """Keep the best solution so far, then tell ``progress`` of it.

@@ -5,6 +5,7 @@ import signal
 import time
 
 import pytest
+from alarms import time_is_over
 
 from ldpopt import ColumnProgram, Solver
 from ldpopt.bench import attempt, benchmark, instances
@@ -38,14 +39,6 @@ def test_what_swallows_the_first_alarm_hears_another():
         stubborn()
 
 
-def out_of_time():
-    """Let the alarm that is set ring now, however slow the machine, and never end by itself."""
-    seconds, _ = signal.getitimer(signal.ITIMER_REAL)
-    assert seconds > 0
-    signal.setitimer(signal.ITIMER_REAL, 0.01, 1)
-    forever()
-
-
 class Endless(Solver[ColumnProgram]):
     """Looks neither at the clock nor at errors."""
 
@@ -54,7 +47,7 @@ class Endless(Solver[ColumnProgram]):
     def run(self, form, limits):
         while True:
             with contextlib.suppress(Exception):
-                out_of_time()
+                time_is_over()
 
 
 def test_a_solver_that_ignores_its_limit_is_interrupted():
@@ -70,7 +63,7 @@ def test_an_instance_that_takes_too_long_is_skipped(monkeypatch):
 
     def slow(cls, size, rng):
         if size == 5:
-            out_of_time()
+            time_is_over()
         if size == 6:
             raise MemoryError
         return drawn(cls, size, rng)
@@ -87,14 +80,14 @@ def test_an_instance_that_takes_too_long_is_skipped(monkeypatch):
 
 
 def test_the_command_says_what_was_skipped(monkeypatch, ldpopt):
-    monkeypatch.setattr(instances, "_draw", lambda kind, size, seed, form: out_of_time())
+    monkeypatch.setattr(instances, "_draw", lambda kind, size, seed, form: time_is_over())
     answer = ldpopt("bench", "staircase", "--sizes", 100000)
     assert (answer.code, answer.err.count("\n")) == (2, 1)
     assert "no instance of staircase of size 100000: drawing takes more than 60 s" in answer.err
 
 
 def test_a_check_that_does_not_end_is_no_verdict(monkeypatch):
-    monkeypatch.setattr(attempt, "verify", lambda result, budget: out_of_time())
+    monkeypatch.setattr(attempt, "verify", lambda result, budget: time_is_over())
     found = benchmark.run("staircase", sizes=[3], solvers=["enumerate"])
     assert {row["verified"] for row in found.rows} == {None}
     assert "the checker did not decide it within 70 s" in found.rows[0]["reason"]

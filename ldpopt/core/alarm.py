@@ -1,0 +1,88 @@
+"""Interrupt work that does not look at the clock: several alarms on the one timer of a process."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+SOON = 1e-3
+"""Seconds until an alarm rings that is due already: the timer takes no time of 0."""
+
+
+@dataclass(eq=False)
+class Alarm:
+    """What rings, when it is due on the clock of :func:`time.monotonic`, and how often after that."""
+
+    due: float
+    every: float
+    ring: Callable[[], None]
+
+
+PENDING: list[Alarm] = []
+"""The alarms that are set, the outermost first."""
+
+
+@contextmanager
+def alarmed(due: float, every: float, ring: Callable[[], None]) -> Iterator[None]:
+    """Call ``ring`` in the midst of what runs inside, once it is due and then at intervals.
+
+    ``ring`` raises what should end the work, or does nothing. Python code ends at once; a call of
+    compiled code ends first. Blocks may be nested: an alarm set inside leaves those outside set, and
+    where several are due the outermost rings first. Only the main thread of a process can be
+    interrupted, where the system has such a timer; elsewhere nothing happens.
+
+    Args:
+        due: when to ring first, on the clock of :func:`time.monotonic`.
+        every: seconds between two rings.
+        ring: what to do.
+    """
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before, start = signal.getsignal(signal.SIGALRM), time.monotonic()
+    left, interval = signal.getitimer(signal.ITIMER_REAL)
+    alarm, outermost = Alarm(due, every, ring), not PENDING
+
+    def remove() -> None:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        PENDING[:] = [other for other in PENDING if other is not alarm]
+        if not outermost:
+            _wind()
+            return
+        signal.signal(signal.SIGALRM, before)
+        if left:  # a timer that somebody else had set goes on
+            passed = time.monotonic() - start
+            signal.setitimer(signal.ITIMER_REAL, max(left - passed, SOON), interval)
+
+    try:
+        try:
+            PENDING.append(alarm)
+            signal.signal(signal.SIGALRM, _ring)
+            _wind()
+            yield
+        finally:
+            remove()
+    finally:  # an alarm may ring at the very moment at which one is removed
+        remove()
+
+
+def _wind() -> None:
+    """Set the timer to the alarm that is due first."""
+    wait = min(alarm.due for alarm in PENDING) - time.monotonic()
+    signal.setitimer(signal.ITIMER_REAL, max(wait, SOON))
+
+
+def _ring(*_: object) -> None:
+    """Ring every alarm that is due, after all are set for their next time."""
+    now = time.monotonic()
+    late = [alarm for alarm in PENDING if alarm.due <= now]
+    for alarm in late:
+        alarm.due = now + alarm.every
+    if PENDING:
+        _wind()
+    for alarm in late:
+        alarm.ring()

@@ -1,0 +1,67 @@
+"""Alarms nest: one inside does not silence one outside."""
+
+import signal
+import time
+
+import pytest
+
+from ldpopt.core import alarm
+
+
+class RangError(Exception):
+    """What an alarm of these tests raises."""
+
+
+def ringing(name, seconds, *, heard=True):
+    def ring():
+        if heard:
+            raise RangError(name)
+
+    return alarm.alarmed(time.monotonic() + seconds, 0.01, ring)
+
+
+def forever():
+    while True:
+        time.sleep(0.001)
+
+
+def test_an_alarm_ends_what_runs_inside():
+    with pytest.raises(RangError, match="one"), ringing("one", 0.01):
+        forever()
+    assert alarm.PENDING == []
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_an_inner_alarm_that_does_nothing_leaves_the_outer_one_set():
+    inner = ringing("inner", 0.0, heard=False)
+    with pytest.raises(RangError, match="outer"), ringing("outer", 0.05), inner:
+        forever()
+
+
+def test_an_inner_alarm_that_is_over_leaves_the_outer_one_set():
+    def work():
+        with ringing("inner", 60):
+            pass
+        forever()
+
+    with pytest.raises(RangError, match="outer"), ringing("outer", 0.01):
+        work()
+
+
+def test_the_inner_alarm_rings_where_the_outer_one_is_far():
+    with ringing("outer", 60):
+        with pytest.raises(RangError, match="inner"), ringing("inner", 0.01):
+            forever()
+        assert len(alarm.PENDING) == 1
+    assert alarm.PENDING == []
+
+
+def test_what_swallows_the_first_ring_hears_another():
+    def stubborn():
+        try:
+            forever()
+        except RangError:
+            forever()
+
+    with pytest.raises(RangError), ringing("one", 0.01):
+        stubborn()
