@@ -47,9 +47,10 @@ from .design_bound import leaked_above, prior_entropy, proven_bound, read_refere
 from .design_value import DesignStatement, classes_of, contrast, distinguishes, utility, whole_columns
 from .expectation import prior_points
 from .form import Case, Form, Kind, Section, maximise
+from .labels import Label
 from .mechanism import Rows, is_private, is_stochastic, private, read_matrix, stochastic
 from .reading import UnreadableError
-from .schema import EPSILON, Label, List, Nullable, Number, Record, Word
+from .schema import EPSILON, List, Nullable, Number, Record, Word
 
 LEVELS = 8
 """With a floor on the average privacy, columns of this many levels up to ε take part."""

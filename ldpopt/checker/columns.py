@@ -27,10 +27,11 @@ from .arithmetic import ZERO, Interval, dyadic, enclose, log, total
 from .budget import tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, maximise, nothing
+from .labels import Labels
 from .mechanism import level_claims, private, read_matrix, stochastic
 from .ratios import Divergence
 from .reading import UnreadableError
-from .schema import EPSILON, Distribution, Joint, Labels, List, Number, Record, Word
+from .schema import EPSILON, Distribution, Joint, List, Number, Record, Word
 
 MOST_DUAL = 1e30
 """The size of a number of the dual vector: E² at ε = 30 is 1.1e26."""
@@ -259,7 +260,7 @@ def bounded(dual: Sequence[float], bound: float, question: ColumnStatement) -> b
 
 
 def _answer(document: dict[str, Any], question: ColumnStatement | PrivateMechanism) -> list[list[float]]:
-    return read_matrix(document, len(question.secrets))
+    return read_matrix(document, len(question.secrets), question.secrets)
 
 
 def _members(case: Case) -> Iterator[Claim]:

@@ -45,7 +45,7 @@ LEAST_SAMPLES, MOST_SAMPLES = 1e-9, 1e12
 """Fewer samples say nothing; more would ask for more digits than a mechanism of floats has."""
 ALPHA = Number(LEAST_ALPHA, MOST_ALPHA)
 SAMPLES = Number(LEAST_SAMPLES, MOST_SAMPLES)
-COUNTS = Matrix(Number(0, MOST_SAMPLES), 2, 2)
+COUNTS = Matrix(Number(0, MOST_SAMPLES, whole=True), 2, 2)
 CONFIDENCE = {"p_hat": Joint(2, 2), "n": SAMPLES, "alpha": ALPHA, "epsilon": EPSILON}
 """What a statement says of the set."""
 PARAMS = Record(

@@ -34,6 +34,7 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Any, NamedTuple
 
 from .arithmetic import enclose
@@ -168,9 +169,12 @@ def risk_within(question: Release, features: Sequence[int], most: Fraction) -> b
 def group_sizes(question: Release, features: Sequence[int]) -> list[int]:
     """Count how many users share each row of the table's features."""
     assert question.columns is not None
-    chosen = [question.columns[j] for j in features]
-    tick()
-    return list(Counter(zip(*chosen, strict=True)).values())
+    rows = zip(*(question.columns[j] for j in features), strict=True)
+    counts: Counter[tuple[int, ...]] = Counter()
+    while some := list(islice(rows, 256)):  # a file can choose rows of one hash, which takes long
+        tick()
+        counts.update(some)
+    return list(counts.values())
 
 
 def table_exposure(question: Release, groups: list[int]) -> Fraction:
@@ -288,8 +292,9 @@ def _words(question: Release, most: Fraction) -> str:
     if question.users is None:
         return f"at most {share} of the users of the table are exposed at {t}"
     return (
-        f"with confidence 1 - {float(question.delta)!r} over the sample, the expected fraction of "
-        f"exposed users among {question.users} future ones is at most {share} at {t}"
+        f"with confidence 1 - {float(question.delta)!r} over the sample, if the table has all possible "
+        f"values, the expected fraction of exposed users among {question.users} future ones is at most "
+        f"{share} at {t}"
     )
 
 

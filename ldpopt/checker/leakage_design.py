@@ -38,9 +38,10 @@ from .arithmetic import dyadic, exp_above
 from .budget import reserve, tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, minimise
+from .labels import Labels
 from .mechanism import MECHANISM, Rows, is_stochastic, private, read_matrix, stochastic
 from .reading import UnreadableError
-from .schema import Labels, List, Number, Record, Whole, Word
+from .schema import EPSILON, List, Number, Record, Whole, Word
 from .statistic_leakage import (
     MOST_PLACES,
     Node,
@@ -56,7 +57,7 @@ from .statistic_leakage import (
 MOST_HISTOGRAMS = 1000
 """The most histograms of a design; the mechanism and its costs have the square of it."""
 TAU, D = Whole(1, MOST_HISTOGRAMS - 1), Whole(2, MOST_HISTOGRAMS)
-BUDGET, LEVEL = Number(0, 30), Number(0, 30)
+BUDGET = Number(0, 30)
 COST = Whole(0, 10**9)
 """Costs are not negative: the lemma above needs it."""
 COSTS, SCALE = List(List(COST, 1), 1), Whole(1, 10**9)
@@ -215,7 +216,8 @@ def cost_bound(question: LeakageStatement, proof: dict[str, Any]) -> Fraction:
         for y, g in enumerate(takers):
             prices[chosen[g]][y] += weight * scale
     if ratios:
-        _add_ratios(prices, numbers[len(weighed) :], scale, exp_above(question.epsilon or 0.0))
+        assert question.epsilon is not None
+        _add_ratios(prices, numbers[len(weighed) :], scale, exp_above(question.epsilon))
     least = Fraction(sum(map(min, prices)), scale << bits)
     return least - exp_above(question.budget) * Fraction(sum(weights), 1 << bits)
 
@@ -331,7 +333,7 @@ SECTION = Section(
                     "secrets": Labels(),
                     "costs": COSTS,
                     "scale": SCALE,
-                    "epsilon": LEVEL,
+                    "epsilon": EPSILON,
                 },
             ),
             _leakage_design,
@@ -347,7 +349,7 @@ SECTION = Section(
                     "secrets": Labels(),
                     "budget": BUDGET,
                 },
-                {"labels": Labels(), "epsilon": LEVEL},
+                {"labels": Labels(), "epsilon": EPSILON},
             ),
             question=leakage_question,
             answer=_answer,

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 from .arithmetic import exp_below, log
 from .claims import Claim, decided
+from .labels import Label
 from .reading import UnreadableError
-from .schema import Label, List, Matrix, Nullable, Number, Record
+from .schema import List, Matrix, Nullable, Number, Record
 
 Rows = list[list[float]]
 MATRIX = Matrix(Number(0, 1))
@@ -21,8 +24,14 @@ LEVEL_ERROR = Fraction(1, 10**12)
 """How far a stated privacy level may be from the level of the mechanism."""
 
 
-def read_matrix(document: dict[str, Any], rows: int) -> Rows:
-    """Read the mechanism of the file, with the number of rows that the statement asks for."""
+def read_matrix(document: dict[str, Any], rows: int, secrets: Sequence[Any] = ()) -> Rows:
+    """Read the mechanism of the file, with the number of rows that the statement asks for.
+
+    Args:
+        document: the file.
+        rows: the number of inputs.
+        secrets: the secret of each input, where inputs are pairs (s, u).
+    """
     if document["mechanism"] is None:
         raise UnreadableError("the file has no mechanism")
     mechanism = MECHANISM.read(document["mechanism"], "mechanism")
@@ -33,7 +42,41 @@ def read_matrix(document: dict[str, Any], rows: int) -> Rows:
         labels = mechanism.get(name)
         if labels is not None and not len(labels) == len(set(labels)) == size:
             raise UnreadableError(f"mechanism.{name} must be {size} different labels")
+    if mechanism.get("inputs") is not None:
+        _check_numbers(mechanism["inputs"], secrets)
     return matrix
+
+
+def _check_numbers(inputs: list[Any], secrets: Sequence[Any]) -> None:
+    """Refuse numbers of inputs that are not those of the rows: a reader would take other rows.
+
+    Inputs may have any names. If they are numbered, 0, 1, … or as the pairs [s, u] of a table, the
+    numbers must be those of the question.
+    """
+    numbered = set(inputs) == set(range(len(inputs)))
+    if numbered and inputs != list(range(len(inputs))):
+        raise UnreadableError("mechanism.inputs must number the inputs in the order of the rows")
+    if secrets and _number_a_table(inputs) and inputs != list(_pairs(secrets)):
+        raise UnreadableError("mechanism.inputs must be the pairs [s, u] in the order of the rows")
+
+
+def _pairs(secrets: Sequence[Any]) -> Iterator[tuple[int, int]]:
+    """List the pairs (s, u): secrets, and the inputs of each, are numbered in order of appearance."""
+    order = {secret: s for s, secret in enumerate(dict.fromkeys(secrets))}
+    seen: Counter[Any] = Counter()
+    for secret in secrets:
+        yield order[secret], seen[secret]
+        seen[secret] += 1
+
+
+def _number_a_table(inputs: list[Any]) -> bool:
+    """Return whether the names are all pairs of a number below a and one below b, for some a and b."""
+    if not all(isinstance(name, tuple) and len(name) == 2 for name in inputs):
+        return False
+    if not all(isinstance(part, (int, float)) for name in inputs for part in name):
+        return False
+    a, b = (int(max(part)) + 1 for part in zip(*inputs, strict=True))
+    return a * b == len(inputs) and set(inputs) == set(product(range(a), range(b)))
 
 
 def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:

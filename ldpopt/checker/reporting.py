@@ -58,7 +58,7 @@ from typing import Any
 
 from .arithmetic import units_above
 from .budget import UndecidedError, tick
-from .claims import Claim, decided
+from .claims import Claim, decided, quoted
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
 from .fixed import BITS, UNIT, entropy_above, rounded
 from .form import Case, Form, Kind, Section, maximise
@@ -122,6 +122,8 @@ def _question(plain: dict[str, Any]) -> Reporting:
         raise UnreadableError(
             f"unary encoding takes at most {MOST_SECRETS} secrets, not {len(robust.p_hat)}"
         )
+    if plain["calibrate"] and plain["blocks"] != "grr":
+        raise UnreadableError(f"calibrate needs the blocks 'grr', not {quoted(plain['blocks'])}")
     return Reporting(robust, plain["protocol"], plain["blocks"], plain["calibrate"])
 
 

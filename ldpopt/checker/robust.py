@@ -261,7 +261,8 @@ def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -
 
 def robust_answer(document: dict[str, Any], question: Any) -> Rows:
     """Read the mechanism, one row per pair (s, u) of ``question.robust``, as all below take it."""
-    return read_matrix(document, sum(map(len, question.robust.p_hat)))
+    secrets = [s for s, row in enumerate(question.robust.p_hat) for _ in row]
+    return read_matrix(document, len(secrets), secrets)
 
 
 def private_words(question: RobustStatement) -> str:

@@ -122,7 +122,7 @@ def error_above(matrix: Sequence[Sequence[float]], question: Queries) -> Fractio
 
 
 def _answer(document: dict[str, Any], question: Queries) -> Rows:
-    return read_matrix(document, len(question.p))
+    return read_matrix(document, len(question.p), question.secrets)
 
 
 def _members(case: Case) -> Iterator[Claim]:

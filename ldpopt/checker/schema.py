@@ -21,7 +21,7 @@ from fractions import Fraction
 from typing import Any
 
 from .claims import quoted
-from .reading import MOST_DIGITS, UnreadableError
+from .reading import UnreadableError
 
 SUM_TOLERANCE = Fraction(1, 10**9)
 """How far the sum of a distribution may be from 1 before it is refused."""
@@ -49,18 +49,22 @@ class Schema(ABC):
 
 @dataclass(frozen=True)
 class Number(Schema):
-    """A finite number in a range; ``above`` and ``below`` are ends that do not belong to it."""
+    """A finite number in a range; ``above`` and ``below`` are ends that do not belong to it.
+
+    ``whole``: it has no fraction, as 2 and 2.0.
+    """
 
     least: float | None = None
     most: float | None = None
     above: float | None = None
     below: float | None = None
+    whole: bool = False
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
         parts = {"from": self.least, "above": self.above, "to": self.most, "below": self.below}
         said = " ".join(f"{word} {end!r}" for word, end in parts.items() if end is not None)
-        return f"a finite number {said}".strip()
+        return f"a {'whole' if self.whole else 'finite'} number {said}".strip()
 
     def read(self, value: Any, where: str) -> float:
         """Read the number as a float."""
@@ -72,12 +76,14 @@ class Number(Schema):
             raise self.refuse("a larger number", where) from None
         if not math.isfinite(number) or not self._holds(number, number):
             raise self.refuse(value, where)
+        if self.whole and not number.is_integer():
+            raise self.refuse(value, where)
         return number
 
     def read_all(self, values: list[Any], where: str) -> list[float]:
         """Read many: of finite floats the least and the largest tell whether all are in the range."""
         finite = set(map(type, values)) == {float} and all(map(math.isfinite, values))
-        inside = finite and self._holds(min(values), max(values))
+        inside = finite and not self.whole and self._holds(min(values), max(values))
         return list(values) if inside else super().read_all(values, where)
 
     def _holds(self, low: float, high: float) -> bool:
@@ -150,54 +156,6 @@ class Text(Schema):
         return value
 
 
-class Label(Schema):
-    """A name of an input, an output or a secret: a string, a number, null, or a list of such."""
-
-    def words(self) -> str:
-        """See :meth:`Schema.words`."""
-        return "a string, a number, true, false or null, or a list of such"
-
-    def read(self, value: Any, where: str) -> Any:
-        """Read the label, hashable: lists become tuples. Python takes 1, 1.0 and true for equal."""
-        if isinstance(value, list):
-            return tuple(self.read(part, where) for part in value)
-        if value is not None and not isinstance(value, (str, int, float)):
-            raise self.refuse(value, where)
-        if isinstance(value, float) and not math.isfinite(value):
-            raise self.refuse(value, where)
-        if isinstance(value, int) and abs(value) >= 10**MOST_DIGITS:
-            raise UnreadableError(f"{where} must be a number of at most {MOST_DIGITS} digits")
-        return value
-
-
-@dataclass(frozen=True)
-class Labels(Schema):
-    """Labels that may repeat; labels that Python takes for equal must be written alike.
-
-    true, 1 and 1.0, and 0.0 and -0.0, are different texts in JSON and equal in Python: whether two
-    rows share a secret would depend on who reads the file.
-    """
-
-    least: int = 1
-
-    def words(self) -> str:
-        """See :meth:`Schema.words`."""
-        return f"a list of {self.least} or more labels, equal ones written alike"
-
-    def read(self, value: Any, where: str) -> list[Any]:
-        """Read the labels."""
-        labels = List(Label(), self.least).read(value, where)
-        first: dict[Any, Any] = {}
-        for label in labels:
-            same = first.setdefault(label, label)
-            if same is not label and repr(same) != repr(label):
-                raise UnreadableError(
-                    f"{where} must write equal labels alike, not both {quoted(repr(same))} "
-                    f"and {quoted(repr(label))}"
-                )
-        return labels
-
-
 class Anything(Schema):
     """Data that no claim rests on."""
 
@@ -261,7 +219,9 @@ class List(Schema):
         try:
             return self.item.read_all(value, where)
         except UnreadableError:  # again, for the place of what is wrong
-            return [self.item.read(entry, f"{where}[{i}]") for i, entry in enumerate(value)]
+            for i, entry in enumerate(value):
+                self.item.read(entry, f"{where}[{i}]")
+            raise
 
 
 @dataclass(frozen=True)
@@ -299,7 +259,8 @@ class Distribution(Schema):
 
     def read(self, value: Any, where: str) -> list[Fraction]:
         """Read the distribution, divided by its exact sum."""
-        item = Number(0, 1 + float(SUM_TOLERANCE)) if not self.positive else Number(above=0)
+        most = 1 + float(SUM_TOLERANCE)
+        item = Number(above=0, most=most) if self.positive else Number(0, most)
         numbers = List(item, self.least).read(value, where)
         return normalised([numbers], where)[0]
 

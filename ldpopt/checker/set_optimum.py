@@ -24,11 +24,11 @@ from .claims import Claim, decided
 from .columns import MOST_DUAL
 from .confidence import RobustStatement
 from .form import Case, Form, Kind, Section, maximise
-from .mechanism import Rows, read_matrix, stochastic
+from .mechanism import Rows, stochastic
 from .outer_cone import Outer
 from .polyopt import CEILING, DUAL, ceiling_claim
 from .reading import UnreadableError
-from .robust import AUDIT_ERROR, empirical_information
+from .robust import AUDIT_ERROR, empirical_information, robust_answer
 from .robust_level import ANSWER, Comparison, LevelStatement, told_apart
 from .robust_optimum import NODE
 from .schema import EPSILON, Anything, List, Number, Record, Whole, Word
@@ -59,10 +59,6 @@ def _question(plain: dict[str, Any]) -> SetOptimum:
     return SetOptimum(
         F, RobustStatement(table, Fraction(1), Fraction(1), plain["epsilon"], len(F.center))
     )
-
-
-def _answer(document: dict[str, Any], question: SetOptimum) -> Rows:
-    return read_matrix(document, len(question.F.center))
 
 
 def exact_columns(matrix: Rows) -> list[list[Fraction]]:
@@ -180,7 +176,7 @@ SECTION = Section(
         "set-optimum": Form(
             statement=Record({"form": Word("set-optimum"), **PARAMS}),
             question=_question,
-            answer=_answer,
+            answer=robust_answer,
             members=_members,
             value=_value,
             bound=_bound,

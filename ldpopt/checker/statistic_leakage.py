@@ -37,8 +37,9 @@ from .arithmetic import Interval, dyadic, enclose, log
 from .budget import reserve, tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, maximise
+from .labels import Labels
 from .reading import UnreadableError
-from .schema import SUM_TOLERANCE, Either, Labels, List, Matrix, Number, Record, Schema, Whole, Word
+from .schema import SUM_TOLERANCE, Either, List, Matrix, Number, Record, Schema, Whole, Word
 
 MOST_PLACES = 10_000_000
 """The most rows and the most outputs of a mechanism."""

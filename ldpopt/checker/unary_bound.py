@@ -131,7 +131,8 @@ class _Box:
         inner, outer = _share(ratios[1], k0), _share(ratios[0], k1)
         self.lam = Interval(max(inner.low, ZERO.low), outer.high)
         self.other = ONE - self.lam
-        self.D = Interval(_spread(ratios[0], k1).low, _spread(ratios[1], k0).high)
+        corners = [_spread(R, kappa) for R in ratios for kappa in (k0, k1)]
+        self.D = Interval(min(D.low for D in corners), max(D.high for D in corners))
         self.count = len(ends.first) + 1  # m
         self.rises = [_exact(b - a) for a, b in zip(ends.first, ends.last, strict=True)]
         self.L = [_exact(a) + self.theta * rise for a, rise in zip(ends.first, self.rises, strict=True)]
@@ -176,7 +177,7 @@ def _hull(low: Fraction, high: Fraction) -> Interval:
 
 
 def _spread(R: Interval, kappa: Fraction) -> Interval:
-    """Enclose D, which rises with R and falls with κ."""
+    """Enclose D, which is linear in R and in κ: on a box it is largest and least at corners."""
     return enclose(kappa) + enclose(1 - kappa) * R
 
 

@@ -130,6 +130,8 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
     if (p < 0).any():
         place = tuple(int(i) for i in np.argwhere(p < 0)[0])
         raise InvalidInputError(f"{name}{_index(place)} must be at least 0, not {p[place]}")
+    if p.max() > 1 + SUM_TOLERANCE:
+        raise InvalidInputError(f"{name} must sum to 1, but has the entry {p.max():.12g}")
     total = math.fsum(p.ravel())
     if abs(total - 1) > SUM_TOLERANCE:
         raise InvalidInputError(f"{name} must sum to 1, but sums to {total:.12g}")

@@ -114,6 +114,9 @@ class FeatureRelease(Problem):
         given["weights"] = tuple(weights.tolist())
         if self.redact is not None:
             given["redact"] = validate.positive_number("redact", self.redact)
+        given["delta"] = validate.positive_number("delta", self.delta)
+        if given["delta"] >= 1:
+            raise InvalidInputError(f"delta must lie between 0 and 1, not {self.delta}")
         if self.users is not None:
             self._check_users()
         return given
@@ -123,8 +126,6 @@ class FeatureRelease(Problem):
             raise InvalidInputError("'users' needs a 'table' and cannot be given together with 'redact'")
         if isinstance(self.users, bool) or not isinstance(self.users, int) or self.users < 1:
             raise InvalidInputError(f"users must be a whole number >= 1, not {self.users!r}")
-        if not 0 < self.delta < 1:
-            raise InvalidInputError(f"delta must lie between 0 and 1, not {self.delta}")
 
     def _marginals(self) -> dict[str, Any]:
         rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(self.marginals)]

@@ -111,6 +111,8 @@ class PolyOpt(TableProblem, ColumnProblem):
         given, values = self.groups, F.shape[1]
         if given is None and self.width is not None and self.width < values:
             given = entropy_keeping_groups(F.p_hat, self.width).tolist()
+        if given is not None and not isinstance(given, list):
+            raise InvalidInputError(f"groups must be a list of whole numbers, not {given!r}")
         try:
             grouping(F.p_hat.tolist(), self.width, given)
         except UnreadableError as error:

@@ -375,6 +375,12 @@ def _tiny_probability(document):
     document["params"]["p"] = [0.5, 0.5 - 1e-16, 1e-16]
 
 
+@forgery("who looks up a row by its number takes that of another input", "staircase", "secret-staircase")
+def _inputs_exchanged(document):
+    names = document["mechanism"]["inputs"]
+    names[1], names[2] = names[2], names[1]
+
+
 @pytest.mark.parametrize(("name", "change", "why"), FORGERIES)
 def test_it_is_not_verified(name, change, why):
     document = genuine(name)

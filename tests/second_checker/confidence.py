@@ -51,7 +51,7 @@ class Robust:
             demand(isinstance(rows, list) and all(isinstance(row, list) for row in rows), "counts")
             for row in rows:
                 for count in row:
-                    number(count, 0, 1e12)
+                    demand(number(count, 0, 1e12) == int(count), "counts are whole")
             samples = float(sum(sum(row) for row in rows))
             demand(samples > 0, "counts must not all be 0")
             table = [[count / samples for count in row] for row in rows]

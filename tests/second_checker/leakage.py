@@ -198,7 +198,7 @@ def _design(found):
     yield "value", worst <= Fraction(found["value"])
     level = None
     if "epsilon" in params:
-        level = iv.exp(interval(number(params["epsilon"], 0, 30)))
+        level = iv.exp(interval(number(params["epsilon"], 1e-6, 30)))
         for y in range(len(costs[0])):
             column = [row[y] for row in W]
             yield "level", surely(max(column), level * interval(min(column)))

@@ -106,4 +106,23 @@ def matrix(found, rows):
         if labels is not None:
             equal = any(a == b for a, b in itertools.combinations(labels, 2))  # 1 and 1.0 and true are
             demand(len(labels) == size and not equal, "labels that are not different")
+    if found["mechanism"].get("inputs") is not None:
+        demand(in_order(found["mechanism"]["inputs"], found["params"]), "inputs numbered otherwise")
     return W
+
+
+def in_order(inputs, params):
+    """Whether names that are 0, 1, … or all pairs [s, u] of a table are those of the question."""
+    if all(x in inputs for x in range(len(inputs))):
+        return inputs == list(range(len(inputs)))
+    known = {**params, **params.get("uncertainty", {})}
+    given = [known[name] for name in ("prior", "p_hat", "counts", "p") if name in known]
+    table = next(iter([*given, *known.get("hypotheses", []), *known.get("members", [])]), None)
+    if not table or not isinstance(table[0], list):
+        return True
+    shapes = [(a, len(inputs) // a) for a in range(1, len(inputs) + 1) if len(inputs) % a == 0]
+    for a, b in shapes:
+        pairs = [[s, u] for s in range(a) for u in range(b)]
+        if all(pair in inputs for pair in pairs):
+            return inputs == pairs and (a, b) == (len(table), len(table[0]))
+    return True

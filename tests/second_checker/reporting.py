@@ -31,6 +31,7 @@ def claims(found):
     blocks = word(params.get("blocks", "grr"), ("grr", "optimal"))
     calibrate = params.get("calibrate", False)
     demand(isinstance(calibrate, bool), "calibrate is true or false")
+    demand(blocks == "grr" or not calibrate, "only grr is calibrated")
     robust = Robust(params)
     demand(kind != "ue-conditional" or len(robust.table) <= 12, "at most 12 secrets")
     if found["mechanism"] is None and kind == "ue-conditional" and blocks == "grr":

@@ -35,7 +35,9 @@ def cleaned_utility(
     if (prior is None) == (hypotheses is None):
         raise InvalidInputError(f"{kind} needs either 'prior' or 'hypotheses', not both")
     if prior is not None:
-        name = validate.choice("utility", utility or "mutual-information", OF_A_PRIOR)
+        name = validate.choice(
+            "utility", "mutual-information" if utility is None else utility, OF_A_PRIOR
+        )
         found = validate.distribution("prior", prior, ndim)
         clean: dict[str, Any] = {"prior": found, "utility": name}
         shape = found.shape

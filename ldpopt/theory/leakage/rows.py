@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
+from ldpopt.checker.labels import Labels
 from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.schema import Labels, Schema
+from ldpopt.checker.schema import Schema
 from ldpopt.checker.statistic_leakage import MATRIX
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
