@@ -5,9 +5,11 @@ from them but the mechanism itself. Its claims:
 
 * *stochastic*: every row sums to exactly 1;
 * *inputs*: the labels (s, u) are those of the rows, as in :mod:`.design`;
-* *privacy*, where ``level`` is a number L: entries of inputs with different secrets differ by at most a
-  factor e^L;
-* *together*, where r reports are promised the level ε' and L is a number: r L ≤ ε';
+* *privacy*: entries of inputs with different secrets differ by at most a factor e^L. L is ``level``
+  where it is a number; a promise for all distributions (``robust`` "all") is decided by the file alone,
+  so that L is then ``epsilon`` where ``level`` is larger or null (:func:`_decided_level`);
+* *together*, where r reports are promised the level ε': r L ≤ ε', for a promise for all distributions;
+  for one about counts only where it is true, as that promise may hold without;
 * *digest*: SHA-256 of all of it, as in :mod:`.design`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
@@ -16,8 +18,8 @@ above the largest nor below the least. Products of r entries differ by e^(rL) at
 one person have together at most the level r L.
 
 What it cannot show. A promise for the distributions near a table is about the counts of that table. A
-public file states ``epsilon``, and the claims do not decide it unless L ≤ ε: :func:`unchecked_public`
-lists it.
+public file states ``epsilon``, and the claims do not decide it unless L ≤ ε, nor ``together`` unless r L
+≤ ε': :func:`unchecked_public` lists them.
 """
 
 from __future__ import annotations
@@ -56,13 +58,34 @@ def public_claims(document: Any) -> Iterator[Claim]:
     domain = section["domain"]
     yield stochastic(matrix)
     yield inputs_claim(domain, fields["mechanism"])
-    if section["level"] is not None:
-        yield private(matrix, _secrets(domain, len(matrix)), section["level"])
-        if "together" in section:
-            yield _together(section["together"], section["level"])
+    level = _decided_level(section)
+    if level is not None:
+        yield private(matrix, _secrets(domain, len(matrix)), level)
+        if _decides_together(section, level):
+            yield _together(section["together"], level)
     stated = section["digest"]
     words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: public_digest(document) == stated)
+
+
+def _decided_level(section: dict[str, Any]) -> float | None:
+    """Return the level that the file must have whatever the distribution; None if it states none."""
+    level: float | None = section["level"]
+    promised: float = section["epsilon"]
+    if section["robust"] != "all":
+        return level
+    return promised if level is None else min(level, promised)
+
+
+def _decides_together(section: dict[str, Any], level: float | None) -> bool:
+    """Return whether the level of several reports follows from the file, or must follow from it."""
+    if "together" not in section or level is None:
+        return False
+    return section["robust"] == "all" or _within(section["together"], level)
+
+
+def _within(promise: dict[str, Any], level: float) -> bool:
+    return bool(promise["reports"] * Fraction(level) <= Fraction(promise["epsilon"]))
 
 
 def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
@@ -75,8 +98,7 @@ def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
 def _together(promise: dict[str, Any], level: float) -> Claim:
     reports, epsilon = promise["reports"], promise["epsilon"]
     words = f"{reports} reports about one person have at most {reports} × {level!r} ≤ {epsilon!r}"
-    small = reports * Fraction(level) <= Fraction(epsilon)
-    return decided("together", words, lambda: small, value=epsilon)
+    return decided("together", words, lambda: _within(promise, level), value=epsilon)
 
 
 def public_digest(document: dict[str, Any]) -> str:
@@ -88,15 +110,15 @@ def public_digest(document: dict[str, Any]) -> str:
 def unchecked_public(document: dict[str, Any]) -> list[str]:
     """List what a public file says and no claim decides, as sentences."""
     section = document["public"]
-    epsilon, level = section["epsilon"], section["level"]
+    level = _decided_level(section)
     said = [f"public.method = {quoted(section['method'])}"]
-    if level is None and "together" in section:
+    of = (
+        f"for the distributions of {quoted(section['robust'])}: the counts that this promise is about "
+        "are not in the file; only one with them can prove it"
+    )
+    if level is None or level > section["epsilon"]:
+        said.append(f"public.epsilon = {section['epsilon']!r} {of}")
+    if "together" in section and not _decides_together(section, level):
         promise = section["together"]
-        said.append(f"public.together: {promise['reports']} reports at {promise['epsilon']!r}")
-    if level is not None and level <= epsilon:
-        return said
-    return [
-        *said,
-        f"public.epsilon = {epsilon!r} for the distributions of {quoted(section['robust'])}: the counts "
-        "that this promise is about are not in the file; only one with them can prove it",
-    ]
+        said.append(f"public.together, {promise['reports']} reports at {promise['epsilon']!r}, {of}")
+    return said

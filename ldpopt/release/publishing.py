@@ -11,6 +11,7 @@ import json
 import math
 import os
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -79,7 +80,10 @@ class PublicDesign:
     @property
     def universal(self) -> bool:
         """Whether the promise holds whatever the distribution of the data."""
-        return self.level is not None and self.level <= self.promise.epsilon
+        if self.level is None or self.level > self.promise.epsilon:
+            return False
+        together = self.promise.together
+        return together is None or self.promise.reports * Fraction(self.level) <= Fraction(together)
 
     @property
     def uncertainty(self) -> AllDistributions:

@@ -176,6 +176,35 @@ def test_a_mechanism_without_a_level_claims_none(private):
     assert "1.0 for the distributions of 'known'" in " ".join(made.verification.unchecked)
 
 
+def test_a_promise_for_all_distributions_does_not_hide_behind_counts(private):
+    """Its mechanism has a level above 1 for all distributions, or none, whoever writes the digest."""
+    alone = replace(private.promise, robust="all")
+    several = replace(alone, epsilon=3.0, reports=2, together=3.0)
+    revealing = Mechanism([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]])
+    for mechanism, promise, what in (
+        (private.mechanism, alone, "privacy"),
+        (revealing, alone, "privacy"),
+        (private.mechanism, several, "together"),
+    ):
+        found = published(mechanism, private.domain, promise).verification
+        assert [claim.what for claim in found.claims if claim.holds is False] == [what]
+        assert "counts" not in " ".join(found.unchecked)
+
+
+def test_a_level_of_several_reports_near_a_table_is_left_open(private):
+    """Two reports may keep 1.5 near the table although twice the level for all distributions is more."""
+    two = replace(private.promise, epsilon=0.9, reports=2, together=1.5)
+    found = published(private.mechanism, private.domain, two).verification
+    assert found
+    assert "public.together, 2 reports at 1.5, for the distributions of 'chi2'" in found.unchecked[-1]
+    wide = replace(two, epsilon=20.0)
+    assert not published(private.mechanism, private.domain, wide).universal
+    far = replace(two, together=29.0)
+    found = published(private.mechanism, private.domain, far).verification
+    assert "together" in [claim.what for claim in found.claims]
+    assert found
+
+
 # ---------------------------------------------------------------- tampering
 
 
