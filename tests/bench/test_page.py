@@ -135,7 +135,7 @@ def test_the_rows_of_the_csv_are_all_rows(written):
     with (directory / "bench.csv").open(encoding="utf-8", newline="") as file:
         rows = list(csv.DictReader(file))
     assert len(rows) == len(found.rows)
-    assert {row["status"] for row in rows} == {"optimal", "feasible", "refused", "crashed"}
+    assert {row["status"] for row in rows} == {"optimal", "gap", "feasible", "refused", "crashed"}
     assert [float(row["seconds"]) for row in rows if row["seconds"]] == [
         row["seconds"] for row in found.measured
     ]

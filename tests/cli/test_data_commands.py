@@ -102,7 +102,8 @@ def test_release_and_estimate(work, ldpopt):
     assert "From 400 reports" in said.out
     assert "(joint)" not in said.out
     assert (work / "plot.svg").read_text().startswith("<?xml")
-    answer = json.loads(ldpopt("estimate", "out.csv", "-m", "mech.json", "--json", cwd=work).out)
+    words = ("estimate", "out.csv", "-m", "mech.json", "--all", "--json")
+    answer = json.loads(ldpopt(*words, cwd=work).out)
     secret = [row for row in answer["frequencies"] if row["group"] == "secret"]
     assert [row["label"] for row in secret] == ["f", "m"]
     assert math.fsum(row["ml"] for row in secret) == pytest.approx(1)
@@ -249,7 +250,8 @@ def test_a_seed_is_not_negative(work, command, ldpopt):
 
 def test_a_level_is_shown_with_all_its_digits(work, ldpopt):
     said = ldpopt("estimate", "out.csv", "-m", "mech.json", "--level", "0.99999", cwd=work)
-    assert "99.999 % confidence" in said.out
+    assert "99.999 % interval" in said.out
+    assert "with a probability of about 99.999 %." in said.out
 
 
 def test_an_interrupted_comparison_is_written_and_exits_with_130(work, ldpopt, monkeypatch):
