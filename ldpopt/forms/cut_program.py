@@ -28,6 +28,10 @@ class CutCone(Protocol):
     """A closed convex cone of columns w ≥ 0, known by its separation oracle."""
 
     @property
+    def epsilon(self) -> float:
+        """The level: columns whose entries differ by e^ε at most lie in the cone."""
+
+    @property
     def dimension(self) -> int:
         """The number of inputs."""
 

@@ -22,8 +22,8 @@ from ldpopt.theory.robust.block_generation import BlockSearch, accepts
 from ldpopt.theory.robust.column_search import ColumnSearch
 from ldpopt.theory.robust.outer_bound import BoundTree
 
-START_SHARE, START_GAP = 0.1, 1e-3
-"""Of the time, and the gap, for a mechanism of the inner cone."""
+START_SHARE, START_GAP = 0.3, 1e-3
+"""Of the time, at most, and the gap, for a mechanism of the inner cone."""
 SEARCH_SHARE, TREE_SHARE = 0.35, 0.6
 """Of the time: for columns alone; then of what is left for the tree. The rest is for the proof."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
@@ -55,7 +55,7 @@ class CuttingPlanes(Solver[CutProgram]):
     def _closed(self, form: CutProgram, search: ColumnSearch, limits: Limits) -> FormSolution:
         """Search columns, and prove a bound over the cuts by a tree of boxes."""
         with suppress(OutOfTime):
-            search.begin(_start(form.inner, limits))
+            search.take(_start(form.inner, limits))
             self._keep(search, None, limits)
         with suppress(OutOfTime):
             self._search(search, limits.part(SEARCH_SHARE), limits)
@@ -100,7 +100,7 @@ def _solution(search: ColumnSearch, tree: BoundTree | None, gap: float) -> FormS
     stats: dict[str, float] = {
         "iterations": search.rounds,
         "columns": search.lp.rays.shape[1],
-        "cuts": len(search.outer.cuts),
+        "cuts": search.known_cuts,
     }
     if tree is None or not tree.leaves:
         return FormSolution(Status.FEASIBLE, best.point, best.value, stats=stats)

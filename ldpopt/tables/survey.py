@@ -35,7 +35,7 @@ Bins = int | Sequence[float] | Sequence[str]
 """How many bins, or the edges between them: numbers, or dates and times as text."""
 MOST_FRACTIONS = 16
 """A column with more different numbers that are not whole is refused as continuous."""
-MOST_CELLS = 1024
+MOST_CELLS = 4096
 """Inputs (s, u) of a mechanism."""
 
 

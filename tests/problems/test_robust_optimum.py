@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import PolyOpt, RobustOptimum
+from ldpopt.theory.columns.cones import response_columns
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.exact_cone import ExactCone
 from ldpopt.theory.robust.level import rldp_level
@@ -153,3 +154,20 @@ def test_order_on_fifty_random_tables(block):
     for shape in [(2, 2)] * 4 + [(2, 3)] * 4 + [(3, 3)] * 2:
         table = rng.dirichlet(np.ones(shape[0] * shape[1])).reshape(shape)
         check_order(table, int(rng.integers(100, 5000)), rng.uniform(0.3, 2.5), seconds=600)
+
+
+@pytest.mark.parametrize("kind", [RobustOptimum, PolyOpt])
+def test_a_search_without_time_begins_with_randomised_response(kind, clock):
+    """The time is over once something is kept: many secrets get an answer that says something."""
+    p = np.random.default_rng(1).dirichlet(np.full(48, 0.5)).reshape(12, 4)
+    seen = []
+
+    def stop(value, _):
+        seen.append(value)
+        clock.move(1000)
+
+    found = solve(kind(1.0, p, 1000), time_limit=60, progress=stop)
+    response = response_columns(48, 1.0)[:, 1:]
+    least = MutualInformation(p.ravel())(response / response.sum(axis=1)[0]).sum()
+    assert seen[0] == pytest.approx(least)
+    assert found.value >= least * (1 - 1e-6) > 0

@@ -130,6 +130,15 @@ def staircase_cone(k: int, epsilon: float) -> SecretCone:
     return SecretCone(tuple(range(k)), epsilon)
 
 
+def response_columns(k: int, epsilon: float) -> Array:
+    """List the constant column and those of randomised response.
+
+    Their entries differ by e^ε at most, so that they hide every secret whatever the distribution is:
+    any search over private columns can begin with them.
+    """
+    return np.hstack([np.ones((k, 1)), 1 + math.expm1(epsilon) * np.eye(k)])
+
+
 def joint_secrets(shape: Sequence[int]) -> tuple[int, ...]:
     """Return the secret of every joint input (s, u), flattened in C order.
 

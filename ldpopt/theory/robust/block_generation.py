@@ -18,6 +18,7 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import ColumnProgram, Columns
+from ldpopt.theory.columns.cones import response_columns
 from ldpopt.theory.columns.generation import Generation
 from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
@@ -74,7 +75,8 @@ class BlockSearch(Generation):
         assert isinstance(form.cone, BlockCone)
         assert isinstance(form.utility, MutualInformation)
         k = form.cone.dimension
-        super().__init__(form, limits, np.ones((k, 1)), np.full(k, 1 / k), gain=1.0)
+        start = response_columns(k, form.cone.epsilon)
+        super().__init__(form, limits, start, np.full(k, 1 / k), gain=1.0)
         self.rng = limits.generator()
         self.best = [0] * form.cone.shape[0] if form.cone.pairs == "distinct" else []
         self.wide = False  # first the columns that both pair rules share, as they are cheap

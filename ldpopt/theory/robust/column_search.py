@@ -13,6 +13,7 @@ import numpy as np
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import CutProgram
+from ldpopt.theory.columns.cones import response_columns
 from ldpopt.theory.columns.linear_program import ColumnLP, Optimum
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.outer_cone import OuterCone
@@ -32,17 +33,32 @@ class ColumnSearch:
         self.form, self.limits = form, limits
         self.rng = limits.generator()
         self.information = MutualInformation(form.prior)
-        self.outer = OuterCone(form.prior, form.cone.first_cuts())
-        k = form.cone.dimension
-        self.lp = ColumnLP(k, 1.0)
-        self.lp.add(np.ones((k, 1)), np.zeros(1))
+        self._outer: OuterCone | None = None
+        start = response_columns(form.cone.dimension, form.cone.epsilon)
+        self.lp = ColumnLP(len(start), 1.0)
+        self.lp.add(start, self.information(start))
         self.rounds = 0
         self.optimum: Optimum = self._solved(limits)
 
+    @property
+    def outer(self) -> OuterCone:
+        """The cuts so far; the first ones are listed when they are asked for: they take their time."""
+        if self._outer is None:
+            self._outer = OuterCone(self.form.prior, self.form.cone.first_cuts())
+        return self._outer
+
+    @property
+    def known_cuts(self) -> int:
+        """How many cuts are listed."""
+        return 0 if self._outer is None else len(self._outer.cuts)
+
     def begin(self, columns: Array) -> None:
         """Add columns that are known from elsewhere, moved into the cone."""
-        inside = self.form.cone.inside(columns, self.form.cone.excess(columns)[0].max(axis=1))
-        self.lp.add(inside, self.information(inside))
+        self.take(self.form.cone.inside(columns, self.form.cone.excess(columns)[0].max(axis=1)))
+
+    def take(self, columns: Array) -> None:
+        """Add columns of the cone; the oracle, which takes its time, is not asked."""
+        self.lp.add(columns, self.information(columns))
         self.resolve(self.limits)
 
     def _solved(self, limits: Limits) -> Optimum:
@@ -58,7 +74,7 @@ class ColumnSearch:
         k = self.form.cone.dimension
         starts = self.rng.random((k, 4 + 3 * k)) ** 4 + SMALLEST_RATIO
         starts = np.hstack([starts, self.optimum.point.rays])
-        self.outer = self.outer.pruned()
+        self._outer = self.outer.pruned()
         self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), limits)
         self.rounds += 1
         self.resolve(limits)
