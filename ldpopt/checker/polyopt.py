@@ -179,12 +179,21 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
     yield decided("bound", words, test, about=f"mechanisms within the PolyOpt cone{table}", value=bound)
 
 
-def ceiling_claim(proof: dict[str, Any], question: RobustStatement) -> Claim:
+def ceiling_claim(
+    proof: dict[str, Any],
+    question: RobustStatement,
+    name: str = "the set, within the PolyOpt cone or not,",
+) -> Claim:
     """Check the ceiling max I(S; Y) + H(U | S) of every mechanism private against F.
 
     It holds as I(X; Y) = I(S; Y) + I(U; Y | S).
 
     As p̂ ∈ F, the channel from S to Y is ε-LDP, and a dual vector bounds its information.
+
+    Args:
+        proof: the ceiling, and the dual vector.
+        question: p̂ and the level.
+        name: of the set F, in the claim.
     """
     ceiling, dual = proof["ceiling"], proof["secret_dual"]
     secret = tuple(sum(row, Fraction(0)) for row in question.p_hat)
@@ -198,7 +207,7 @@ def ceiling_claim(proof: dict[str, Any], question: RobustStatement) -> Claim:
         spent = sum(map(Fraction, dual), conditional_entropy_above(question))
         return spent <= Fraction(ceiling) and dominates(dual, channel)
 
-    words = f"no mechanism private against the set, within the PolyOpt cone or not, exceeds {ceiling!r}"
+    words = f"no mechanism private against {name} exceeds {ceiling!r}"
     return decided("bound", words, test, about=CEILING, value=ceiling)
 
 

@@ -182,7 +182,7 @@ def _bound(case: Case) -> Iterator[Claim]:
         found = bound_below(question, proof)
         return found is not None and Fraction(bound) <= found
 
-    words = f"no {members} has there an error below {bound!r}"
+    words = f"no {members} has an error below {bound!r} if the data are distributed as the table"
     yield decided(
         "bound", words, test, about=f"{members.replace('mechanism', 'mechanisms')}", value=bound
     )

@@ -96,7 +96,7 @@ def _bound(case: Case) -> Iterator[Claim]:
     assert bound is not None
     keys = set(proof)
     if keys == {"ceiling", "secret_dual"}:
-        yield ceiling_claim(proof, question.robust)
+        yield ceiling_claim(proof, question.robust, question.F.name)
         words = "the stated bound is not below that ceiling"
         yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
     elif keys == {"dual", "cuts", "tree"}:
