@@ -16,6 +16,7 @@ from matplotlib.ticker import NullFormatter
 from ldpopt.bench.benchmark import Benchmark
 from ldpopt.bench.grouping import by, middle
 from ldpopt.bench.judging import instance_key
+from ldpopt.core.files import save_figure
 from ldpopt.engine.sweep import Row
 
 COLOURS = ("#0072b2", "#d55e00", "#007a5a", "#a3467e", "#7a6000", "#1f1f1f", "#3f8fc0", "#8a4b00")
@@ -120,4 +121,4 @@ def draw_profile(benchmark: Benchmark, path: Path) -> None:
     )
     axes.legend()
     axes.grid(alpha=0.3)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path, dpi=120)

@@ -100,6 +100,7 @@ def _write_benchmark(
 ) -> list[Path]:
     """Write the page for all targets, or for one target its rows, and figures if it has any."""
     from ldpopt.bench import benchmark, figures, page
+    from ldpopt.core.files import save_figure
 
     if found.target == benchmark.EVERYTHING:
         return page.write(found, directory, command, started, plugins)
@@ -109,7 +110,7 @@ def _write_benchmark(
         figures.draw_profile(found, profile)
         paths.append(profile)
         if found.curves:
-            figures.draw_curves(list(found.curves)).savefig(curves, dpi=120)
+            save_figure(figures.draw_curves(list(found.curves)), curves, dpi=120)
             paths.append(curves)
     return paths
 
@@ -123,7 +124,8 @@ def _conclude_benchmark(found: Benchmark) -> None:
     for contradiction in found.disagreements:
         tell(f"contradicted: {contradiction}")
     if found.interrupted:
-        tell(f"ldpopt: kept the {len(found.rows) + len(found.peers)} rows that were done")
+        if done := len(found.rows) + len(found.peers):
+            tell(f"ldpopt: kept the {done} rows that were done")
         raise KeyboardInterrupt
     if found.disagreements or found.crashes:
         raise typer.Exit(1 if found.disagreements else 3)

@@ -8,6 +8,7 @@ from typing import Any
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from ldpopt.core.files import save_figure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
@@ -73,7 +74,7 @@ def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) ->
     axes.set_yticks(range(rows), labels, fontsize=8)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     figure.colorbar(image, label="P(output | input)")
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path, dpi=120)
 
 
 def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
@@ -97,4 +98,4 @@ def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
     )
     axes.legend()
     axes.grid(axis="y", alpha=0.3)
-    figure.savefig(path, dpi=120)
+    save_figure(figure, path, dpi=120)

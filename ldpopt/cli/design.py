@@ -29,6 +29,7 @@ from ldpopt.cli.terminal import (
     hang,
     print_facts,
     print_table,
+    say,
     tell,
     watching,
 )
@@ -164,21 +165,20 @@ def design(
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
     made.public.save(public_file)
+    if made.interrupted or comparing.INTERRUPTED in found.values():
+        _print_unfinished(made, found, out, as_json)
+        raise KeyboardInterrupt
     allowed = checker_seconds(start, time_limit)
     with watching("checking the certificate", allowed):
         verification = verify(out, budget=allowed)
-    verified = bool(verification)
     if as_json:
-        print(json.dumps(_design_summary(made, found, verified, asked), allow_nan=False))
+        print(json.dumps(_design_summary(made, found, bool(verification), asked), allow_nan=False))
     else:
         if found:
             _print_comparison(found, made, goal, asked)
-        reading = _reading(sep, encoding, missing)
-        _print_design(made, table, reading, out, verification, asked)
-    if not verified:
+        _print_design(made, table, _reading(sep, encoding, missing), out, verification, asked)
+    if not verification:
         raise typer.Exit(1)
-    if made.interrupted or comparing.INTERRUPTED in found.values():
-        raise KeyboardInterrupt
 
 
 def _robustness(robust: str | None, known: bool) -> str:
@@ -194,6 +194,17 @@ def _reading(sep: str | None, encoding: str, missing: str) -> list[str]:
     return [*options, *(["--missing", "drop"] if missing == "drop" else [])]
 
 
+def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, as_json: bool) -> None:
+    """Say at once what Ctrl-C leaves: the checker would take time that nobody wants to give."""
+    if as_json:
+        print(json.dumps({"method": made.method, "interrupted": True, "verified": None}))
+        return
+    for name, other in found.items():
+        told = other if isinstance(other, str) else f"{other.information:.4g} nats [not checked]"
+        say(f"{name}: {told}")
+    say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
+
+
 def _print_design(
     made: Design,
     table: str,
@@ -206,9 +217,9 @@ def _print_design(
     from ldpopt.release.methods import METHODS
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
-    from ldpopt.release.words import against, caveat, merging, outcome, promise
+    from ldpopt.release.words import caveat, holds_for, merging, outcome, promise
 
-    result, question, domain = made.result, made.question, made.domain
+    result, question, domain, public = made.result, made.question, made.domain, made.domain.public
     among = (
         f" among {verification.among}" if result.status.value == "optimal" and verification.among else ""
     )
@@ -217,12 +228,10 @@ def _print_design(
         "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]",
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
-        "public": "–"
-        if domain.public is None
-        else f"{domain.public.name} ({len(domain.public)} values)",
+        "public": "–" if public is None else f"{public.name} ({len(public)} values)",
         **({"merged": verification.marked(merging(made))} if merging(made) else {}),
         "promise": verification.marked(promise(made)),
-        "it holds": against(made),
+        "it holds": holds_for(made),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
         "method": f"{made.method}: {METHODS[made.method].summary}",
         "utility": verification.marked(_utility(made)) if made.informs else _utility(made),

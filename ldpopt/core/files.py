@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ldpopt.core.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 READABLE, PRIVATE = 0o644, 0o600
 """Modes of files: everybody reads, the owner writes; nobody but the owner reads."""
@@ -41,21 +45,35 @@ def whole_file(path: str | os.PathLike[str], mode: int = READABLE) -> Iterator[P
     target = Path(path)
     if target.exists() and not target.is_file():  # a device such as /dev/null would be lost
         raise InvalidInputError(f"cannot write {target}: it is not a regular file")
+    draft = _draft_of(target)
     try:
-        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    except OSError as error:
-        raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
-    os.close(handle)
-    draft = Path(name)
-    try:
+        draft.touch(PRIVATE, exist_ok=False)
         yield draft
         draft.chmod(mode)
         draft.replace(target)
     except BaseException as error:
-        draft.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # perhaps it was never made
+            draft.unlink()
         if isinstance(error, OSError):
             raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
         raise
+
+
+def _draft_of(target: Path) -> Path:
+    """Name a draft before it exists: then Ctrl-C at the moment it is made does not leave it behind."""
+    return target.with_name(f".{target.name}.{secrets.token_hex(4)}")
+
+
+def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float) -> None:
+    """Write a figure whole or not at all, in the format that the ending of its name says.
+
+    Args:
+        figure: what to write.
+        path: the file, for instance ``figure.png``.
+        dpi: pixels of an inch.
+    """
+    with whole_file(path) as draft:
+        figure.savefig(draft, dpi=dpi, format=Path(path).suffix[1:].lower() or "png")
 
 
 @contextmanager
@@ -67,11 +85,9 @@ def whole_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     target = Path(path).absolute()
     if target.exists():
         raise InvalidInputError(f"cannot write {path}: it exists; choose another name")
+    draft = _draft_of(target)
     try:
-        draft = Path(tempfile.mkdtemp(dir=target.parent, prefix=f".{target.name}."))
-    except OSError as error:
-        raise InvalidInputError(f"cannot write {path}: {error.strerror}") from None
-    try:
+        draft.mkdir(0o700)
         yield draft
         draft.chmod(READABLE | 0o111)
         draft.rename(target)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -30,7 +31,8 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Parallel]:
         MissingDependencyError: Dask is not installed.
     """
     if scheduler is None:
-        yield joblib.Parallel(n_jobs=jobs, return_as="generator")
+        parallel: Parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
+        yield parallel if jobs == 1 else _deaf(parallel)
         return
     try:
         from distributed import Client
@@ -42,3 +44,25 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Parallel]:
         raise InvalidInputError(f"no Dask scheduler answers at {scheduler}: {error}") from None
     with client, joblib.parallel_config("dask", client=client):
         yield joblib.Parallel()
+
+
+def _deaf(parallel: Parallel) -> Parallel:
+    """Start worker processes that do not hear Ctrl-C: this process does, and ends them.
+
+    A terminal sends Ctrl-C to all of them, and each would answer with a traceback of its own. A new
+    process inherits which signals are blocked; one that comes meanwhile is delivered here afterwards.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        return parallel
+
+    from multiprocessing import resource_tracker
+
+    def started(tasks: Iterable[Any]) -> Iterable[Any]:
+        resource_tracker.ensure_running()  # it would unblock the signal when it starts later
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+        try:
+            return parallel(tasks)
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+    return started

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+
+from ldpopt.core.files import write_whole
 
 WIDTH = 7.4
 """Inches: the width of a figure with two panels side by side, readable on a page and on a phone."""
@@ -54,13 +57,13 @@ def legend_below(figure: Figure, axes: Sequence[Axes], ncols: int = 3) -> None:
 
 def save(figure: Figure, path: Path) -> Path:
     """Write a figure as SVG: coordinates to a hundredth of a point, no comments, no unused names."""
+    drawn = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ldpopt"}):
-        figure.savefig(path, format="svg", metadata={"Date": None})
-    text = path.read_text(encoding="utf-8")
-    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{3,}", _hundredths, tag[0]), text)
+        figure.savefig(drawn, format="svg", metadata={"Date": None})
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{3,}", _hundredths, tag[0]), drawn.getvalue())
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r' id="\w+_\d+"', "", text)
-    path.write_text(re.sub(r"\s*\n\s*", "\n", text), encoding="utf-8")
+    write_whole(path, re.sub(r"\s*\n\s*", "\n", text))
     return path
 
 

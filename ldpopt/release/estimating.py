@@ -20,7 +20,7 @@ from scipy.stats import beta, norm
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.files import whole_file
+from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
@@ -137,8 +137,7 @@ class Frequencies:
         handles, names = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
         figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
-        with whole_file(path) as draft:
-            figure.savefig(draft, dpi=140, format=Path(path).suffix[1:].lower())
+        save_figure(figure, path, dpi=140)
         return Path(path)
 
 

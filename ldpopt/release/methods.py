@@ -200,7 +200,7 @@ def _never(question: Question) -> str | None:
 
 
 def _without_public(question: Question) -> str | None:
-    return None if question.joint else "there is no public column"
+    return None if question.joint else "there is no public column of two or more values"
 
 
 def _without_set(question: Question) -> str | None:

@@ -46,6 +46,11 @@ def adds_up(made: Design) -> bool:
     return level <= made.question.epsilon * (1 + ROUNDING)
 
 
+def keeps_promise(made: Design, reports: Together) -> bool:
+    """Return whether several reports together surely have no more than the promised level."""
+    return reports.exact and reports.found.level <= made.promise.total * (1 + ROUNDING)
+
+
 def repetition(made: Design) -> str:
     """Say what another report about the same person does to the promise, in words."""
     question, covered = made.question, made.question.reports
@@ -56,6 +61,8 @@ def repetition(made: Design) -> str:
             "one, as the mechanism keeps it against all distributions"
         )
     more = reports_together(made, covered + 1)
+    if keeps_promise(made, more):
+        return f"{_number(covered + 1)} reports about one person have {_level(more)}, within the promise"
     outputs = " and ".join(map(str, more.found.outputs))
     said = (
         f"{_number(covered + 1)} have {_level(more)} (reports {outputs}), as robust LDP does not add up"

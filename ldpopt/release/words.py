@@ -43,6 +43,11 @@ def against(made: AnyDesign) -> str:
     return "whatever the distribution of the data"
 
 
+def holds_for(made: Design) -> str:
+    """Say for which distributions the promise is kept, where proven for more than it was made for."""
+    return "whatever the distribution of the data" if made.public.universal else against(made)
+
+
 def promise_of(made: AnyDesign, method: str) -> str:
     """Say what another method would promise for the same question: methods are compared by it."""
     secret, public = made.domain.secret.name, made.domain.public

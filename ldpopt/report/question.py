@@ -7,7 +7,7 @@ import math
 from ldpopt.core.problem import Problem
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
-from ldpopt.release.words import against
+from ldpopt.release.words import holds_for
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.words import abbreviated, documented
@@ -29,7 +29,7 @@ def _released(made: Design) -> str:
     if public is None:
         return f"Random reports on {secret} that hide it"
     if made.method == "public":
-        return f"{public.name} as it is, which hides {secret}"
+        return f"Reports that tell {public.name} as it is and hide {secret}"
     if METHODS[made.method].hides_all:
         return f"Random reports on {secret} and {public.name} that hide both"
     return f"Random reports on {secret} and {public.name} that hide {secret}"
@@ -45,6 +45,11 @@ def explanation(loaded: Loaded) -> list[str]:
     people = f"Every row of the table is one person with a value of {secret}"
     if made.domain.public is None:
         first = f"{people}. The mechanism turns it into a random report that hides it."
+    elif made.method == "public":
+        first = (
+            f"{people} and one of {made.domain.public.name}. The report is the value of "
+            f"{made.domain.public.name} as it is, without noise; {secret} is not used."
+        )
     else:
         first = (
             f"{people} and one of {made.domain.public.name}. The mechanism turns both into one random "
@@ -54,7 +59,7 @@ def explanation(loaded: Loaded) -> list[str]:
         f"Privacy level ε = {made.question.epsilon:g}: no report is more than e^ε = {factor:.3g} times "
         f"as likely for one value of {secret} as for another. Whoever sees a report, and knows nothing "
         f"else about the person, can shift the odds between two values of {secret} by that factor at "
-        f"most. This holds {against(made)}."
+        f"most. This holds {holds_for(made)}."
     )
     return [first, second]
 

@@ -16,7 +16,14 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
-from ldpopt.release.repetition import adds_up, releases, repetition, total
+from ldpopt.release.repetition import (
+    adds_up,
+    keeps_promise,
+    releases,
+    repetition,
+    reports_together,
+    total,
+)
 from ldpopt.release.words import against, caveat, margin
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
@@ -145,10 +152,10 @@ def _guards(made: Design) -> Iterator[Guard]:
             f"the promise is made {against(made)}; privatize compares a table with it",
         )
     covered = made.promise.reports
-    more = "two reports" if covered == 1 else f"more than {covered} reports"
+    more = "two reports" if covered == 1 else f"{covered + 1} reports"
     yield Guard(
         f"somebody who sees {more} about one person",
-        False,
+        keeps_promise(made, reports_together(made, covered + 1)),
         f"{repetition(made)} [{NOT_CHECKED}]",
     )
     yield Guard(

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import codecs
 import os
+import re
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -333,13 +334,19 @@ def _on_file(work: Callable[..., Found], number: int, file: TableReader) -> Foun
         raise InvalidInputError(said if file.name in said else f"{file.name}: {said}") from None
 
 
+UNEVEN = re.compile(r"Row #\d+: Expected \d+ columns, got \d+")
+"""How pyarrow begins to complain of a row; what follows is the row itself, which nobody should see."""
+
+
 def _unreadable(name: str, error: Exception) -> UnreadableFileError:
     return UnreadableFileError(f"cannot read {name}: {_sentence(error)}")
 
 
 def _sentence(error: Exception) -> str:
-    """Return the first line of a pyarrow error, without its lists of values."""
+    """Return the first line of a pyarrow error, without its lists of values and without the row."""
     text = "; ".join(map(str, error.args)).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
+    if uneven := UNEVEN.match(text):
+        return f"{uneven[0]}; what stands between columns is said by --sep (for instance --sep ';')"
     return text if len(text) <= 160 else text[:160] + " …"
 
 

@@ -212,7 +212,8 @@ def _check_values(name: str, values: set[str], text: bool) -> None:
     if len(values) > MOST_VALUES or (fractions and len(values) > MOST_FRACTIONS):
         ordered = len(figures) == len(values) or (not text and all(map(is_moment, values)))
         advice = (
-            f"bin it (--bins {name}=5), or count it by its first characters (--levels {name}=2)"
+            f"bin it (--bins {name}=5), count it by its first characters (--levels {name}=2), or keep "
+            f"the most frequent ones (--top {name}=20)"
             if ordered
             else f"keep the most frequent ones (--top {name}=20), take a coarser level "
             f"(--levels {name}=2: the first 2 characters; or a file of groups), or leave it out"

@@ -163,7 +163,7 @@ BAD_TABLES = {
         (("design", "none.csv", *DESIGN), "there is no file none.csv"),
         (
             ("design", "table.csv", "--secret", "age", "--epsilon", "1"),
-            "bin it (--bins age=5), or count",
+            "bin it (--bins age=5), count",
         ),
         (
             ("design", "table.csv", *DESIGN, "--bins", "job=2", "--bins", "job=3"),

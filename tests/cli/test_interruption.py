@@ -1,41 +1,60 @@
 """Ctrl-C at a random moment of every command: an answer soon, one line, and no half file."""
 
+import contextlib
 import json
 import os
+import pty
 import random
+import re
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from typing import NamedTuple
 
+import joblib
 import psutil
 import pytest
 
+from ldpopt.core.workers import workers
+
 pytestmark = pytest.mark.usefixtures("heard")
 TABLE, MECHANISM, OUT = "adult:sex-race", "mechanism.json", "out.json"
+SECRET = ["--secret", "sex", "--public", "race", "--epsilon", "1"]
 COMMANDS = {
-    "solve": ["solve", "spec.json", "--out", "out.json"],
+    "solve": ["solve", "spec.json", "--out", OUT],
     "verify": ["verify", MECHANISM],
     "list": ["list", "problems"],
     "show": ["show", "polyopt"],
     "experiment": ["experiment", "step-is-not-optimal", "--out", "out"],
+    "experiment --jobs": ["experiment", "step-is-not-optimal", "--out", "out", "--jobs", "2"],
     "demo": ["demo"],
-    "bench": ["bench", "column-program", "--sizes", "4", "--solvers", "column-generation"],
-    "design": ["design", TABLE, "--secret", "sex", "--public", "race", "--epsilon", "1", "-o", OUT],
-    "plan": ["plan", TABLE, "--secret", "sex", "--public", "race", "--epsilon", "1", "--target", "1%"],
+    "bench": ["bench", "staircase", "--sizes", "4,5", "--out", "out"],
+    "design": ["design", TABLE, *SECRET, "-o", OUT],
+    "design --compare": ["design", TABLE, *SECRET, "-o", OUT, "--compare"],
+    "plan": ["plan", TABLE, *SECRET, "--target", "1%"],
     "privatize": ["privatize", "adult", "-m", MECHANISM, "-o", "out.csv"],
+    "privatize --jobs": ["privatize", "parts", "-m", MECHANISM, "-o", "out", "--jobs", "2", "--force"],
     "export": ["export", MECHANISM, "--target", "python", "-o", "out.py"],
     "estimate": ["estimate", "released.csv", "-m", MECHANISM, "--plot", "out.svg"],
-    "audit": ["audit", MECHANISM],
+    "estimate --all": ["estimate", "released.csv", "-m", MECHANISM, "--all", "--plot", "out.png"],
+    "estimate --jobs": ["estimate", "reports", "-m", MECHANISM, "--jobs", "2"],
+    "audit": ["audit", MECHANISM, "--data", TABLE, "--released", "released.csv"],
     "report": ["report", MECHANISM, "-o", "out.html", "--curve-seconds", "2"],
     "exposure": ["exposure", "adult", "--threshold", "0.01", "--budget", "0.1", "-o", "out.html"],
 }  # fmt: skip
+"""Every command, on input of the size of a demonstration."""
 SPEC = {"problem": "polyopt", "params": {"epsilon": 1, "counts": [[30, 20, 9, 7], [10, 40, 8, 9]]}}
-STARTUP = 0.1
-"""Seconds of CPU time in which Python itself starts; nothing of ldpopt runs before."""
+TICK = 0.01
+"""Seconds between two looks at the clock of another process's CPU time."""
 PATIENCE = 2.0
 """Seconds of CPU time that an answer may take; the machine may be busy with others."""
+DRAWN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\r\n\x1b]+)")
+"""What a terminal gets: a sequence that moves or erases, the end of a line, or text."""
+
+BESIDE = re.compile(r"note: |warning: |wrote |ldpopt: kept the |[a-z]+: \S+ nats, ")
+"""What is there, told before the line that ends the command."""
 
 
 class Ended(NamedTuple):
@@ -45,106 +64,212 @@ class Ended(NamedTuple):
     err: str
     cpu: float
     wall: float
+    moment: float = 0.0
+
+    @property
+    def before_ldpopt(self):
+        """Whether Python itself was still starting: no line of a command had run.
+
+        Python dies silently before it handles signals; while it imports the module site and the few
+        modules that come before ``main``, it answers with a traceback of its own.
+        """
+        frames = re.findall(r'File "([^"]+)", line \d+, in (\S+)', self.err)
+        ours = {where for name, where in frames if "/ldpopt/" in name}
+        silent = self.code == 130 and not self.err
+        return silent or ("Traceback" in self.err and ours <= {"<module>"})
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, ldpopt):
     folder = tmp_path_factory.mktemp("interruption")
-    words = [TABLE, "--secret", "sex", "--public", "race", "--epsilon", "1", "--method", "cr"]
-    assert ldpopt("design", *words, "-o", MECHANISM, cwd=folder).code == 0
+    assert ldpopt("design", TABLE, *SECRET, "--method", "cr", "-o", MECHANISM, cwd=folder).code == 0
     assert ldpopt("privatize", TABLE, "-m", MECHANISM, "-o", "released.csv", cwd=folder).code == 0
+    reports = (folder / "released.csv").read_text().splitlines(keepends=True)
+    (folder / "reports").mkdir()
+    (folder / "parts").mkdir()
+    for part in range(4):
+        (folder / "reports" / f"{part}.csv").write_text("".join(reports[:1] + reports[1 + part :: 4]))
+        (folder / "parts" / f"{part}.csv").write_text("sex,race\n" + "Female,White\nMale,Black\n" * 500)
     (folder / "spec.json").write_text(json.dumps(SPEC))
     return folder
 
 
-def run(words, cwd, cpu=None):
-    """Run a command; at so many seconds of its CPU time, press Ctrl-C."""
+def run(words, cwd, moment=None, late=0.0, terminal=False):
+    """Run a command; at a moment of its life, press Ctrl-C.
+
+    Args:
+        words: the command.
+        cwd: where it runs.
+        moment: seconds of CPU time, of all its processes; None to let it end by itself.
+        late: seconds to wait beyond, as the clock ticks seldom.
+        terminal: whether standard error is a terminal, on which progress is shown.
+    """
+    reading, writing = pty.openpty() if terminal else os.pipe()
     process = subprocess.Popen(
         [sys.executable, "-m", "ldpopt", *words],
         cwd=cwd,
         stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        stderr=writing,
+        env={**os.environ, "OMP_NUM_THREADS": "1", "COLUMNS": "100", "TERM": "xterm"},
+        start_new_session=True,
     )
-    used, start = 0.0, time.monotonic()
-    if cpu is not None:
-        watched = psutil.Process(process.pid)
-        while watched.status() != psutil.STATUS_ZOMBIE and used < cpu:
-            time.sleep(0.002)
-            used = sum(watched.cpu_times()[:2])
-        start = time.monotonic()
-        process.send_signal(signal.SIGINT)
-    with process.stderr:
-        err = process.stderr.read()
+    os.close(writing)
+    os.set_blocking(reading, False)
+    told = bytearray()
+    watched, used = psutil.Process(process.pid), 0.0
+    while moment is not None and watched.status() != psutil.STATUS_ZOMBIE and used < moment:
+        time.sleep(TICK / 5)
+        used = _cpu(watched)
+        _drain(reading, told)
+    start = time.monotonic()
+    if moment is not None:
+        time.sleep(late)
+        os.killpg(process.pid, signal.SIGINT)
+    while watched.status() != psutil.STATUS_ZOMBIE:
+        time.sleep(TICK)
+        _drain(reading, told)
+    wall = time.monotonic() - start
+    _drain(reading, told)
+    os.close(reading)
     _, status, usage = os.wait4(process.pid, 0)
     code = os.waitstatus_to_exitcode(status)
     process.returncode = 128 - code if code < 0 else code  # as a shell says it
-    total = usage.ru_utime + usage.ru_stime
-    return Ended(process.returncode, err, max(total - used, 0.0), time.monotonic() - start)
+    cpu = max(usage.ru_utime + usage.ru_stime - used, 0.0)
+    return Ended(process.returncode, screen(told.decode()), cpu, wall, moment or 0.0)
+
+
+def _cpu(process):
+    """Return the seconds of CPU time of a process and of those that it started."""
+    total = sum(process.cpu_times()[:4])
+    for child in process.children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            total += sum(child.cpu_times()[:2])
+    return total
+
+
+def _drain(reading, told):
+    """Read what is there, so that nobody waits for a reader."""
+    with contextlib.suppress(OSError):  # nothing is there, or nobody writes to the terminal any more
+        while part := os.read(reading, 65536):
+            told += part
+
+
+def screen(told):
+    """Return what a terminal shows in the end: a progress bar draws over itself, then erases itself."""
+    lines, at, column = [""], 0, 0
+    for how, letter, end, text in DRAWN.findall(told):
+        if letter == "A":
+            at = max(at - int(how or 1), 0)
+        elif letter == "K":
+            lines[at] = ""
+        elif end == "\n":
+            at += 1
+            lines += [""] * (at == len(lines))
+        if end:
+            column = 0
+        lines[at] = lines[at][:column].ljust(column) + text + lines[at][column + len(text) :]
+        column += len(text)
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def half_written(cwd, before):
     """The new files that are drafts, or not whole."""
-    for path in (path for path in cwd.rglob("*") if path.is_file() and path not in before):
-        text = path.read_text(errors="replace")
-        whole = not path.name.startswith(".")
-        if path.suffix == ".json":
-            whole = whole and isinstance(json.loads(text), dict)
-        if path.suffix in (".html", ".svg"):
-            whole = whole and text.rstrip().endswith(f"</{path.suffix[1:]}>")
-        if not whole:
+    ends = {
+        ".html": b"</html>",
+        ".svg": b"</svg>",
+        ".png": b"IEND\xaeB`\x82",
+        ".csv": b"\n",
+        ".jsonl": b"\n",
+    }
+    for path in (path for path in cwd.rglob("*") if path not in before):
+        if path.name.startswith("."):
             yield path
-
-
-def interrupted(name, folder, tmp_path, moments):
-    """Interrupt a command at some moments, as shares of its CPU time; returns how it ended each time."""
-    for path in folder.iterdir():
         if path.is_file():
-            (tmp_path / path.name).write_bytes(path.read_bytes())
-    ended = []
+            data = path.read_bytes()
+            if path.suffix == ".json":
+                assert isinstance(json.loads(data), dict)
+            elif path.suffix == ".py":
+                compile(data, path.name, "exec")
+            elif path.suffix in ends and ends[path.suffix] not in data[-9:]:
+                yield path
+
+
+def interrupted(name, folder, tmp_path, rng, count):
+    """Interrupt a command so many times in its life, on a terminal and off it; return how it ended."""
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
     known = set(tmp_path.rglob("*"))
-    whole = run([*COMMANDS[name]], tmp_path)
+    whole = run(COMMANDS[name], tmp_path)
     assert whole.code in (0, 1), whole.err
-    for moment in moments:
+    for trial in range(count):
         for path in sorted(set(tmp_path.rglob("*")) - known, reverse=True):
             path.unlink() if path.is_file() else path.rmdir()
-        end = run(COMMANDS[name], tmp_path, STARTUP + moment * max(whole.cpu - STARTUP, 0))
-        assert list(half_written(tmp_path, known)) == [], (name, moment)
-        ended.append(end)
-    return ended
+        end = run(
+            COMMANDS[name], tmp_path, rng.random() * whole.cpu, rng.random() * TICK, trial % 2 == 1
+        )
+        assert list(half_written(tmp_path, known)) == [], (name, end)
+        yield end
 
 
-def check(name, ended):
-    """An answer is one line and the exit code 130; who was quicker than Ctrl-C has ended as always."""
-    beside = ("note:", "warning:", "ldpopt: kept the")  # what is there, before the line
-    for end in ended:
-        assert "Traceback" not in end.err, (name, end.err)
-        assert "Exception ignored" not in end.err, (name, end.err)
-        assert end.code in (0, 1, 130), (name, end)
-        if end.code == 130:
-            said = [line for line in end.err.splitlines() if not line.startswith(beside)]
-            assert said[-1:] == ["ldpopt: interrupted"], (name, end.err)
-            assert len(said) == 1, (name, end.err)
-        assert end.cpu < PATIENCE, (name, end)
+def faults(end):
+    """What is wrong with how a command ended after Ctrl-C.
+
+    An answer is one line and the exit code 130; a command that was quicker has ended as always.
+    """
+    said = [line for line in end.err.splitlines() if line.strip() and not BESIDE.match(line)]
+    if end.before_ldpopt:
+        return
+    if "Traceback" in end.err or "Exception ignored" in end.err:
+        yield "a traceback"
+    if end.code not in (0, 1, 130):
+        yield f"exit code {end.code}"
+    if end.code == 130 and said != ["ldpopt: interrupted"]:
+        yield f"{len(said)} lines"
+    if end.cpu >= PATIENCE:
+        yield f"{end.cpu:.1f} s of CPU time"
+
+
+def judged(name, ended):
+    """Fail with all that is wrong, each with what was told."""
+    wrong = [(name, fault, end) for end in ended for fault in faults(end)]
+    assert wrong == []
 
 
 @pytest.mark.parametrize("name", ["list", "privatize"])
 def test_ctrl_c_during_import_and_later(name, folder, tmp_path):
-    ended = interrupted(name, folder, tmp_path, [0.05, 0.3, 0.7])
-    check(name, ended)
+    ended = list(interrupted(name, folder, tmp_path, random.Random(name), 3))
+    judged(name, ended)
     assert any(end.code == 130 for end in ended)
+
+
+def signals(_):
+    return signal.pthread_sigmask(signal.SIG_BLOCK, [])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_worker_processes_leave_ctrl_c_to_the_one_that_ends_them(jobs):
+    with workers(jobs, None) as parallel:
+        (blocked,) = parallel([joblib.delayed(signals)(0)])
+    assert (signal.SIGINT in blocked) == (jobs > 1)
+    assert signal.SIGINT not in signals(0)
+
+
+def test_a_terminal_shows_what_is_left_of_a_progress_bar():
+    drawn = "first\r\nbar 1\r\x1b[2Kbar 2\r\x1b[2K\x1b[1A\x1b[1B"
+    assert screen(drawn + "\r\nlast\r\n").split() == ["first", "last"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_ctrl_c_at_fifty_moments(name, folder, tmp_path, capsys):
-    rng = random.Random(name)
     count = int(os.environ.get("LDPOPT_INTERRUPTIONS", "50"))
-    ended = interrupted(name, folder, tmp_path, [rng.random() for _ in range(count)])
+    ended = list(interrupted(name, folder, tmp_path, random.Random(name), count))
+    early = [end for end in ended if end.before_ldpopt]
+    answered = [end for end in ended if end.code == 130 and not end.before_ldpopt]
+    cpu, wall = (max((getattr(end, key) for end in answered), default=0) for key in ("cpu", "wall"))
     with capsys.disabled():
-        answered = [end for end in ended if end.code == 130]
-        cpu, wall = (max((getattr(end, key) for end in answered), default=0) for key in ("cpu", "wall"))
-        print(f"\n{name}: {len(answered)} of {count} interrupted, at most {cpu:.2f} s CPU, {wall:.1f} s")
-    check(name, ended)
-    assert sum(end.code == 130 for end in ended) > count // 2
+        print(
+            f"\n{name}: {len(answered)} of {count} interrupted, {len(early)} while Python started; "
+            f"at most {cpu:.2f} s CPU, {wall:.1f} s"
+        )
+    judged(name, ended)
+    assert len(answered) + len(early) > count // 3

@@ -9,6 +9,7 @@ from web import sound
 
 from ldpopt.release.designing import design
 from ldpopt.release.repetition import record
+from ldpopt.release.words import holds_for
 from ldpopt.report import page as report
 from ldpopt.report.files import read
 from ldpopt.report.signing import signing
@@ -44,6 +45,23 @@ def test_who_is_protected_from_whom(method, robust, known, wanted, tmp_path):
     assert ("asks nothing of the distribution" in found.hidden) == (robust == "all")
     assert ("hides race, too" in found.hidden) == (method == "grr")
     assert bool(found.beware) == (not known)
+
+
+def test_public_values_as_they_are(tmp_path):
+    """Twice the same report tells no more than once; nothing about it is random."""
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="public")
+    assert protected(signed(made, tmp_path), "two reports about one person")
+    page = sound(report.page(report.parts([read(tmp_path / "m.json")], 0)))
+    assert "Reports that tell race as it is and hide sex, ε = 1" in page.text
+    assert "within the promise" in page.text
+    assert "without noise; sex is not used" in page.text
+    assert "random report" not in page.text
+
+
+@pytest.mark.parametrize(("method", "all_of_them"), [("grr", True), ("srr", True), ("cr", False)])
+def test_a_promise_that_is_kept_for_every_distribution_says_so(method, all_of_them):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method=method)
+    assert (holds_for(made) == "whatever the distribution of the data") == all_of_them
 
 
 def test_inputs_without_noise_are_named_rarest_first(tmp_path):

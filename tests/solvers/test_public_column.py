@@ -87,7 +87,10 @@ def test_many_reports_of_it_are_one():
 def test_refusals():
     assert "have the level" in applicable(Question(COUNTS, 0.1))["public"]
     assert "confidence set" in applicable(Question(COUNTS, 9.0, robust="all"))["public"]
-    assert applicable(Question([[3], [4]], 1.0))["public"] == "there is no public column"
+    assert (
+        applicable(Question([[3], [4]], 1.0))["public"]
+        == "there is no public column of two or more values"
+    )
     assert math.isinf(Question([[3, 0], [0, 4]], 1.0, robust="known").public_level)
     with pytest.raises(InvalidInputError, match="'public' does not apply: the public values"):
         design(table(), "s", "u", epsilon=0.1, method="public")

@@ -68,7 +68,11 @@ def test_embedded_tables():
     [
         ("t.csv", "", "Empty CSV file"),
         ("t.csv", "a,b\n", "has no rows"),
-        ("t.csv", "a,b\n1,2\n3\n", "Expected 2 columns, got 1"),
+        (
+            "t.csv",
+            "a,b\n1,2\n3\n",
+            "Expected 2 columns, got 1; what stands between columns is said by --sep",
+        ),
         ("t.csv", "a,a\n1,2\n", "two columns called 'a'"),
         ("t.csv", "b,c\n1,2\n", "unknown column of"),
         ("t.csv", b"a\n\xff\n", "it is not in utf-8; say which encoding it has"),

@@ -21,6 +21,7 @@ from scipy.special import gammaln, logsumexp, xlogy
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
+from ldpopt.core.files import save_figure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.encodings import SetMechanism
@@ -147,7 +148,7 @@ class Posterior(ABC):
         word = "frequency" if len(names) <= SHOWN else "frequencies"
         doubt = "" if self.method != posterior_sampler.UNFINISHED else f" ({self.method})"
         figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path, dpi=150)
         return Path(path)
 
 
