@@ -220,10 +220,7 @@ def _print_design(
     from ldpopt.release.words import caveat, holds_for, merging, outcome, promise
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
-    among = (
-        f" among {verification.among}" if result.status.value == "optimal" and verification.among else ""
-    )
-    status = verification.marked(f"{result.status.value}{among}")
+    status = verification.marked(verification.told(result.status.value))
     facts = {
         "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]",
         "table": f"{table}, {int(question.counts.sum()):,} rows",

@@ -12,7 +12,6 @@ import typer
 from ldpopt.cli.options import AsJson, Force
 from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
-from ldpopt.core.status import Status
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -111,12 +110,9 @@ def _parts(result: Result) -> str:
 def _print_result(result: Result, out: Path | None, verification: Verification, reason: str) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
 
-    status, among = result.status.value, verification.among
-    if result.status is Status.OPTIMAL and among:
-        status += f" among {among}"
     facts = {
         "problem": result.problem.kind,
-        "status": verification.marked_utility(status),
+        "status": verification.marked_utility(verification.told(result.status.value)),
         "value": verification.marked_utility(cell(result.value, digits=12)),
         "bound": verification.marked_utility(cell(result.bound, digits=12)),
         "relative gap": verification.marked_utility(cell(result.gap)),

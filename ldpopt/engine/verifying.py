@@ -63,6 +63,10 @@ class Verification:
         about = [claim.about for claim in self.claims if claim.what == "bound" and claim.holds]
         return about[-1] if about else ""
 
+    def told(self, status: str) -> str:
+        """Say a status; beside "optimal" stands among what that is proven."""
+        return f"{status} among {self.among}" if status == "optimal" and self.among else status
+
     @property
     def summary(self) -> str:
         """The verdict in words, with the first claim that does not hold."""
