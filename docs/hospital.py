@@ -76,7 +76,7 @@ def main():
     for method in ("learn", "srr", "grr"):
         measured(design(columns, "diagnosis", "ward", method=method, **given), 20)
     if find_spec("multi_freq_ldpy"):
-        peer(table, 3)
+        peer(table, 20)
 
 
 if __name__ == "__main__":

@@ -176,7 +176,8 @@ def design(
     else:
         if found:
             _print_comparison(found, made, goal, asked)
-        _print_design(made, table, _reading(sep, encoding, missing), out, verification, asked)
+        reading = _reading(sep, encoding, missing)
+        _print_design(made, table, reading, out, verification, asked, goal)
     if not verification:
         raise typer.Exit(1)
 
@@ -212,28 +213,28 @@ def _print_design(
     out: Path,
     verification: Verification,
     queries: list[str],
+    goal: str,
 ) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release.methods import METHODS
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
-    from ldpopt.release.words import caveat, holds_for, merging, outcome, promise
+    from ldpopt.release.words import advice, caveat, holds_for, merging, outcome, promise
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
-    status = verification.marked(verification.told(result.status.value))
     facts = {
-        "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]",
+        "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]{advice(made, goal, queries)}",
+        **({"merged": verification.marked(merging(made))} if merging(made) else {}),
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–" if public is None else f"{public.name} ({len(public)} values)",
-        **({"merged": verification.marked(merging(made))} if merging(made) else {}),
         "promise": verification.marked(promise(made)),
         "it holds": holds_for(made),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
         "method": f"{made.method}: {METHODS[made.method].summary}",
-        "utility": verification.marked(_utility(made)) if made.informs else _utility(made),
+        "utility": verification.marked(_utility(made)),
         "proven": verification.proven or "nothing about better mechanisms",
-        "status": f"{status}, by {result.solver} in {result.seconds:.1f} s",
+        "status": f"{_status(made, verification)}, by {result.solver} in {result.seconds:.1f} s",
         "certificate": verification.summary,
         "share": f"{_share(made)} [{NOT_CHECKED}]",
         "audit": f"{_level(made)} [{NOT_CHECKED}]",
@@ -261,16 +262,29 @@ def _publishable(made: Design) -> str:
     return f"{said}. The mechanism itself was made for them"
 
 
+def _status(made: Design, verification: Verification) -> str:
+    """Say how good the mechanism is proven to be; one for merged values is not called optimal."""
+    from ldpopt.release.words import merging
+
+    status, among = made.result.status.value, verification.among
+    if status == "optimal" and among:
+        status = f"{'the best' if merging(made) else status} among {among}"
+    return verification.marked(status)
+
+
 def _utility(made: Design) -> str:
-    if not made.informs:
-        return f"{made.information:.4g} nats of information [not checked]"
-    bound = "" if made.bound is None else f"; proven bound {made.bound:.4g}"
-    return f"{made.information:.4g} nats of information{bound}"
+    """Say the value that the method aims at, and what is proven about it."""
+    result = made.result
+    bound = "" if result.bound is None else f"; proven bound {result.bound:.4g}"
+    if made.informs:
+        return f"{made.information:.4g} nats of information{bound}"
+    return f"{result.problem.measure.name}: {result.value:.4g}{bound}"
 
 
 def _share(made: Design) -> str:
     share = made.information / made.entropy
-    return f"{share:.1%} of the {made.entropy:.4g} nats that the data as they are would tell"
+    nats = "" if made.informs else f"{made.information:.4g} nats of information, "
+    return f"{nats}{share:.1%} of the {made.entropy:.4g} nats that the data as they are would tell"
 
 
 def _level(made: Design) -> str:
@@ -334,13 +348,15 @@ def _tell_method(name: str, made: Design | str) -> None:
 
 
 def _comparison_row(name: str, made: Design) -> dict[str, Any]:
-    value = made.information
+    from ldpopt.release.words import merging
+
+    value, status = made.information, made.result.status.value
     return {
         "method": name,
         "nats": value,
         "of all": f"{value / made.entropy:.1%}",
         "proven bound": made.bound,
-        "status": made.verification.marked(made.result.status.value),
+        "status": made.verification.marked("merged" if merging(made) else status),
         "level of the secret": made.level.level,
         "LDP level": made.mechanism.epsilon(),
         "reports": made.mechanism.shape[1],

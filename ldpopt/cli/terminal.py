@@ -167,11 +167,13 @@ def checker_seconds(start: float, time_limit: float | None) -> float:
     """
     if time_limit is None:
         return SECONDS
-    return min(SECONDS, max(1.0, LATEST * time_limit + 1.5 - (time.monotonic() - start)))
+    left = LATEST * time_limit + 1.5 - (time.monotonic() - start)
+    return min(SECONDS, max(1.0, time_limit / 3, left))
 
 
 LATEST = 1.1
-"""A command ends within so many times its time limit, and two seconds."""
+"""A command ends within so many times its time limit, and two seconds; where the solver took all of it,
+the checker still has a third of it, so that a busy machine does not leave a good design undecided."""
 
 
 def check_new(path: Path, force: bool) -> None:

@@ -315,7 +315,7 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
 
     "auto" means for information the first that applies and is quick, and the public values as they are
     where these are private; for estimates all but those that solve another one many times, and of more
-    than :data:`MOST_CELLS` cells "queries" and those that are built, not searched.
+    than :data:`MOST_CELLS` cells "queries", where it applies, and those that are built, not searched.
 
     Args:
         question: what the table is to be protected against.
@@ -337,7 +337,7 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
         ]
         if goal == "estimates":
             once = [method for method in private if METHODS[method].repeats is None]
-            large = "queries" in once and question.counts.size > MOST_CELLS
+            large = question.counts.size > MOST_CELLS
             return [method for method in once if not large or method in QUICK]
         return [private[0], *(method for method in private[1:] if method == "public")]
     validate.choice("method", name, ("auto", *METHODS))

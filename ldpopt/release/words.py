@@ -67,6 +67,19 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     return f"with your {n:,} rows: {margins} ({100 * LEVEL:g} %)"
 
 
+def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
+    """Name the goal to choose where a mechanism for information leaves frequencies open; else "".
+
+    Args:
+        made: the design.
+        goal: what it is for, of :data:`ldpopt.release.methods.GOALS`.
+        queries: the columns whose frequencies are wanted; all without.
+    """
+    n = int(made.question.counts.sum())
+    known = all(100 * part.margin(n) < MOST_POINTS for part in made.accuracy(queries))
+    return "" if goal == "estimates" or known else "; for frequencies design with --for estimates"
+
+
 def margin(part: Accuracy, n: float) -> str:
     """Say ± of the frequency that is known least, in points (a hundredth each).
 

@@ -68,7 +68,9 @@ def test_design_marks_what_is_not_checked(tmp_path, ldpopt, monkeypatch):
 
 def test_information_that_no_claim_states(tmp_path, ldpopt):
     found = lines(ldpopt(*DESIGN, "--method", "learn", "-o", "m.json", cwd=tmp_path))
-    assert found["utility"].endswith("nats of information [not checked]")
+    assert found["utility"].startswith("φ: ")
+    assert "nats of information, " in found["share"]
+    assert found["share"].endswith("[not checked]")
 
 
 def test_nothing_claimed_is_not_checked():
@@ -80,3 +82,13 @@ def test_audit_says_which_numbers_are_not_checked(tmp_path, ldpopt):
     ldpopt(*DESIGN, "--method", "srr", "-o", "m.json", cwd=tmp_path)
     said = ldpopt("audit", "m.json", "--samples", "100", cwd=tmp_path)
     assert "The measures are computed in floats [not checked]" in said.out
+
+
+def test_merged_values_stand_first_and_are_not_called_optimal(tmp_path, ldpopt):
+    said = ldpopt(*DESIGN, "--method", "polyopt", "--width", "2", "-o", "m.json", cwd=tmp_path)
+    found = lines(said)
+    assert list(found)[:2] == ["outcome", "merged"]
+    assert "told apart as 2 groups" in found["merged"]
+    assert found["status"].startswith("the best among ")
+    assert "race not determined" in found["outcome"]
+    assert "for frequencies design with --for estimates" in " ".join(said.out.split())

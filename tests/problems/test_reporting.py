@@ -22,6 +22,7 @@ from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.problem import RobustPrivacy
+from ldpopt.theory.robust.response_limits import extremes
 from ldpopt.theory.robust.unary_bound import set_weights
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
@@ -344,3 +345,12 @@ def test_secret_response_overtakes_later_on_larger_tables():
 
     first = [next(e for e in (1.0, 2.0, 3.0, 4.0, 5.0) if lead(size, e) > 0) for size in (3, 5, 7)]
     assert first == [2.0, 3.0, 5.0]
+
+
+def test_a_value_never_seen_has_the_least_share_0_without_slack():
+    """0/0 in the formula; the least R_v of a secret that takes no slack is its own share, here 0."""
+    F = Chi2Set(np.array([[0.5, 0.0], [0.3, 0.2]]), 1000.0, 0.05)
+    shares = np.array([0.0, 0.5, 1.0])
+    rows = np.zeros(3, dtype=int)
+    assert extremes(F, rows, rows + 1, shares, -1).tolist() == [0.0, 0.0, 0.0]
+    assert extremes(F, rows, rows + 1, shares, 1)[0] == 0.0

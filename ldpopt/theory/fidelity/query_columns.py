@@ -70,7 +70,10 @@ class ClimbedCone(Protocol):
     """A cone over which linear functions are maximised."""
 
     def best(self, directions: Array) -> Iterator[Array]:
-        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T."""
+        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T.
+
+        The part in which good columns mostly lie comes first.
+        """
 
 
 class Climbed:
@@ -84,8 +87,8 @@ class Climbed:
         rng: for the starts of climbs.
     """
 
-    STARTS, STEPS, MOST = 120, 2, 500
-    """Climbs of a round, their steps, and columns that are kept."""
+    STARTS, STEPS, MOST = 120, 3, 500
+    """Climbs of a round, their steps within the first part of the cone, and columns that are kept."""
     ENOUGH = 2e-3
     """The relative excess over β at which nothing more is sought."""
 
@@ -114,7 +117,8 @@ class Climbed:
     def extend(self, Y: Array, beta: Array, weights: Array) -> bool:
         """Climb from random columns; take what they lead to and β does not dominate.
 
-        Where there are too many columns, those of the least weights are dropped.
+        The climbs stay in the first part of the cone, which costs a fiftieth of all parts, until nothing
+        is left to find there. Where there are too many columns, those of the least weights are dropped.
 
         Args:
             Y: the vectors y_i, one a row.
@@ -123,17 +127,23 @@ class Climbed:
         """
         used = np.sort(np.argsort(-weights)[: self.MOST - self.STARTS])
         taken = self.taken[used]
+        least = self.ENOUGH * np.abs(taken @ beta / taken.sum(axis=1)).max()
         columns = self._random(self.STARTS)
         for _ in range(self.STEPS):
-            z = columns @ Y.T / (columns @ self.p)[:, None]
-            directions = 2 * z @ Y - (z**2).sum(axis=1)[:, None] * self.p - beta
-            found = np.stack(list(self.cone.best(directions)))
-            excess = self._excess(found, Y, beta)
-            columns = found[excess.argmax(axis=0), np.arange(self.STARTS)]
-        scale = np.abs(taken @ beta / taken.sum(axis=1)).max()
-        new = columns[self._excess(columns, Y, beta) > self.ENOUGH * scale]
+            columns = next(iter(self.cone.best(self._directions(columns, Y, beta))))
+        if (self._excess(columns, Y, beta) <= least).all():
+            found = np.stack(list(self.cone.best(self._directions(columns, Y, beta))))
+            best = self._excess(found, Y, beta).argmax(axis=0)
+            columns = found[best, np.arange(self.STARTS)]
+        new = columns[self._excess(columns, Y, beta) > least]
         self.taken = _once(np.vstack([taken, new]))
         return len(new) > 0
+
+    def _directions(self, columns: Array, Y: Array, beta: Array) -> Array:
+        """Compute the linear function that touches Γ(T) − β·T from below at each column."""
+        z = columns @ Y.T / (columns @ self.p)[:, None]
+        directions: Array = 2 * z @ Y - (z**2).sum(axis=1)[:, None] * self.p - beta
+        return directions
 
     def _excess(self, columns: Array, Y: Array, beta: Array) -> Array:
         excess: Array = (_gains(columns, columns @ self.p, Y) - columns @ beta) / columns.sum(axis=-1)

@@ -29,11 +29,11 @@ BLEND = 1e-10
 """The share of randomised response in a mechanism that would leave frequencies open."""
 USED = 1e-9
 """Columns of less weight, relative to the largest, are left out of the mechanism."""
-ROUNDS = 60
+ROUNDS = 200
 OUTPUTS = 3
 """How many reports per input a mechanism has at most that nothing is proven about."""
-IMPROVED = 0.02
-"""What a round must improve where no bound is known, so that another follows."""
+IMPROVED, PATIENCE = 0.02, 10
+"""What so many rounds must improve where no bound is known, so that another follows."""
 
 
 class Columns(Protocol):
@@ -97,7 +97,7 @@ def best_for_queries(
     """
     program = QueryProgram(p, queries)
     best: Answer | None = None
-    centred, last = 0.01, math.inf
+    centred, values = 0.01, [math.inf] * PATIENCE
     for _ in range(ROUNDS):
         now = program.solve(columns.taken, centred, expired)
         raised = columns.raised(now.Y, now.beta)
@@ -110,10 +110,10 @@ def best_for_queries(
         best = answer
         found(best)
         left = 1.0 if best.bound is None else max(best.value - best.bound, 0.0) / best.value
-        slow = raised is None and best.value > (1 - IMPROVED) * last
+        slow = raised is None and best.value > (1 - IMPROVED) * values[-PATIENCE]
         if left <= gap or slow or expired():
             break
-        last = best.value
+        values.append(best.value)
         if columns.extend(now.Y, now.beta, now.weights):
             centred = min(centred, max(CENTRED, left / 100))
         elif centred > CENTRED:

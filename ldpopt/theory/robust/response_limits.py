@@ -106,7 +106,10 @@ def extremes(F: Chi2Set, s: IntArray, value: IntArray, share: Array, sign: int) 
     root = share * F.slack / F.secrets[s]
     b = root * (2 + root)
     spread = np.sqrt(b * b + 4 * b * q * (1 - q))
-    return (b + 2 * q + spread) / (2 * b + 2) if sign > 0 else 2 * q**2 / (b + 2 * q + spread)
+    if sign > 0:
+        return (b + 2 * q + spread) / (2 * b + 2)
+    below = b + 2 * q + spread
+    return 2 * q**2 / np.where(below > 0, below, 1.0)  # 0 of a value never seen, without slack
 
 
 def golden(function: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
