@@ -41,8 +41,8 @@ MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
-QUICK = ("learn", "queries", "public", "srr", "grr")
-"""Methods for estimates from large tables."""
+QUICK = ("learn", "cr", "public", "srr", "grr", "queries")
+"""Methods for estimates from large tables; "queries" comes last and has all the time that is left."""
 MOST_REPORTS = 4096
 """Different reports of UE conditional reporting; it has a product of one factor per secret."""
 
@@ -262,6 +262,7 @@ METHODS: dict[str, Method] = {
         "conditional reporting after randomised response, its levels by the exact audit",
         lambda question: GRRConditional(question.epsilon, **question.confidence(), calibrate=True),
         _without_set,
+        automatic=lambda question: question.counts.size <= MOST_LEARNT,
     ),
     "ue": Method(
         "conditional reporting after unary encoding, its levels by the exact audit",
@@ -338,7 +339,7 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
         if goal == "estimates":
             once = [method for method in private if METHODS[method].repeats is None]
             large = question.counts.size > MOST_CELLS
-            return [method for method in once if not large or method in QUICK]
+            return [method for method in QUICK if method in once] if large else once
         return [private[0], *(method for method in private[1:] if method == "public")]
     validate.choice("method", name, ("auto", *METHODS))
     if reasons[name] is not None:
