@@ -219,7 +219,16 @@ def _print_design(
     from ldpopt.release.methods import METHODS
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
-    from ldpopt.release.words import advice, caveat, holds_for, merging, outcome, promise
+    from ldpopt.release.words import (
+        advice,
+        attained,
+        caveat,
+        holds_for,
+        learnable,
+        merging,
+        outcome,
+        promise,
+    )
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
     facts = {
@@ -237,8 +246,8 @@ def _print_design(
         "status": f"{_status(made, verification)}, by {result.solver} in {result.seconds:.1f} s",
         "certificate": verification.summary,
         "share": f"{_share(made)} [{NOT_CHECKED}]",
-        "audit": f"{_level(made)} [{NOT_CHECKED}]",
-        "estimates": f"{_learnable(made)} [{NOT_CHECKED}]",
+        "audit": f"{attained(made)} [{NOT_CHECKED}]",
+        "estimates": f"{learnable(made)} [{NOT_CHECKED}]",
         **({"beware": f"{caveat(made)} [{NOT_CHECKED}]"} if caveat(made) else {}),
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "publish": f"{public_path(out)}: {_publishable(made)}",
@@ -285,24 +294,6 @@ def _share(made: Design) -> str:
     share = made.information / made.entropy
     nats = "" if made.informs else f"{made.information:.4g} nats of information, "
     return f"{nats}{share:.1%} of the {made.entropy:.4g} nats that the data as they are would tell"
-
-
-def _level(made: Design) -> str:
-    level, labels = made.level, made.domain.secret.labels
-    return (
-        f"level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
-        f"{labels[level.s]} against {labels[level.other]}"
-    )
-
-
-def _learnable(made: Design) -> str:
-    rank, inputs = made.rank, made.mechanism.shape[0]
-    if rank == inputs:
-        return (
-            f"the reports determine all {inputs} frequencies of the data, from {made.sample_factor:.3g} "
-            "times as many rows as precisely as the raw data"
-        )
-    return f"the reports determine {rank} of the {inputs} dimensions of the distribution; else ranges"
 
 
 TITLES = {

@@ -93,6 +93,26 @@ def margin(part: Accuracy, n: float) -> str:
     return f"±{points:.2g} points" if points < MOST_POINTS else "not to within 100 points"
 
 
+def attained(made: Design) -> str:
+    """Say the exact level of the mechanism, and by which report two secrets are told apart so far."""
+    level, labels = made.level, made.domain.secret.labels
+    return (
+        f"level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
+        f"{labels[level.s]} against {labels[level.other]}"
+    )
+
+
+def learnable(made: Design) -> str:
+    """Say which frequencies the reports determine, and from how many rows."""
+    rank, inputs = made.rank, made.mechanism.shape[0]
+    if rank == inputs:
+        return (
+            f"the reports determine all {inputs} frequencies of the data, from {made.sample_factor:.3g} "
+            "times as many rows as precisely as the raw data"
+        )
+    return f"the reports determine {rank} of the {inputs} dimensions of the distribution; else ranges"
+
+
 def caveat(made: Design) -> str:
     """Say what the promise does not cover: observers who know the public value of a person."""
     level, epsilon = made.level_given_public, made.question.epsilon
