@@ -231,6 +231,9 @@ def _print_design(
     )
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
+    status = verification.told(result.status.value)
+    if merging(made):
+        status = status.replace("optimal among", "the best among")
     facts = {
         "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]{advice(made, goal, queries)}",
         **({"merged": verification.marked(merging(made))} if merging(made) else {}),
@@ -243,7 +246,7 @@ def _print_design(
         "method": f"{made.method}: {METHODS[made.method].summary}",
         "utility": verification.marked(_utility(made)),
         "proven": verification.proven or "nothing about better mechanisms",
-        "status": f"{_status(made, verification)}, by {result.solver} in {result.seconds:.1f} s",
+        "status": f"{verification.marked(status)}, by {result.solver} in {result.seconds:.1f} s",
         "certificate": verification.summary,
         "share": f"{_share(made)} [{NOT_CHECKED}]",
         "audit": f"{attained(made)} [{NOT_CHECKED}]",
@@ -269,16 +272,6 @@ def _publishable(made: Design) -> str:
     else:
         said = f"without the counts; it proves the level {level:.4g} alone, as the promise is about them"
     return f"{said}. The mechanism itself was made for them"
-
-
-def _status(made: Design, verification: Verification) -> str:
-    """Say how good the mechanism is proven to be; one for merged values is not called optimal."""
-    from ldpopt.release.words import merging
-
-    status, among = made.result.status.value, verification.among
-    if status == "optimal" and among:
-        status = f"{'the best' if merging(made) else status} among {among}"
-    return verification.marked(status)
 
 
 def _utility(made: Design) -> str:
