@@ -172,9 +172,7 @@ def audit(
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
     if released is not None and data is None:
-        raise InvalidInputError(
-            "a released table is tested against the data it was made of: give --data too"
-        )
+        raise InvalidInputError("a released table is tested against its data: give --data too")
     verification = _verified(design)
     claims = verification.claims
     try:
@@ -305,9 +303,7 @@ def _with_data(
     rng: np.random.Generator,
 ) -> _Examined:
     if not isinstance(made, AnyDesign):
-        raise InvalidInputError(
-            "data can be tested against a file of ldpopt design alone: it names the columns of the table"
-        )
+        raise InvalidInputError("data need a file of ldpopt design: it alone names the table's columns")
     tests = []
     if released is None:
         counts = made.domain.count(open_table(data))
