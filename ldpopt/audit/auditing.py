@@ -303,7 +303,7 @@ def _with_data(
     rng: np.random.Generator,
 ) -> _Examined:
     if not isinstance(made, AnyDesign):
-        raise InvalidInputError("data need a file of ldpopt design: it alone names the table's columns")
+        raise InvalidInputError("data need a file of ldpopt design, which alone names the columns")
     tests = []
     if released is None:
         counts = made.domain.count(open_table(data))
