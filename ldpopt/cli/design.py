@@ -40,6 +40,9 @@ if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification
     from ldpopt.release.designing import Design
 
+COMPARING = 0.8
+"""Of the time left: for the other methods; the rest is for the check of their claims."""
+
 
 def design(
     table: TableName,
@@ -116,13 +119,12 @@ def design(
     """
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
-    from ldpopt.release.designing import LEAST_SECONDS
     from ldpopt.release.publishing import public_path
     from ldpopt.tables.files import open_table
 
     start = time.monotonic()
     if time_limit is None:
-        time_limit = 120.0 if compare else 30.0
+        time_limit = comparing.TOGETHER if compare else designing.SECONDS
     seconds = time_limit / 2 if compare else time_limit  # the other half is for the other methods
     public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
@@ -153,7 +155,7 @@ def design(
         )
     found: dict[str, Design | str] = {}
     if compare:
-        left = max(time_limit - (time.monotonic() - start), LEAST_SECONDS)
+        left = max(COMPARING * (time_limit - (time.monotonic() - start)), designing.LEAST_SECONDS)
         with watching("comparing methods", left) as watch:
             found = comparing.compare(
                 made,
@@ -171,6 +173,7 @@ def design(
     allowed = checker_seconds(start, time_limit)
     with watching("checking the certificate", allowed):
         verification = verify(out, budget=allowed)
+    found = comparing.checked_within(found, checker_seconds(start, time_limit))
     if as_json:
         print(json.dumps(_design_summary(made, found, bool(verification), asked), allow_nan=False))
     else:

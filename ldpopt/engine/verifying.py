@@ -154,6 +154,14 @@ def verify_document(
         raise UndecidedFileError(str(error)) from None
 
 
+def verify_within(document: dict[str, Any], seconds: float) -> Verification:
+    """Decide the claims of a result file's content; a question not read in time is undecided, too."""
+    try:
+        return verify_document(document, budget=seconds)
+    except UndecidedFileError as error:
+        return Verification((Claim("the file states a question", f"undecided: {error}", None),))
+
+
 def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """Look up the statement of a kind that another package registered; None if no package did."""
     from ldpopt.problems import PROBLEMS

@@ -7,17 +7,21 @@ from dataclasses import replace
 
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.limits import Limits, Progress
-from ldpopt.release.designing import GAP, SECONDS, Design, solved
+from ldpopt.release.designing import GAP, Design, solved
 from ldpopt.release.methods import METHODS, applicable
 
 INTERRUPTED = "interrupted"
+TOGETHER = 120.0
+"""The seconds of a comparison, all methods together."""
+LEAST_PATIENCE = 0.5
+"""The least seconds for the check of one design."""
 
 
 def compare(
     made: Design,
     *,
     gap: float = GAP,
-    time_limit: float = SECONDS,
+    time_limit: float = TOGETHER,
     progress: Progress | None = None,
     step: Callable[[int, int, str], None] | None = None,
     row: Callable[[str, Design | str], None] | None = None,
@@ -78,6 +82,15 @@ def _attempt(
         return str(error).split("\n", maxsplit=1)[0]
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def checked_within(found: Mapping[str, Design | str], seconds: float) -> dict[str, Design | str]:
+    """Return the designs with an equal share of so many seconds for the check of each."""
+    share = max(seconds / max(len(found), 1), LEAST_PATIENCE)
+    return {
+        name: other if isinstance(other, str) else replace(other, patience=share)
+        for name, other in found.items()
+    }
 
 
 def best(

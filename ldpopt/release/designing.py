@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ldpopt.checker.budget import SECONDS as PATIENCE
 from ldpopt.checker.design import digest
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
@@ -27,7 +28,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
-from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.engine.verifying import Verification, read_document, verify_within
 from ldpopt.release.accuracy import Accuracy, accuracies, query_rows
 from ldpopt.release.counting import counted
 from ldpopt.release.merging import with_width
@@ -55,12 +56,14 @@ class Design:
         domain: the columns and values that the mechanism's rows stand for.
         question: the counts of the table and what s is hidden against.
         method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
+        patience: seconds that the checker may take; a claim that takes longer is undecided.
     """
 
     result: Result
     domain: Domain
     question: Question
     method: str
+    patience: float = PATIENCE
 
     @property
     def mechanism(self) -> Mechanism:
@@ -76,7 +79,7 @@ class Design:
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the claims, those about labels and counts included."""
-        return verify_document(self.to_json())
+        return verify_within(self.to_json(), self.patience)
 
     @cached_property
     def level(self) -> Level:
@@ -148,14 +151,8 @@ class Design:
     def promise(self) -> Promise:
         """What is promised about the secret."""
         question = self.question
-        return Promise(
-            self.method,
-            question.epsilon,
-            question.robust,
-            question.alpha,
-            question.reports,
-            question.together,
-        )
+        against = question.epsilon, question.robust, question.alpha
+        return Promise(self.method, *against, question.reports, question.together)
 
     @property
     def uncertainty(self) -> Uncertainty:
