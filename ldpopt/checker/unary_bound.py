@@ -25,8 +25,12 @@ Lemma 3. The derivative of λ in κ is λ (1−λ)/(κ (1−κ)) and in R it is 
     ∂V/∂θ = Σ_o b_o (l₁ − l₀ − L_o (o − (m−1) λ) (ρ₁ − ρ₀)/R) + κ (B₀ − B₁),
 
 and on a box V(x) ≤ V(c) + Σ_i max G_i (x_i − c_i) for every point c of it, where G_i encloses the
-derivative on the box (mean value theorem). ∎ Where the sign of G_i is known, c is taken at that end,
-and the term is 0; else in the middle.
+derivative on the box (mean value theorem). ∎
+
+Lemma 4. Where the sign of G_i is known, V is largest at one end of the i-th side, whatever the other
+coordinate; so the box may be replaced by its edge there, and the other derivative be enclosed on that
+edge alone. ∎ On a side whose sign stays unknown c is in the middle. (At κ = 1 the derivative in θ is
+B₀ − B₁: where the responses are always right on a whole range of splits it is 0, though not nearby.)
 """
 
 from __future__ import annotations
@@ -38,6 +42,9 @@ from typing import NamedTuple
 from .arithmetic import ONE, ZERO, Interval, enclose, total
 from .budget import reserve, tick
 from .fixed import BITS, UNIT, above, xlogx_above, xlogx_units
+
+Side = tuple[Fraction, Fraction]
+"""The least and the greatest number of one coordinate of a box."""
 
 
 class Ends(NamedTuple):
@@ -95,34 +102,40 @@ class Sets:
 
 
 def most(ends: Ends, least: int, greatest: int) -> Interval:
-    """Bound the utility where κ is between two numbers, from above: Lemma 3.
+    """Bound the utility where κ is between two numbers, from above: Lemmas 3 and 4.
 
     Args:
         ends: of the splits.
         least: the least κ, in units.
         greatest: the greatest.
     """
-    box = _Box(ends, Fraction(0), Fraction(1), Fraction(least, UNIT), Fraction(greatest, UNIT))
-    slopes = box.slopes()
-    sides = ((Fraction(0), Fraction(1)), (Fraction(least, UNIT), Fraction(greatest, UNIT)))
-    at = [_best(slope, *side) for slope, side in zip(slopes, sides, strict=True)]
-    found = _Box(ends, at[0], at[0], at[1], at[1]).value()
-    for slope, (low, high), c in zip(slopes, sides, at, strict=True):
-        rise = max((slope * enclose(low - c)).high, (slope * enclose(high - c)).high, ZERO.high)
+    sides = [(Fraction(0), Fraction(1)), (Fraction(least, UNIT), Fraction(greatest, UNIT))]
+    slopes = _Box(ends, *sides).slopes()
+    edges = [_edge(slope, side) for slope, side in zip(slopes, sides, strict=True)]
+    if edges != sides:
+        slopes = _Box(ends, *edges).slopes()
+        edges = [_edge(slope, side) for slope, side in zip(slopes, edges, strict=True)]
+    middles = [(low + high) / 2 for low, high in edges]
+    found = _Box(ends, *((c, c) for c in middles)).value()
+    for slope, (low, high), c in zip(slopes, edges, middles, strict=True):
+        rise = max((slope * enclose(low - c)).high, (slope * enclose(high - c)).high)
         found = found + Interval(rise, rise)
     return found
 
 
-def _best(slope: Interval, low: Fraction, high: Fraction) -> Fraction:
+def _edge(slope: Interval, side: Side) -> Side:
+    """Return the end of a side at which V is largest, or all of the side if that is not known."""
+    low, high = side
     if slope.low >= 0:
-        return high
-    return low if slope.high <= 0 else (low + high) / 2
+        return high, high
+    return (low, low) if slope.high <= 0 else side
 
 
 class _Box:
     """V and its derivatives, enclosed on a box of θ and κ."""
 
-    def __init__(self, ends: Ends, t0: Fraction, t1: Fraction, k0: Fraction, k1: Fraction) -> None:
+    def __init__(self, ends: Ends, theta: Side, kappa: Side) -> None:
+        (t0, t1), (k0, k1) = theta, kappa
         low, high = ends.ratios
         self.width = high - low
         self.theta, self.kappa = _hull(t0, t1), _hull(k0, k1)

@@ -12,6 +12,11 @@ from scipy.special import xlogy
 
 from ldpopt.core.validate import Array
 
+Span = tuple[Array, Array]
+"""The least and the greatest of a number, an entry per box."""
+Sides = tuple[Span, Span]
+"""Of θ and of κ."""
+
 
 class Ends(NamedTuple):
     """What is known at the ends of ranges of splits, an entry per range.
@@ -49,20 +54,24 @@ def most(ends: Ends, least: Array, greatest: Array) -> Array:
         least: the least κ.
         greatest: the greatest.
     """
-    zero, one = np.zeros_like(least), np.ones_like(least)
-    slopes = _Box(ends, (zero, one), (least, greatest)).slopes()
-    sides = ((zero, one), (least, greatest))
-    at = [
-        np.where(low >= 0, side[1], np.where(high <= 0, side[0], (side[0] + side[1]) / 2))
-        for (low, high), side in zip(slopes, sides, strict=True)
-    ]
-    found = _Box(ends, (at[0], at[0]), (at[1], at[1])).value()
-    for (low, high), (first, last), c in zip(slopes, sides, at, strict=True):
-        found = found + np.maximum(np.maximum(high * (last - c), low * (first - c)), 0.0)
+    sides: Sides = (np.zeros_like(least), np.ones_like(least)), (least, greatest)
+    edges = _edges(_Box(ends, *sides).slopes(), sides)
+    slopes = _Box(ends, *edges).slopes()
+    theta, kappa = edges = _edges(slopes, edges)
+    middles = (theta[0] + theta[1]) / 2, (kappa[0] + kappa[1]) / 2
+    found = _Box(ends, *((c, c) for c in middles)).value()
+    for (low, high), (first, last), c in zip(slopes, edges, middles, strict=True):
+        found = found + np.maximum(high * (last - c), low * (first - c))
     return found
 
 
-Span = tuple[Array, Array]
+def _edges(slopes: Sides, sides: Sides) -> Sides:
+    """Shrink every side along which V rises or falls to the end at which V is largest."""
+    theta, kappa = (
+        (np.where(low >= 0, last, first), np.where((low < 0) & (high <= 0), first, last))
+        for (low, high), (first, last) in zip(slopes, sides, strict=True)
+    )
+    return theta, kappa
 
 
 class _Box:
@@ -91,7 +100,7 @@ class _Box:
         terms = self.L[0] * self._powers(lam, 1 - lam, 0)
         return (1 - kappa) * terms.sum(axis=1) + kappa * self.C[0]
 
-    def slopes(self) -> tuple[Span, Span]:
+    def slopes(self) -> Sides:
         """Enclose the derivatives in θ and κ."""
         lam = self.lam
         apart = self.o - (self.m - 1) * lam[1][:, None], self.o - (self.m - 1) * lam[0][:, None]
