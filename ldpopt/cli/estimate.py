@@ -81,7 +81,8 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
             }
         shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
         spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[3:]))
-        print_table(tuple(columns), shown, (name,), f"Frequencies of {name} ({group})", spare)
+        title = f"Frequencies of {name} ({group.partition(':')[0]})"
+        print_table(tuple(columns), shown, (name,), title, spare)
     hang(
         "",
         f"From {found.n:,} reports. Each interval covers its own frequency with a probability of about "

@@ -8,7 +8,6 @@ c·P = PW·a is estimated by the mean of a over the reports. Otherwise they leav
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +23,9 @@ from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
+from ldpopt.release.functionals import functionals, group_names
 from ldpopt.release.intervals import score_intervals
 from ldpopt.release.reading import report_counts
-from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.fidelity import estimators
@@ -40,7 +39,7 @@ class Frequency:
     """One estimated frequency.
 
     Attributes:
-        group: "secret", "public" or "joint".
+        group: "secret", "public" or "joint"; of one of several columns "public: ward".
         label: the value in words.
         estimate: the unbiased estimate, cut to [0, 1]; where ``determined`` is false, one of many.
         low, high: the interval of this frequency by itself (:mod:`ldpopt.release.intervals`); where the
@@ -78,7 +77,8 @@ class Frequencies:
     """The frequencies that a released file tells about.
 
     Attributes:
-        rows: one per value of the secret, of the public columns, and of each pair of them.
+        rows: one per value of every column, of the secret and public columns taken together, and of each
+            pair of these.
         n: the number of reports.
         level: the confidence level.
         names: the groups with the names of their columns.
@@ -132,7 +132,7 @@ class Frequencies:
         panels = figure.subplots(len(shown), 1, squeeze=False, height_ratios=[s + 1.5 for s in sizes])
         for name, axes in zip(shown, panels[:, 0], strict=True):
             _draw(axes, self.group(name))
-            axes.set_title(f"{name}: {self.names[name]}", loc="left")
+            axes.set_title(f"{name.partition(':')[0]}: {self.names[name]}", loc="left")
         panels[-1, 0].set_xlabel("frequency")
         handles, names = panels[0, 0].get_legend_handles_labels()
         figure.legend(handles, names, loc="outside lower center", ncols=4, frameon=False)
@@ -202,7 +202,7 @@ def frequencies(
     if not counts.any():
         raise InvalidInputError("there are no reports to estimate from")
     W = made.mechanism.matrix
-    asked = list(_functionals(made.domain))
+    asked = list(functionals(made.domain))
     C = np.array([functional.weights for functional in asked])
     found = score_intervals(W, counts, C, level)
     if not found.determined.all():
@@ -222,7 +222,7 @@ def frequencies(
         )
         for i, functional in enumerate(asked)
     )
-    return Frequencies(rows, int(counts.sum()), level, _group_names(made.domain), words)
+    return Frequencies(rows, int(counts.sum()), level, group_names(made.domain), words)
 
 
 def _others(
@@ -242,34 +242,6 @@ def _others(
     return words, [
         dict(zip(names, map(float, numbers), strict=True)) for numbers in zip(*columns, strict=True)
     ]
-
-
-class Functional(NamedTuple):
-    """A frequency c·P with its name."""
-
-    group: str
-    label: str
-    weights: Array
-
-
-def _group_names(domain: Domain) -> dict[str, str]:
-    secret = domain.secret.name
-    if domain.public is None:
-        return {"secret": secret}
-    public = domain.public.name
-    return {"secret": secret, "public": public, "joint": f"{secret}, {public}"}
-
-
-def _functionals(domain: Domain) -> Iterator[Functional]:
-    a1, a2 = domain.shape
-    cells = np.eye(a1 * a2).reshape(a1, a2, -1)
-    for s, label in enumerate(domain.secret.labels):
-        yield Functional("secret", label, cells[s].sum(axis=0))
-    if domain.public is not None:
-        for u, label in enumerate(domain.public.labels):
-            yield Functional("public", label, cells[:, u].sum(axis=0))
-        for cell, label in zip(np.eye(a1 * a2), domain.labels, strict=True):
-            yield Functional("joint", label, cell)
 
 
 # ------------------------------------------------------------ intervals

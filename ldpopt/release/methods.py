@@ -41,7 +41,9 @@ MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
-QUICK = ("learn", "cr", "public", "srr", "grr", "queries")
+BUILT = ("learn", "public", "srr", "grr")
+"""Methods that are built at once."""
+QUICK = (*BUILT, "cr", "queries")
 """Methods for estimates from large tables; "queries" comes last and has all the time that is left."""
 MOST_REPORTS = 4096
 """Different reports of UE conditional reporting; it has a product of one factor per secret."""

@@ -21,7 +21,7 @@ from ldpopt.release.designing import GAP, SECONDS, Design, solved
 from ldpopt.release.methods import METHODS, Question, applicable
 from ldpopt.tables.survey import Bins
 
-QUICK = ("learn", "srr", "grr", "public")
+BUILT = ("learn", "srr", "grr", "public")
 """Methods that are built, not searched: they are tried at every level."""
 LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The levels of the table."""
@@ -94,7 +94,7 @@ def plan(
         queries: the columns whose frequencies are wanted; all without.
         robust: the distributions against which the secret is hidden: "chi2", "all" or "known".
         alpha: the significance level of the χ² set.
-        method: the name of a method; "auto" takes the best of :data:`QUICK` at each level.
+        method: the name of a method; "auto" takes the best of :data:`BUILT` at each level.
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words.
         top: for columns of words, how many of the most frequent are told apart.
@@ -136,7 +136,7 @@ class _Search:
     ) -> None:
         self.domain, self.question = about.domain, question
         self.target, self.queries = target, queries
-        self.names = QUICK if method == "auto" else (method,)
+        self.names = BUILT if method == "auto" else (method,)
         self.limits = limits
         self.ahead = steps * len(self.names)  # solves that share the time left, at most
         self.n = int(about.counts.sum())

@@ -149,3 +149,20 @@ def test_the_mean_of_an_exact_posterior_is_exact():
 def test_bad_level(made, level):
     with pytest.raises(InvalidInputError, match="level must lie between 0 and 1"):
         frequencies(np.ones(10, dtype=int), made, level=level)
+
+
+def test_each_of_several_columns_has_its_frequencies():
+    rng = np.random.default_rng(0)
+    table = {
+        "s": rng.integers(2, size=600).astype(str),
+        "u": rng.integers(2, size=600).astype(str),
+        "v": rng.integers(3, size=600).astype(str),
+    }
+    made = design(table, "s", ["u", "v"], epsilon=1.0, method="srr")
+    drawn = rng.multinomial(600, made.question.p_hat.ravel() @ made.mechanism.matrix)
+    found = frequencies(drawn, made)
+    sizes = {name: len(found.group(name)) for name in found.names}
+    assert sizes == {"secret": 2, "public: u": 2, "public: v": 3, "public": 6, "joint": 12}
+    assert [row.label for row in found.group("public: v")] == ["0", "1", "2"]
+    assert sum(row.estimate for row in found.group("public: u")) == pytest.approx(1)
+    assert found.names["public: v"] == "v"
