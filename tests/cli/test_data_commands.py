@@ -3,12 +3,14 @@
 import json
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 from ldpopt.release import comparing, designing
+from ldpopt.release.methods import METHODS
 from ldpopt.theory.robust.level import rldp_level
 
 TABLE = pd.DataFrame(
@@ -55,7 +57,7 @@ def test_design_says_what_it_did(work, ldpopt):
     assert ldpopt("verify", "again.json", cwd=work).code == 0
 
 
-def test_compare(work, ldpopt):
+def test_compare(work, ldpopt, monkeypatch):
     said = ldpopt(
         "design",
         "table.csv",
@@ -75,8 +77,13 @@ def test_compare(work, ldpopt):
         (name for name in methods if "nats" in methods[name]), key=lambda name: methods[name]["nats"]
     )
     assert all(row["verified"] for row in methods.values() if "nats" in row)
+
+    def alike(made, **_):
+        return {name: replace(made, method=name) for name in METHODS}
+
+    monkeypatch.setattr(comparing, "compare", alike)
     table = ldpopt("design", "table.csv", *DESIGN, "--compare", "-o", "c.json", "--force", cwd=work).out
-    for name in ("polyopt", "srr", "ir", "cr", "ue", "ldp", "grr"):
+    for name in METHODS:
         assert f"│ {name}" in table
 
 
