@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,6 +32,22 @@ class Overdue(BaseException):
 
     A handler of :class:`OutOfTime` inside a solver does not swallow it.
     """
+
+
+@contextmanager
+def _silent_where_lost() -> Iterator[None]:
+    """Say nothing of an alarm that Python ignores because it rang in a destructor: it rings again."""
+    before = sys.unraisablehook
+
+    def hook(lost: sys.UnraisableHookArgs) -> None:
+        if lost.exc_type is not Overdue:
+            before(lost)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 LATE = 0.5
@@ -127,7 +144,7 @@ class Limits:
             if self._kept or self.answered:
                 raise Overdue
 
-        with alarm.alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
+        with _silent_where_lost(), alarm.alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
             yield
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:

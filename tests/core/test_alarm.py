@@ -1,11 +1,14 @@
 """Alarms nest: one inside does not silence one outside."""
 
 import signal
+import sys
 import time
 
 import pytest
+from alarms import time_is_over
 
 from ldpopt.core import alarm
+from ldpopt.core.limits import Limits, Overdue
 
 
 class RangError(Exception):
@@ -65,3 +68,24 @@ def test_what_swallows_the_first_ring_hears_another():
 
     with pytest.raises(RangError), ringing("one", 0.01):
         stubborn()
+
+
+class Closing:
+    """Its destructor takes so long that the time is over in it."""
+
+    def __del__(self):
+        time_is_over()
+
+
+def test_an_alarm_that_is_lost_in_a_destructor_is_silent_and_rings_again(capsys):
+    limits = Limits(alarm=time.monotonic() + 600, answered=True)
+    before = sys.unraisablehook
+
+    def lost_then_heard():
+        Closing()
+        time_is_over()
+
+    with pytest.raises(Overdue), limits.alarmed():
+        lost_then_heard()
+    assert sys.unraisablehook is before
+    assert capsys.readouterr().err == ""

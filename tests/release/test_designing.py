@@ -47,7 +47,7 @@ def test_every_method(robust):
     assert ("ir" in solved) == (robust != "all")
     for other in solved.values():
         assert other.level.level <= 1 + 1e-12
-        assert verify(other.result)
+        assert verify(other.result, budget=600)
         assert other.information <= best(found).information
     assert solved["grr"].result.value <= solved["ldp"].result.value + 1e-9
     assert solved["srr"].result.value <= solved["staircase"].result.value + 1e-9
