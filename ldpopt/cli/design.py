@@ -243,7 +243,7 @@ def _print_design(
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–" if public is None else f"{public.name} ({len(public)} values)",
-        "promise": verification.marked(promise(made)),
+        "promise": verification.marked_promise(promise(made)),
         "it holds": holds_for(made),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
         "method": f"{made.method}: {METHODS[made.method].summary}",

@@ -94,6 +94,11 @@ class Verification:
         mark = WORDS[self.verdict].upper() if self.claims else NOT_CHECKED
         return f"{said} [{mark}]"
 
+    def marked_promise(self, said: str) -> str:
+        """Mark what a file promises about privacy: utility and bound may stay undecided beside it."""
+        open_utility = [c for c in self.claims if c.what in ("value", "bound") and c.holds is None]
+        return Verification(tuple(c for c in self.claims if c not in open_utility)).marked(said)
+
     def __str__(self) -> str:
         return "\n".join([*map(str, self.claims), *(f"unchecked  {said}" for said in self.unchecked)])
 

@@ -92,3 +92,21 @@ def test_merged_values_stand_first_and_are_not_called_optimal(tmp_path, ldpopt):
     assert found["status"].startswith("the best among ")
     assert "race not determined" in found["outcome"]
     assert "for frequencies design with --for estimates" in " ".join(said.out.split())
+
+
+@pytest.mark.parametrize(
+    ("private", "value", "mark"),
+    [
+        (True, None, ""),
+        (True, False, " [REFUTED]"),
+        (None, None, " [UNDECIDED]"),
+        (None, True, " [UNDECIDED]"),
+    ],
+)
+def test_a_promise_does_not_wait_for_the_utility(private, value, mark):
+    claims = (Claim("private", "exact", private, "private"), Claim("value", "exact", value, "value"))
+    assert Verification(claims).marked_promise("hidden") == f"hidden{mark}"
+
+
+def test_a_promise_without_any_other_claim_is_not_checked():
+    assert Verification((Claim("v", "exact", None, "value"),)).marked_promise("x") == "x [not checked]"
