@@ -105,7 +105,7 @@ def _write_benchmark(
     if found.target == benchmark.EVERYTHING:
         return page.write(found, directory, command, started, plugins)
     paths = page.write_rows(found, directory)
-    if found.rows:
+    if found.rows and not found.interrupted:  # nobody waits for figures after Ctrl-C
         profile, curves = directory / "profile.png", directory / "curves.png"
         figures.draw_profile(found, profile)
         paths.append(profile)

@@ -44,8 +44,6 @@ def estimate(
         if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
             raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
     made = load_mechanism(mechanism)
-    if others:
-        tell(f"sampling the posterior of {len(made.mechanism.matrix)} cells")
     with watching(f"estimating from {released}" + (", and sampling the posterior" if others else "")):
         found = estimating.estimate(
             released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
