@@ -32,6 +32,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
 from .arithmetic import dyadic, exp_above
@@ -98,7 +99,7 @@ def _leakage_design(params: dict[str, Any]) -> dict[str, Any]:
     space = list(_histograms(tau, d))
     return {
         "form": "leakage-program",
-        "costs": [[sum(abs(p - q) for p, q in zip(a, b, strict=True)) for b in space] for a in space],
+        "costs": _distances(space, tau),
         "scale": 2 * tau,
         "secrets": params.get("secrets", [histogram[0] for histogram in space]),
         "budget": params["budget"],
@@ -129,14 +130,24 @@ def _level(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _histograms(tau: int, d: int) -> Iterator[tuple[int, ...]]:
-    """List all counts of tau records over d categories, in lexicographic order."""
-    tick()
-    if d == 1:
-        yield (tau,)
-        return
-    for first in range(tau + 1):
-        for rest in _histograms(tau - first, d - 1):
-            yield (first, *rest)
+    """List all counts of tau records over d categories, in lexicographic order.
+
+    d − 1 bars among tau records part them into d counts; the counts are in the order of the bars.
+    """
+    for bars in combinations(range(tau + d - 1), d - 1):
+        tick()
+        ends = (-1, *bars, tau + d - 1)
+        yield tuple(b - a - 1 for a, b in pairwise(ends))
+
+
+def _distances(space: list[tuple[int, ...]], tau: int) -> list[list[int]]:
+    """Compute Σ|p_i − q_i| = 2 τ − 2 Σ min(p_i, q_i), over the few i with p_i > 0."""
+    found = []
+    for histogram in space:
+        tick()
+        used = [(i, p) for i, p in enumerate(histogram) if p]
+        found.append([2 * (tau - sum(min(p, other[i]) for i, p in used)) for other in space])
+    return found
 
 
 def leakage_question(plain: dict[str, Any]) -> LeakageStatement:

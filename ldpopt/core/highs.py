@@ -49,6 +49,11 @@ def run_within(model: highspy.Highs, limits: Limits) -> bool:
     limit_time(model, limits)
     model.run()
     status = model.getModelStatus()
+    if status == highspy.HighsModelStatus.kSolveError:  # columns that are almost alike: presolve helps
+        model.clearSolver()
+        model.setOptionValue("presolve", "on")
+        model.run()
+        status = model.getModelStatus()
     if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):
         return False
     if status != highspy.HighsModelStatus.kOptimal:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import entr
 
+from ldpopt.checker import frame
 from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.fixed import UNIT, rounded
+from ldpopt.checker.protocols import Protocol, Reporting, of_kind
 from ldpopt.checker.unary import is_private, read_unary, value_below
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
@@ -33,6 +37,8 @@ MOST_SECRETS = 12
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
 GRID = 2.0**-52
+SMALLER = (1e-9, 1e-8, 1e-7, 1e-6)
+"""By how much of itself a split is made smaller, until its protocol is private but for rounding."""
 NEVER = 1e-9
 """Probabilities below this, which the grid would distort, are 0."""
 
@@ -104,6 +110,22 @@ class UEConditional(GRRConditional):
             low, high = (middle, high) if worst(middle).level <= self.epsilon else (low, middle)
         return low, worst(high)
 
+    def block_levels(self, point: Array) -> Array:
+        """Compute the level of every block at one point, of randomised responses by exact numbers."""
+        if self.blocks != "grr":
+            return super().block_levels(point)
+        return level_of(self.uncertainty.shape[1], self.exact_rights(point))
+
+    def exact_rights(self, point: Array) -> Array:
+        """Compute how often the responses for u are right by the checker's arithmetic.
+
+        At small ε and large n the limits are quotients of numbers that cancel: floats keep so few
+        digits that no split has the blocks found, and the checker would refuse the protocol.
+        """
+        parts = Protocol(self._question, [])
+        g = min(max(rounded(Fraction(math.exp(point[0]))), UNIT), parts.top)
+        return np.array([right / UNIT for right in parts.rights(g)])
+
     def members(self) -> list[dict[str, Any]]:
         """Name the member of F that makes larger splits unsafe, if there are any."""
         found = self.last_split[1]
@@ -165,11 +187,11 @@ class UEConditional(GRRConditional):
     def lift(self, form: Form, solution: FormSolution) -> Any:
         """Build the protocol at the point found: its matrix, or where that is wide its parameters."""
         if self.reports <= MOST_REPORTS:
-            return super().lift(form, solution)
+            return self._matrix(form, solution)
         a2 = self.uncertainty.shape[1]
-        g, kappa = np.exp(solution.point[:1]), solution.point[1:]
+        kappa = solution.point[1:]
         kappa = np.where(1 - kappa < NEVER, 1.0, np.where(kappa < NEVER, 0.0, kappa))
-        right = rights(self.limits(g), g)[0]
+        right = self.exact_rights(solution.point)
         lam = self.smallest(kappa, self.epsilon - solution.point[:1])[0]
         touch = GRID / math.expm1(self.epsilon)
         while touch < 1e-3:
@@ -184,6 +206,26 @@ class UEConditional(GRRConditional):
                 return answer
             touch *= 2
         raise SolverError("the solver's protocol is too far from private to be repaired")
+
+    def _matrix(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Build the matrix; a calibrated one at a split so much smaller that its repair is small.
+
+        Where the last private split is the best, floats may miss it by some 1e-9. The repair would then
+        take the mechanism further from the protocol than the checker allows.
+        """
+        found = super().lift(form, solution)
+        for step in SMALLER if self.calibrate else ():
+            if of_kind(found.matrix.tolist(), self._question):
+                break
+            point = solution.point * np.array([1 - step, 1.0])
+            found = super().lift(form, replace(solution, point=point))
+        return found
+
+    @cached_property
+    def _question(self) -> Reporting:
+        plain = self.statement()
+        assert plain is not None
+        return cast(Reporting, frame.question(plain))
 
     @property
     def _robust(self) -> RobustStatement:

@@ -105,7 +105,7 @@ def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
     """Find the best mechanism whose leakage prices alone prove to be within the budget, and the prices.
 
     Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost, and
-    with a level the least entry of each output.
+    with a level the least entry of each output. A constant release is always among them.
 
     Raises:
         OutOfTime: the limits are over before the linear program is solved.
@@ -149,6 +149,8 @@ def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
     found = linprog(cost, method="highs-ds", **arguments)
     if found.status == 1:
         raise OutOfTime
+    if found.status == 2:  # no such thing: at ε near 0 rounding makes it look so to HiGHS
+        return constant_release(form)
     if found.x is None:
         raise SolverError(f"HiGHS ended with: {found.message}")
     return found.x[:size].reshape(m, n), np.maximum(found.x[2 * size : 2 * size + n], 0.0)

@@ -347,3 +347,11 @@ def test_values_and_bounds_are_exact_where_sums_are() -> None:
     assert low == high == statistic_leakage.UNIT * 5 // 4
     leaf = statistic_leakage.Tree().read({"outputs": [0, 1], "prices": [0.5, 0.75]}, "proof")
     assert statistic_leakage.tree_bound(leaf, question) == statistic_leakage.UNIT * 5 // 4
+
+
+def test_histograms_of_many_categories():
+    """They are listed one after the other, however many categories there are."""
+    space = list(leakage_design._histograms(1, 999))
+    assert len(space) == 999
+    assert space == sorted(space)
+    assert leakage_design._distances(space[:3], 1) == [[0, 2, 2], [2, 0, 2], [2, 2, 0]]

@@ -47,6 +47,11 @@ def cases():
         yield "ue-conditional", {"epsilon": 1e-6, "n": 1e12, **set_}
         yield "ue-conditional", {"epsilon": 20.0, "n": 1e-3, **set_}
     yield "ue-conditional", {"epsilon": 1e-6, "p_hat": TABLE, "n": 1e12, "calibrate": True}
+    rough = {"p_hat": [[0.3, 0.2], [0.1, 0.4]], "n": 1e11, "calibrate": True}
+    yield "ue-conditional", {"epsilon": 1e-5, **rough}
+    tables = [[[0.7, 0.2], [0.1 - 1e-12, 1e-12]], [[0.25, 0.25], [0.25, 0.25]]]
+    yield "secret-staircase", {"epsilon": 1e-6, "hypotheses": tables, "utility": "bayes"}
+    yield "leakage-design", {"tau": 2, "d": 2, "budget": 0.0, "epsilon": 1e-6}
     yield "leakage-design", {"tau": 2, "d": 3, "budget": 20.0}
     yield "leakage-design", {"tau": 3, "d": 3, "budget": 1e-12}
     rows = [[1 - 1e-12, 1e-12], [0.5, 0.5], [1e-12, 1 - 1e-12]]
