@@ -195,8 +195,11 @@ def six_digits(found):
 
 
 def facts(text):
-    """List the lines of an output that are the same on every machine, numbers to six digits."""
-    lines = (" ".join(line.split()) for line in text.splitlines())
+    """List the lines of an output that are the same on every machine, numbers to six digits.
+
+    Which of several reports with the same level is named depends on the last digits, too.
+    """
+    lines = (re.sub(r"at report \d+", "at report", " ".join(s.split())) for s in text.splitlines())
     told = (line for line in lines if line.startswith(tuple(f"{name} " for name in FACTS)))
     return [re.sub(r"\d+\.\d{6,}(e-?\d+)?", six_digits, line) for line in told]
 
