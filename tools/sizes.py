@@ -60,6 +60,20 @@ def instances() -> Iterator[Instance]:
         {"epsilon": 1.0, "p_hat": table.tolist(), "n": 1000, "objective": "robust"},
     )
     yield "`circulant-fidelity`, 180 inputs, ε = 1", "circulant-fidelity", {"k": 180, "epsilon": 1.0}
+    for k, level in ((4, 0.3), (6, 1.0), (10, 1.0)):
+        given = {"k": k, "epsilon": level}
+        yield f"`square-fidelity`, {k} inputs, ε = {level:g}", "square-fidelity", given
+    for count, threshold in ((8, 1e-3), (10, 1e-4), (11, 2e-5)):
+        marginals = np.random.default_rng(0).dirichlet(np.ones(3), size=count).tolist()
+        given = {"marginals": marginals, "threshold": threshold, "method": "best"}
+        yield f"`composition-bound`, {count} marginals, t = {threshold:g}", "composition-bound", given
+    for tau, budget in ((6, 1.276), (8, 1.436), (12, 1.67)):
+        given = {"tau": tau, "d": 3, "budget": budget}
+        yield f"`leakage-design`, {tau} records, budget {budget:g}", "leakage-design", given
+    for a1, a2 in ((4, 4), (6, 4), (12, 5)):
+        table = np.random.default_rng(1).dirichlet(np.full(a1 * a2, 0.5)).reshape(a1, a2)
+        given = {"epsilon": 1.0, "p_hat": table.tolist(), "n": 1000}
+        yield f"`robust-optimum`, {a1} × {a2}, ε = 1", "robust-optimum", given
 
 
 def measured(kind: str, params: dict[str, Any]) -> dict[str, Any]:

@@ -49,7 +49,7 @@ class CompositionBound(Problem):
     kind: ClassVar[str] = "composition-bound"
     measure: ClassVar[Measure] = Measure("exposure, a share of the users")
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 8, 10)
     marginals: Any
     threshold: float
     method: str = "best"

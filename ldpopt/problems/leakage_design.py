@@ -52,7 +52,7 @@ class LeakageDesign(Problem):
 
     kind: ClassVar[str] = "leakage-design"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6, 8, 12)
     sense: ClassVar = "minimise"
     measure: ClassVar[Measure] = Measure("worst expected distortion")
     tau: int | None = None

@@ -28,8 +28,8 @@ class SquareFidelity(PhiProblem):
 
     kind: ClassVar[str] = "square-fidelity"
     family: ClassVar[str] = "square"
-    bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7)
-    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 7, 11)
+    bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 6, 7)
+    full_bench_sizes: ClassVar[tuple[int, ...]] = (4, 5, 6, 7, 8, 10, 11)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -15,6 +15,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status, relative_gap
 from ldpopt.forms.joint_program import JointProgram
 from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
+from ldpopt.solvers.joint_lp import JointLp
 from ldpopt.solvers.joint_milp import MILP_NODES, JointMilp
 from ldpopt.theory.anonymity.composition import RULES, exact_marginals, least_proven
 from ldpopt.theory.anonymity.joints import exact_joint
@@ -29,7 +30,8 @@ its share of the time left."""
 class BestOfAll(Solver[BestBound]):
     """All four rules, then the proof about the worst joint where its cells can be listed.
 
-    The worst joint found is the bound from below: no proof from the marginals alone can do better.
+    The worst joint found is the bound from below: no proof from the marginals alone can do better. It
+    comes from :class:`JointMilp`, and where its cells are too many for that from :class:`JointLp`.
 
     Args:
         milp_nodes: as for :class:`JointMilp`.
@@ -39,7 +41,7 @@ class BestOfAll(Solver[BestBound]):
     name: ClassVar[str] = "best-of-all"
 
     def __init__(self, milp_nodes: int = MILP_NODES, proof_lps: int | None = None) -> None:
-        self.milp = JointMilp(milp_nodes, proof_lps)
+        self.milp, self.filling = JointMilp(milp_nodes, proof_lps), JointLp()
 
     def run(self, form: BestBound, limits: Limits) -> FormSolution:
         """Find the least of all upper bounds."""
@@ -56,11 +58,14 @@ class BestOfAll(Solver[BestBound]):
                     point = {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
         plain = FormSolution(Status.FEASIBLE, point, value, None, {})
         limits.keep(value, 0.0, lambda: plain)
-        if self.milp.takes(JointProgram(form.marginals, form.threshold)) is not True:
+        whole = JointProgram(form.marginals, form.threshold)
+        solvers = (self.milp, self.filling)
+        solver = next((one for one in solvers if one.takes(whole) is True), None)
+        if solver is None:
             return plain
         for below, share in JUST_BELOW.items():
             joint = JointProgram(form.marginals, form.threshold * (1 - below))
-            worst = self.milp.attempt(joint, replace(limits.part(share), progress=None))
+            worst = solver.attempt(joint, replace(limits.part(share), progress=None))
             if worst.value is not None and worst.value <= value * (1 + limits.gap):
                 break
         with limits.proving():

@@ -21,7 +21,7 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.joint_program import JointProgram
 from ldpopt.theory.anonymity.composition import exact_marginals
 
-MOST_CELLS = 50_000
+MOST_CELLS = 200_000
 
 
 class JointLp(Solver[JointProgram]):

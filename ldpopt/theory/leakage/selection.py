@@ -56,7 +56,8 @@ def row_gains(matrix: csr_array, level: Array) -> Array:
     return sums[matrix.indptr[1:]] - sums[matrix.indptr[:-1]]
 
 
-MOST_DENSE = 20_000_000
+MOST_DENSE, ALWAYS_DENSE = 20_000_000, 100_000
+"""Entries up to which a matrix may be listed in full, and up to which it is even if most are 0."""
 
 
 def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED) -> Selection:
@@ -68,7 +69,8 @@ def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED
         limits: when to stop.
     """
     m, n = form.matrix.shape
-    dense = m * n <= MOST_DENSE and form.matrix.nnz > 0.2 * m * n
+    full = form.matrix.nnz > 0.2 * m * n
+    dense = m * n <= (MOST_DENSE if full else ALWAYS_DENSE)
     return (_improve_dense if dense else _improve_sparse)(form, start, limits)
 
 
