@@ -83,7 +83,8 @@ def plan(
     print_table(titles, rows, left=("method",), title="Precision by level (95 %, each value by itself)")
     hang(
         "",
-        "Computed from the covariance of the estimates, for data like those of the table; not checked.",
+        "Computed from the covariance of the estimates, for data like those of the table; not checked. "
+        "Other methods may need less: ldpopt design --for estimates tries them, too.",
     )
 
 
