@@ -84,7 +84,7 @@ def plan(
     hang(
         "",
         "Computed from the covariance of the estimates, for data like those of the table; not checked. "
-        "Other methods may need less: ldpopt design --for estimates tries them, too.",
+        "Searched mechanisms may need less: ldpopt design --for estimates tries them, too.",
     )
 
 
@@ -105,17 +105,20 @@ def _sentence(found: Plan, level_given: bool) -> str:
     wanted, points = found.wanted, f"±{100 * found.target:g} points"
     if wanted is None:
         highest = found.points[-1].epsilon
-        return f"{points} need a level above {highest:g}, or more than the table's {found.n:,} rows."
+        return (
+            f"{points} are not reached up to epsilon = {highest:g} with your {found.n:,} rows by the "
+            "methods below."
+        )
     if not level_given:
         return (
-            f"{points} need epsilon = {wanted.epsilon:.3g} with your {found.n:,} rows "
-            f"(--method {wanted.method})."
+            f"{points} are reached at epsilon = {wanted.epsilon:.3g} with your {found.n:,} rows, by "
+            f"--method {wanted.method}."
         )
     if math.isinf(wanted.rows):
-        return f"at epsilon = {wanted.epsilon:g} no number of rows gives {points}."
+        return f"no number of rows gives {points} at epsilon = {wanted.epsilon:g} by --method {wanted.method}."
     return (
-        f"{points} need {wanted.rows:,.0f} rows at epsilon = {wanted.epsilon:g} "
-        f"(--method {wanted.method}); the table has {found.n:,}."
+        f"{points} are reached with {wanted.rows:,.0f} rows at epsilon = {wanted.epsilon:g}, by "
+        f"--method {wanted.method}; the table has {found.n:,}."
     )
 
 

@@ -49,7 +49,7 @@ def test_the_command(tmp_path, ldpopt):
     (tmp_path / "t.csv").write_text(f"s\n{rows}\n")
     said = ldpopt("plan", "t.csv", "--secret", "s", "--target", "10%", cwd=tmp_path)
     assert said.code == 0, said.err
-    assert said.out.startswith("±10 points need epsilon = ")
+    assert said.out.startswith("±10 points are reached at epsilon = ")
     assert "with your 1,000 rows" in said.out
     options = ("--secret", "s", "--target", "0.05", "--epsilon", "1", "--json")
     answer = json.loads(ldpopt("plan", "t.csv", *options, cwd=tmp_path).out)
