@@ -115,7 +115,8 @@ def _sentence(found: Plan, level_given: bool) -> str:
             f"--method {wanted.method}."
         )
     if math.isinf(wanted.rows):
-        return f"no number of rows gives {points} at epsilon = {wanted.epsilon:g} by --method {wanted.method}."
+        level = f"epsilon = {wanted.epsilon:g} by --method {wanted.method}"
+        return f"no number of rows gives {points} at {level}."
     return (
         f"{points} are reached with {wanted.rows:,.0f} rows at epsilon = {wanted.epsilon:g}, by "
         f"--method {wanted.method}; the table has {found.n:,}."
