@@ -1,6 +1,7 @@
 """What tests of every room use: the command line, a clock that they move, and hypothesis without one."""
 
 import contextlib
+import gc
 import io
 import shutil
 import signal
@@ -16,6 +17,15 @@ from ldpopt.cli import main
 # No test depends on the speed of the machine, or on what runs beside it.
 settings.register_profile("ldpopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("ldpopt")
+
+# What is imported and collected stays: searching it for garbage again and again is a fifth of the work.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
+
 
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run "

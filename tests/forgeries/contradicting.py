@@ -36,18 +36,24 @@ CORPUS = (*frame.KINDS, DESIGN)
 
 def genuine(kind, most=10):
     """The result files of small questions of a kind, at most so many, as a file gives them."""
-    return json.loads(_genuine(kind, most))
+    return [json.loads(_genuine(kind, i)) for i in range(len(_questions(kind)[:most]))]
 
 
 @cache
-def _genuine(kind, most):
+def _questions(kind):
     if kind == DESIGN:
-        return json.dumps([design(**asked).to_json() for asked in TABLES[:most]])
+        return TABLES
     if kind in SMALL:
-        problems = [problem(kind, **params) for params in SMALL[kind]]
-    else:
-        problems = [example.problem for example in PROBLEMS[kind].examples()]
-    return json.dumps([solve(asked).to_json() for asked in problems[:most]])
+        return [problem(kind, **params) for params in SMALL[kind]]
+    return [example.problem for example in PROBLEMS[kind].examples()]
+
+
+@cache
+def _genuine(kind, i):
+    """The file of one question, written once for all tests that begin with it."""
+    asked = _questions(kind)[i]
+    found = design(**asked) if kind == DESIGN else solve(asked)
+    return json.dumps(found.to_json())
 
 
 def judged(document, seconds=10.0):
