@@ -10,6 +10,7 @@ import sys
 import pytest
 
 from ldpopt.report import tradeoff
+from ldpopt.theory.robust import calibration
 
 COMMAND = re.compile(r"[^\n]*<<'END'\n.*?^END\n|(?:[^\n]*\\\n)*[^\n]*\n", flags=re.DOTALL | re.MULTILINE)
 """One command of a block: a line, with the lines that continue it or that it reads."""
@@ -21,14 +22,16 @@ FIXED = "import os, random; os.urandom = random.Random(1).randbytes; from ldpopt
 def follow(ldpopt, monkeypatch):
     """Run a block in a directory, all of whose commands must succeed; what they print.
 
-    Where no shell is needed, ``ldpopt`` runs in this process, with fixed random bits too, and draws
-    a short curve: the whole one is drawn by its own tests.
+    Where no shell is needed, ``ldpopt`` runs in this process, with fixed random bits too. It draws a
+    short curve and calibrates with few cones: the tests of both draw and solve all of them.
     """
     monkeypatch.setattr(tradeoff, "FACTORS", (1.0, 2.0))
 
     def in_this_process(command, directory):
         with monkeypatch.context() as patch:
             patch.setattr(os, "urandom", random.Random(1).randbytes)
+            patch.setattr(calibration, "SCAN", 1)
+            patch.setattr(calibration, "ROUNDS", 1)
             answer = ldpopt(*shlex.split(command.replace("\\\n", " "))[1:], cwd=directory)
         assert answer.code == 0, f"{command}\n{answer.out}\n{answer.err}"
         return answer.out
