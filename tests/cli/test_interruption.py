@@ -236,7 +236,7 @@ def judged(name, ended):
 
 @pytest.mark.parametrize("name", ["list", "privatize"])
 def test_ctrl_c_during_import_and_later(name, folder, tmp_path):
-    ended = list(interrupted(name, folder, tmp_path, random.Random(name), 3))
+    ended = list(interrupted(name, folder, tmp_path, random.Random(name), 2))
     judged(name, ended)
     assert any(end.code == 130 for end in ended)
 

@@ -147,9 +147,7 @@ def test_calibration_searches_beyond_the_first_level_that_is_too_high():
     assert 0.5 * (1 - 1e-6) <= rldp_level(result.mechanism, result.problem.uncertainty).level <= 0.5
 
 
-@pytest.mark.parametrize(
-    "seed", [*range(3), *(pytest.param(s, marks=pytest.mark.slow) for s in range(3, 50))]
-)
+@pytest.mark.parametrize("seed", [0, *(pytest.param(s, marks=pytest.mark.slow) for s in range(1, 50))])
 def test_calibrated_is_never_worth_less(seed):
     rng = np.random.default_rng(seed)
     table = rng.dirichlet(np.ones(6)).reshape(2, 3)
@@ -382,7 +380,7 @@ def test_ctrl_c_ends_the_calibration(which):
                 raise KeyboardInterrupt
             return found
 
-    result = solve(PolyOpt(1.0, TABLE, 1000, calibrate=True), Interrupted())
+    result = solve(PolyOpt(1.0, SMALL, 1000, calibrate=True), Interrupted())
     assert len(runs) == which  # the first is that of the ceiling
     assert result.stats["interrupted"]
     assert verify(result)

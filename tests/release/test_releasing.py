@@ -175,15 +175,21 @@ def test_memory_does_not_grow_with_the_table(made, tmp_path):
     assert peak - early < 40e6  # the table as numbers would be 64 MB more, as text far more
 
 
+@pytest.fixture(scope="module")
+def long(tmp_path_factory):
+    path = tmp_path_factory.mktemp("long") / "long.parquet"
+    long_table(path, 20_000_000)
+    return path
+
+
 @pytest.mark.usefixtures("heard")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_no_file(made, tmp_path, number):
-    long_table(tmp_path / "long.parquet", 20_000_000)
+def test_an_interrupted_run_leaves_no_file(made, long, tmp_path, number):
     made.save(tmp_path / "mech.json")
     folder = tmp_path / "out"
     folder.mkdir()
     command = [sys.executable, "-c", "from ldpopt.cli import main; main()", "privatize"]
-    names = [tmp_path / "long.parquet", "-m", tmp_path / "mech.json", "-o", folder / "released.csv"]
+    names = [long, "-m", tmp_path / "mech.json", "-o", folder / "released.csv"]
     with subprocess.Popen([*command, *map(str, names)], stderr=subprocess.PIPE, text=True) as run:
         deadline = time.monotonic() + 600
         while not any(os.path.getsize(folder / name) for name in os.listdir(folder)):

@@ -102,11 +102,11 @@ def weak_and_sparse() -> tuple[Mechanism, np.ndarray]:
 
 
 def rank_deficient() -> tuple[Mechanism, np.ndarray]:
-    """Sixteen values, six outputs, ten million reports: ten directions that only the prior knows."""
+    """Eight values, four outputs, ten million reports: four directions that only the prior knows."""
     rng = np.random.default_rng(9)
-    W = np.exp(rng.integers(0, 2, (16, 6)))
+    W = np.exp(rng.integers(0, 2, (8, 4)))
     m = Mechanism(W / W.sum(axis=1, keepdims=True))
-    return m, rng.multinomial(10**7, m.push(rng.dirichlet(np.ones(16))))
+    return m, rng.multinomial(10**7, m.push(rng.dirichlet(np.ones(8))))
 
 
 @pytest.mark.parametrize("case", [weak_and_sparse, rank_deficient])
@@ -207,7 +207,7 @@ def test_unfinished_sampling_says_so(monkeypatch, tmp_path):
     monkeypatch.setattr(posteriorsampler, "WARM_UP", 20)
     monkeypatch.setattr(posteriorsampler, "FIRST_ROUND", 60)
     m, counts = rank_deficient()
-    found = posterior(m, Dirichlet.jeffreys(16), counts)
+    found = posterior(m, Dirichlet.jeffreys(8), counts)
     assert not found.converged
     assert found.method == "monte-carlo, not converged"
     assert found.rhat > 1.01
