@@ -236,17 +236,18 @@ class Watch:
         self._show()
 
     def __call__(self, value: float, bound: float, /) -> None:
-        """Show the best value and the proven bound so far."""
+        """Show the best value and the proven bound so far; the first of a step without delay."""
+        first = not self._known
         gap = relative_gap(value, bound) if math.isfinite(value) and math.isfinite(bound) else None
         self._known = f"value {value:.6g}" + (
             ", no bound yet" if gap is None else f", bound {bound:.6g}, gap {gap:.2g}"
         )
-        self._show()
+        self._show(at_once=first)
 
-    def _show(self) -> None:
+    def _show(self, at_once: bool = False) -> None:
         if self._bar is not None and self._task is not None:
             told = f"{self._what}: {self._known}" if self._known else self._what
-            self._bar.update(self._task, description=escape(printable(told)))
+            self._bar.update(self._task, description=escape(printable(told)), refresh=at_once)
 
 
 @contextlib.contextmanager

@@ -245,7 +245,7 @@ def test_both_sides_refuse_what_makes_no_sense(params, message):
 
 def test_hypotheses_of_tables_have_one_shape():
     tables = [[[0.2, 0.3], [0.4, 0.1]], [[0.2, 0.3, 0.0], [0.4, 0.1, 0.0]]]
-    with pytest.raises(InvalidInputError, match="one size"):
+    with pytest.raises(InvalidInputError, match="on the same inputs"):
         SecretStaircase(epsilon=1.0, hypotheses=tables, utility="kl")
     with pytest.raises(UnreadableError, match="one shape"):
         frame.statement("secret-staircase", {"epsilon": 1.0, "hypotheses": tables, "utility": "kl"})
