@@ -13,6 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from ldpopt.cli import main
+from ldpopt.problems import PROBLEMS
+from ldpopt.solvers import SOLVERS
 
 # No test depends on the speed of the machine, or on what runs beside it.
 settings.register_profile("ldpopt", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -79,6 +81,7 @@ def ldpopt():
 def run_in_this_process(*words, cwd="."):
     out, err = io.StringIO(), io.StringIO()
     before = sys.argv, signal.getsignal(signal.SIGTERM)
+    added = [(registry, registry._given.copy()) for registry in (PROBLEMS, SOLVERS)]
     sys.argv = ["ldpopt", *map(str, words)]
     try:
         with (
@@ -91,6 +94,8 @@ def run_in_this_process(*words, cwd="."):
     finally:
         sys.argv = before[0]
         signal.signal(signal.SIGTERM, before[1])
+        for registry, known in added:  # a plugin is known to the command that names it
+            registry._given = known
     return Answer(ended.value.code or 0, out.getvalue(), err.getvalue())
 
 
