@@ -11,7 +11,7 @@ from typing import Any
 from ldpopt.bench.instances import Task
 from ldpopt.bench.memory import peak_memory
 from ldpopt.bench.patience import TooLongError, patience
-from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
+from ldpopt.core.errors import UndecidedFileError, UnreadableFileError, from_ctrl_c
 from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
@@ -89,6 +89,8 @@ def attempt(
         sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
         return row | {"status": "crashed", "reason": sentence}, []
     except (Exception, SystemExit) as error:  # one solver's crash must not lose the others' rows
+        if from_ctrl_c(error):
+            raise KeyboardInterrupt from error
         sentence = " ".join(f"{type(error).__name__}: {error}".split())
         return row | {"status": "crashed", "reason": sentence}, []
 

@@ -167,7 +167,7 @@ def design(
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
     made.public.save(public_file)
-    if made.interrupted or comparing.INTERRUPTED in found.values():
+    if any(map(comparing.was_interrupted, [made, *found.values()])):
         _print_unfinished(made, found, out, as_json)
         raise KeyboardInterrupt
     allowed = checker_seconds(start, time_limit)

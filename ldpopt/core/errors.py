@@ -56,3 +56,13 @@ class NoSolverError(LdpoptError):
     def __init__(self, kind: str, reasons: Mapping[str, str]) -> None:
         lines = "".join(f"\n  {name}: {reason}" for name, reason in reasons.items())
         super().__init__(f"no solver accepts this {kind!r} problem:{lines}")
+
+
+def from_ctrl_c(error: BaseException | None) -> bool:
+    """Return whether Ctrl-C is behind an error.
+
+    Compiled modules that it hits during their import raise an ImportError from it, for instance.
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, from_ctrl_c
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.problems import PROBLEMS
@@ -95,6 +95,8 @@ def _module(reference: str, source: str) -> ModuleType:
     try:
         return _module_of_file(Path(source)) if source.endswith(".py") else import_module(source)
     except (Exception, SystemExit) as error:  # whatever the code of a stranger raises
+        if from_ctrl_c(error):
+            raise KeyboardInterrupt from error
         problem = " ".join(f"{type(error).__name__}: {error}".split())
         raise InvalidInputError(f"the plugin {reference!r} cannot be imported: {problem}") from error
 

@@ -57,10 +57,15 @@ def compare(
             seconds = limits.part(1 / ahead).remaining()
             ahead -= 1
             found[name] = other = _attempt(made, name, gap, seconds, progress)
-            stopped = other.interrupted if isinstance(other, Design) else other == INTERRUPTED
+            stopped = was_interrupted(other)
         if row is not None:
             row(name, found[name])
     return {name: found[name] for name in reasons}
+
+
+def was_interrupted(other: Design | str) -> bool:
+    """Return whether Ctrl-C ended a method, with a design or before it had one."""
+    return other.interrupted if isinstance(other, Design) else other == INTERRUPTED
 
 
 def _effort(name: str) -> tuple[bool, bool, int]:

@@ -29,6 +29,7 @@ import pyarrow.parquet
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
+from ldpopt.tables.arrow import import_pandas
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
@@ -129,6 +130,7 @@ def _frame(table: Any) -> Any:
 
 def _named(name: str, sep: str | None, encoding: str) -> TableReader:
     """Open standard input, an embedded table, or a file."""
+    import_pandas()
     if name == STANDARD_INPUT:
         return _Csv(sys.stdin.buffer.read(), "standard input", sep or ",", encoding)
     if name == EMBEDDED or name.startswith(f"{EMBEDDED}:"):

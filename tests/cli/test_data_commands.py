@@ -86,6 +86,17 @@ def test_compare(work, ldpopt, monkeypatch):
     for name in METHODS:
         assert f"│ {name}" in table
 
+    def stopped(made, **_):
+        """Leave a worse design by the method that Ctrl-C ended."""
+        result = replace(made.result, value=0.0, stats={"interrupted": 1.0})
+        return {"srr": made, "calibrated": replace(made, method="calibrated", result=result)}
+
+    monkeypatch.setattr(comparing, "compare", stopped)
+    words = ("design", "table.csv", *DESIGN, "--compare", "--method", "srr", "-o", "c.json", "--force")
+    said = ldpopt(*words, cwd=work)
+    assert (said.code, said.err.splitlines()[-1]) == (130, "ldpopt: interrupted")
+    assert "wrote c.json by srr [not checked]" in said.out
+
 
 def test_bins_and_known(work, ldpopt):
     options = ("--secret", "sex", "--public", "age", "--epsilon", "1", "--known")

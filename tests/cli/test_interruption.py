@@ -17,7 +17,9 @@ import joblib
 import psutil
 import pytest
 
+from ldpopt.core.registry import Registry
 from ldpopt.core.workers import workers
+from ldpopt.engine.plugins import load_object
 
 pytestmark = pytest.mark.usefixtures("heard")
 TABLE, MECHANISM, OUT = "adult:sex-race", "mechanism.json", "out.json"
@@ -57,6 +59,10 @@ BESIDE = re.compile(r"note: |warning: |wrote |ldpopt: kept the |[a-z]+: \S+ nats
 """What is there, told before the line that ends the command."""
 
 
+WORKERS = re.compile(r'File "[^"]*/(joblib|multiprocessing|concurrent|distributed)/')
+"""A line of a traceback that a process of --jobs left."""
+
+
 class Ended(NamedTuple):
     """How a command ended after Ctrl-C."""
 
@@ -71,8 +77,11 @@ class Ended(NamedTuple):
         """Whether Python itself was still starting: no line of a command had run.
 
         Python dies silently before it handles signals; while it imports the module site and the few
-        modules that come before ``main``, it answers with a traceback of its own.
+        modules that come before ``main``, it answers with a traceback of its own. A command that has
+        begun says its line or shows ``main`` in its traceback, and only such a one has workers.
         """
+        if self.code not in (1, 130) or "ldpopt: " in self.err or WORKERS.search(self.err):
+            return False
         frames = re.findall(r'File "([^"]+)", line \d+, in (\S+)', self.err)
         ours = {where for name, where in frames if "/ldpopt/" in name}
         silent = self.code == 130 and not self.err
@@ -224,6 +233,8 @@ def faults(end):
         yield f"exit code {end.code}"
     if end.code == 130 and said != ["ldpopt: interrupted"]:
         yield f"{len(said)} lines"
+    if end.code in (0, 1) and end.cpu >= PATIENCE / 2:
+        yield "it went on"
     if end.cpu >= PATIENCE:
         yield f"{end.cpu:.1f} s of CPU time"
 
@@ -241,6 +252,14 @@ def test_ctrl_c_during_import_and_later(name, folder, tmp_path):
     assert any(end.code == 130 for end in ended)
 
 
+def test_ctrl_c_while_pandas_is_imported_is_heard(folder, tmp_path, monkeypatch):
+    """pyarrow, which imports it unasked, would drop the interrupt."""
+    (tmp_path / "pandas.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    end = run(["estimate", "released.csv", "-m", MECHANISM], folder)
+    assert (end.code, end.err) == (130, "ldpopt: interrupted\n")
+
+
 def signals(_):
     return signal.pthread_sigmask(signal.SIG_BLOCK, [])
 
@@ -256,6 +275,33 @@ def test_worker_processes_leave_ctrl_c_to_the_one_that_ends_them(jobs):
 def test_a_terminal_shows_what_is_left_of_a_progress_bar():
     drawn = "first\r\nbar 1\r\x1b[2Kbar 2\r\x1b[2K\x1b[1A\x1b[1B"
     assert screen(drawn + "\r\nlast\r\n").split() == ["first", "last"]
+
+
+def traced(*frames):
+    lines = [f'  File "{name}", line 7, in {where}\n' for name, where in frames]
+    return "".join(["Traceback (most recent call last):\n", *lines, "KeyboardInterrupt\n"])
+
+
+def test_only_python_itself_may_end_in_a_traceback():
+    start = traced(("<frozen site>", "main"), ("/usr/lib/python3.11/os.py", "<module>"))
+    worker = traced(("<frozen runpy>", "_run_code"), ("/lib/joblib/externals/loky/process.py", "main"))
+    begun = traced(("/lib/ldpopt/__main__.py", "<module>"), ("/lib/ldpopt/cli/__init__.py", "main"))
+    assert Ended(130, start, 0, 0).before_ldpopt
+    for err in (worker, begun, start + "ldpopt: interrupted\n"):
+        assert "a traceback" in list(faults(Ended(130, err, 0, 0)))
+
+
+def test_ctrl_c_while_a_solver_is_imported_is_no_broken_solver(tmp_path, monkeypatch):
+    """Compiled modules answer it with an ImportError of their own."""
+    (tmp_path / "compiled.py").write_text(
+        "try:\n    raise KeyboardInterrupt\nexcept KeyboardInterrupt as press:\n"
+        "    raise ImportError('initialization failed') from press\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        Registry("solver", "no.such.group", {"mine": "compiled:Mine"})["mine"]
+    with pytest.raises(KeyboardInterrupt):
+        load_object(f"{tmp_path / 'compiled.py'}:Mine")
 
 
 @pytest.mark.slow

@@ -1,0 +1,17 @@
+"""What pyarrow does unasked, done openly."""
+
+from __future__ import annotations
+
+from ldpopt.core.errors import from_ctrl_c
+
+
+def import_pandas() -> None:
+    """Import pandas, if it is there, before pyarrow does.
+
+    pyarrow imports it with its first array, and drops whatever is raised meanwhile, also Ctrl-C.
+    """
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        if from_ctrl_c(error):
+            raise KeyboardInterrupt from error
