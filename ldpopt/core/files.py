@@ -55,7 +55,7 @@ def whole_file(path: str | os.PathLike[str], mode: int = READABLE) -> Iterator[P
         with contextlib.suppress(OSError):  # perhaps it was never made
             draft.unlink()
         if isinstance(error, OSError):
-            raise InvalidInputError(f"cannot write {target}: {error.strerror or error}") from None
+            raise InvalidInputError(f"cannot write {target}: {_refusal(error)}") from None
         raise
 
 
@@ -94,8 +94,13 @@ def whole_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
     except BaseException as error:
         shutil.rmtree(draft, ignore_errors=True)
         if isinstance(error, OSError):
-            raise InvalidInputError(f"cannot write {path}: {error.strerror or error}") from None
+            raise InvalidInputError(f"cannot write {path}: {_refusal(error)}") from None
         raise
+
+
+def _refusal(error: OSError) -> str:
+    """Say why the system refuses, in its own words: writers of tables wrap them in theirs."""
+    return os.strerror(error.errno) if error.errno else str(error)
 
 
 @contextmanager
@@ -111,7 +116,7 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
         try:
             handle = os.open(lock, os.O_CREAT | os.O_RDWR, READABLE)
         except OSError as error:
-            raise InvalidInputError(f"cannot write {target}: {error.strerror}") from None
+            raise InvalidInputError(f"cannot write {target}: {_refusal(error)}") from None
         try:
             _wait_for(handle)
             if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):

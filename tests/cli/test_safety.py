@@ -1,8 +1,11 @@
 """Nothing is lost, forged on the terminal, or ends in a traceback."""
 
+import contextlib
 import errno
 import json
 import os
+import re
+import shutil
 import subprocess
 import sys
 
@@ -130,6 +133,44 @@ def test_a_full_disk(work, ldpopt, monkeypatch):
     assert said.code == 2
     assert said.err.endswith("ldpopt: cannot write new.csv: No space left on device\n")
     assert set(work.iterdir()) == before
+
+
+@contextlib.contextmanager
+def small_disk(most):
+    """Let the system itself refuse to write more than so many bytes into a file."""
+    resource = pytest.importorskip("resource")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (most, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+WRITING = {
+    "design": ["design", "table.csv", *DESIGN, "--method", "srr", "-o", "new.json"],
+    "privatize": ["privatize", "table.csv", "-m", "mech.json", "-o", "new.csv"],
+    "privatize parquet": ["privatize", "table.csv", "-m", "mech.json", "-o", "new.parquet"],
+    "estimate": ["estimate", "out.csv", "-m", "mech.json", "--plot", "new.svg"],
+    "report": ["report", "mech.json", "-o", "new.html", "--curve-seconds", "0"],
+    "export": ["export", "mech.json", "--target", "js", "-o", "new.js"],
+    "bench": ["bench", "staircase", "--sizes", "3", "--solvers", "enumerate", "--out", "new"],
+    "experiment": ["experiment", "step-is-not-optimal", "--out", "new"],
+}
+
+
+@pytest.mark.parametrize("name", WRITING)
+def test_a_file_that_the_system_refuses_to_write(name, work, ldpopt, tmp_path):
+    """Whatever writes it, a sentence says why, and no half file is left; rows of a journal are lines."""
+    shutil.copytree(work, tmp_path, dirs_exist_ok=True)
+    before = {path for path in tmp_path.rglob("*") if path.is_file()}
+    with small_disk(100):
+        said = ldpopt(*WRITING[name], cwd=tmp_path)
+    assert said.code == 2
+    words = r"ldpopt: cannot write \S*new\S*: " + re.escape(os.strerror(errno.EFBIG))
+    assert re.fullmatch(words, said.err.splitlines()[-1])
+    left = {path for path in tmp_path.rglob("*") if path.is_file()} - before
+    assert {path.suffix for path in left} <= {".jsonl"}
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no /dev/full")
