@@ -11,6 +11,7 @@ from ldpopt.cli.options import AsJson, kinds
 from ldpopt.cli.terminal import hang, say
 
 if TYPE_CHECKING:
+    from ldpopt.core.form import Form
     from ldpopt.core.problem import Problem
 
 
@@ -31,7 +32,6 @@ def show(
 
     from ldpopt.engine.plugins import problem_class
     from ldpopt.engine.solving import accepting
-    from ldpopt.solvers import SOLVERS
 
     cls = problem_class(kind)
     problem = next(iter(cls.examples())).problem
@@ -39,10 +39,7 @@ def show(
     if example:
         print(json.dumps(spec, indent=1, allow_nan=False))
         return
-    solvers = {
-        name: form.name + ("" if SOLVERS[name].automatic else ", by name only: auto never takes it")
-        for name, form in accepting(problem)
-    }
+    solvers = {name: _place(name, form) for name, form in accepting(problem)}
     found: dict[str, Any] = {
         "kind": kind,
         "summary": " ".join((getdoc(cls) or "").partition("\n\n")[0].split()),
@@ -57,11 +54,23 @@ def show(
     print("\nparameters")
     for name, text in found["parameters"].items():
         hang(f"  {name:<20} ", text)
-    print("\nsolvers that accept the example, in the order in which auto asks them")
+    print("\nsolvers that accept the example; auto asks them in this order")
     for name, form in solvers.items():
         hang(f"  {name:<20} ", f"as a {form}")
-    print(f"\nan example (ldpopt show {kind} --example > question.json; ldpopt solve question.json)")
-    say(f"  {json.dumps(spec)}")
+    print("\nan example; these two commands solve it:")
+    say(f"  ldpopt show {kind} --example > question.json")
+    say("  ldpopt solve question.json")
+    hang("  ", json.dumps(spec))
+
+
+def _place(name: str, form: Form) -> str:
+    """Say as what a solver takes an example, and where ``auto`` prefers others, why."""
+    from ldpopt.solvers import SOLVERS
+
+    if not SOLVERS[name].automatic:
+        return f"{form.name}, by name only: auto never takes it"
+    reason = SOLVERS[name]().suits(form)
+    return form.name if reason is True else f"{form.name}; auto prefers others: {reason}"
 
 
 def _parameters(cls: type[Problem]) -> dict[str, str]:
