@@ -145,7 +145,7 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
         if bad is not None:
             raise InvalidInputError(
                 f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is not a "
-                "number"
+                f"number{comma_hint(plain[bad])}"
             ) from None
         result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
     if not np.isfinite(result).all():
@@ -196,6 +196,13 @@ def is_number(word: str) -> bool:
         return math.isfinite(float(word)) and "_" not in word
     except ValueError:
         return False
+
+
+def comma_hint(word: str) -> str:
+    """Say how a number is to be written, for a cell such as "20399,20" or "1.234,50"."""
+    if "," in word and is_number(word.replace(".", "").replace(",", "")):
+        return "; write numbers with a decimal point and no comma, such as 20399.20"
+    return ""
 
 
 def quoted(word: str) -> str:

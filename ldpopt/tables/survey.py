@@ -18,6 +18,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,
+    comma_hint,
     is_moment,
     is_number,
     moments,
@@ -222,6 +223,7 @@ def _check_values(name: str, values: set[str], text: bool) -> None:
         most = MOST_FRACTIONS if fractions else MOST_VALUES
         raise InvalidInputError(
             f"the column {name!r} {kind} more than {most} different values; {advice}"
+            + ("" if text else comma_hint(min(values)))
         )
 
 

@@ -111,7 +111,17 @@ def test_json():
         ({"a": [1, 2]}, {"bins": {"a": 1}}, "needs between 2 and 64 bins, not 1"),
         ({"a": [1, 2]}, {"bins": {"a": [3, 2]}}, "must increase, not"),
         ({"a": [2, 2]}, {"bins": {"a": 4}}, "cannot be binned: its values are all alike"),
-        ({"a": ["1", "x"]}, {"bins": {"a": 2}}, "row 2 of column 'a' holds 'x', which is not a number"),
+        (
+            {"a": ["1", "x,1"]},
+            {"bins": {"a": 2}},
+            "row 2 of column 'a' holds 'x,1', which is not a number$",
+        ),
+        ({"a": ["1", "1.234,5"]}, {"bins": {"a": 2}}, "a number; write numbers with a decimal point"),
+        (
+            {"a": [f"{i},20" for i in range(65)]},
+            {},
+            "or leave it out; write numbers with a decimal point",
+        ),
         (
             {"a": [1.0, float("inf")]},
             {"bins": {"a": 2}},
