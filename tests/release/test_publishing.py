@@ -4,6 +4,7 @@ import json
 import math
 import re
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -47,14 +48,22 @@ def private(folder):
 
 
 def derived(counts):
-    """What is computed from the counts: sums, frequencies, conditional frequencies, as floats."""
+    """What is computed from the counts: all sums, frequencies, conditional frequencies, as floats."""
     n = counts.sum()
     parts = [counts, counts.sum(axis=0), counts.sum(axis=1), [n]]
     found = {float(x) for part in parts for x in np.ravel(part)}
     found |= {float(x) for part in parts for x in np.ravel(part) / n}
+    cells = np.ravel(counts)
+    found |= {float(sum(some)) for size in range(1, 5) for some in combinations(cells, size)}
     found |= {float(x) for x in np.ravel(counts / counts.sum(axis=1, keepdims=True))}
     found |= {float(x) for x in np.ravel(counts / counts.sum(axis=0, keepdims=True))}
     return found - {1.0}  # n/n
+
+
+def spelt(count):
+    """A pattern for a whole number in a text: with or without separators, on its own."""
+    digits = f"{count:,}".replace(",", "[,. _']?")
+    return rf"(?<![\d.]){digits}(?!\d)"
 
 
 def test_the_public_file_holds_no_count_and_nothing_derived(folder, private):
@@ -65,8 +74,11 @@ def test_the_public_file_holds_no_count_and_nothing_derived(folder, private):
     assert set(COUNTS.values()) <= hidden
     assert not hidden & set(map(float, numbers(json.loads(text))))
     assert hidden & set(map(float, numbers(secret)))  # the search finds them where they are
-    for count in (*COUNTS.values(), int(counts.sum())):
-        assert not re.search(rf"(?<![\d.]){count}(?!\d)", text)
+    for count in (
+        int(number) for number in hidden if number >= 1
+    ):  # also as text, in the words of a label
+        assert not re.search(spelt(count), text), count
+        assert re.search(spelt(count), f"n = {count}, or {count:,}: a hundred")
     digest = secret["design"]["digest"]
     assert digest not in text
     assert digest[:12] not in text

@@ -190,6 +190,16 @@ def test_each_curve_has_its_own_marker_dashes_and_name(opened):
     assert {*names, "this result", "H(X) = 1.18: the data as they are"} <= set(words)
 
 
+def press_at_its_right_end(driver, selector):
+    """Move the mouse there and press its button, as a hand does."""
+    from selenium.webdriver import ActionChains
+
+    element = driver.find_element("css selector", selector)
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    right = driver.execute_script("return arguments[0].getBoundingClientRect().width / 2", element)
+    ActionChains(driver).move_to_element_with_offset(element, int(right) - 5, 0).click().perform()
+
+
 def test_a_slider_and_the_figure_itself_choose_the_level(opened, files):
     from selenium.webdriver import ActionChains, Keys
 
@@ -206,10 +216,14 @@ def test_a_slider_and_the_figure_itself_choose_the_level(opened, files):
     opened.execute_script("document.querySelector('#r1 .explore input').focus()")
     ActionChains(opened).send_keys(Keys.ARROW_LEFT).perform()
     assert opened.execute_script(said)[0] == "ε = 0.75"
-    opened.execute_script(
-        "const s = document.querySelector('#r1 figure svg'), r = s.getBoundingClientRect();"
-        "s.dispatchEvent(new MouseEvent('click', {clientX: r.right - 5, clientY: r.top + 9}))"
-    )
+    ActionChains(opened).send_keys(Keys.HOME).perform()
+    least = opened.execute_script(said)
+    assert least[0] == "ε = 0.25"
+    assert least[1].startswith("srr at ε = 0.25: ")
+    press_at_its_right_end(opened, "#r1 .explore input")
+    assert opened.execute_script(said)[0] == "ε = 4"
+    ActionChains(opened).send_keys(Keys.HOME).perform()
+    press_at_its_right_end(opened, "#r1 figure svg")
     assert opened.execute_script(said)[0] == "ε = 4"
     opened.execute_script(
         "const s = document.querySelector('#r1 .explore select'); s.value = 'grr';"
