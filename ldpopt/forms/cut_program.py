@@ -45,10 +45,10 @@ class CutCone(Protocol):
         """List cuts that keep a column with p̂·w = 1 bounded."""
 
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
-        """Return the excess of every column, and the cuts that it violates by more than ``least``."""
+        """Return the excess of every column and pair, and the cuts violated by more than ``least``."""
 
     def inside(self, columns: Array, excess: Array) -> Array:
-        """Move columns of a known excess into the cone, as little as that takes."""
+        """Move columns into the cone, whose excess is known for every pair of secrets."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ def private_columns(F, epsilon, count):
     rng = np.random.default_rng(5)
     cone = ExactCone(F, epsilon)
     points = rng.random((cone.dimension, count)) ** rng.uniform(0.5, 6, count)
-    inside = cone.inside(points, np.maximum(cone.excess(points)[0].max(axis=1), 0))
+    inside = cone.inside(points, cone.excess(points)[0])
     levels = [rldp_level(column[:, None], F).level for column in inside[:, :20].T]
     assert max(levels) <= epsilon + 1e-9
     return inside

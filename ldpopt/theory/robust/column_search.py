@@ -18,8 +18,8 @@ from ldpopt.theory.columns.linear_program import ColumnLP, Optimum
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.outer_cone import OuterCone
 
-STEPS = 40
-"""Tangents that one climb follows at most."""
+STEPS, FEW_STEPS = 40, 4
+"""Tangents that one climb follows at most; and one from the columns in use, before new prices."""
 COARSE, FINE = 1e-4, 1e-11
 """The excess that a column may have at first and in the end."""
 SMALLEST_RATIO = 1e-9
@@ -54,7 +54,7 @@ class ColumnSearch:
 
     def begin(self, columns: Array) -> None:
         """Add columns that are known from elsewhere, moved into the cone."""
-        self.take(self.form.cone.inside(columns, self.form.cone.excess(columns)[0].max(axis=1)))
+        self.take(self.form.cone.inside(columns, self.form.cone.excess(columns)[0]))
 
     def take(self, columns: Array) -> None:
         """Add columns of the cone; the oracle, which takes its time, is not asked."""
@@ -75,8 +75,19 @@ class ColumnSearch:
         starts = self.rng.random((k, 4 + 3 * k)) ** 4 + SMALLEST_RATIO
         starts = np.hstack([starts, self.optimum.point.rays])
         self._outer = self.outer.pruned()
-        self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), limits)
+        self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), STEPS, limits)
         self.rounds += 1
+        self.resolve(limits)
+        return self.optimum.value - before
+
+    def improve(self, limits: Limits) -> float:
+        """Climb a little from the columns in use alone; return what the mechanism gained.
+
+        They are few, so that prices are new often: with many secrets this gains most by far.
+        """
+        before = self.optimum.value
+        self._outer = self.outer.pruned()
+        self.climb(self.optimum.point.rays, COARSE, FEW_STEPS, limits)
         self.resolve(limits)
         return self.optimum.value - before
 
@@ -90,12 +101,13 @@ class ColumnSearch:
         q = (p * columns).sum(axis=0)
         return p * np.log(np.maximum(columns / q, SMALLEST_RATIO))
 
-    def climb(self, starts: Array, least: float, limits: Limits) -> None:
+    def climb(self, starts: Array, least: float, steps: int, limits: Limits) -> None:
         """Climb from every start until the column lies in the cone and is worth no more than before.
 
         Args:
             starts: columns, anywhere.
             least: the excess up to which a column counts as one of the cone.
+            steps: tangents to follow at most.
             limits: of the run.
         """
         dual = self.optimum.dual
@@ -103,7 +115,7 @@ class ColumnSearch:
         worth = np.full(starts.shape[1], -np.inf)
         running = np.arange(starts.shape[1])
         outer = self.outer
-        for _ in range(STEPS):
+        for _ in range(steps):
             found = [outer.maximum(slopes[:, j], outer.low, outer.high, limits) for j in running]
             points = np.array([maximum.point for maximum in found]).T
             excess = self.visit(points, least)
@@ -123,7 +135,7 @@ class ColumnSearch:
             self.outer.add(own)
         columns = self.form.cone.inside(points, excess)
         self.lp.add(columns, self.information(columns))
-        return excess
+        return excess.max(axis=1)
 
     def answer(self) -> Optimum:
         """Find the mechanism of the columns so far that is best for the utility of the form."""

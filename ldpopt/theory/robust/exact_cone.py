@@ -30,7 +30,9 @@ WORST = 0.3
 FAR, MOST_LOG = 18.0, 300.0
 """The largest log x/(1 − x) of a share x, and of a logarithm that may be infinite."""
 ROOM = 1e-12
-"""What a column is moved further than its excess asks, relatively: that much may be lost to rounding."""
+"""What is added to an excess, relative to its column: that much may be lost to rounding."""
+RISE_STEPS = 30
+"""Steps by which the rise of a column is lowered; each has e^−ε of the effect of the one before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +114,7 @@ class ExactCone:
         return found
 
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
-        """Return the excess of every column, and the cuts that it violates by more than ``least``.
+        """Return the excess of every column and pair, and the cuts violated by more than ``least``.
 
         Of the pairs of secrets of one column, those count that are violated about as much as any.
         """
@@ -125,7 +127,7 @@ class ExactCone:
             ]
             for column, taken, own in zip(columns.T, shares, excess, strict=True)
         ]
-        return excess.max(axis=1), found
+        return excess, found
 
     def _cut(self, column: Array, pair: tuple[int, int], share: float) -> Cut:
         """Build the member of F that tells a pair of secrets apart most, and its inequality.
@@ -148,13 +150,32 @@ class ExactCone:
         return Cut(given * (mass / mass.sum())[:, None], pair, row)
 
     def inside(self, columns: Array, excess: Array) -> Array:
-        """Move columns of a known excess towards the constant one until they are private.
+        """Raise columns of a known excess until they are private: see :func:`raised`."""
+        return raised(columns, excess, self.F.shape, self.epsilon)
 
-        The excess is convex and homogeneous, and 1 − e^ε for the constant column 1; so
-        w + (excess/(e^ε − 1)) 1 has none.
-        """
-        room = ROOM * columns.max(axis=0)
-        return columns + np.maximum(excess + room, 0.0) / math.expm1(self.epsilon)
+
+def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float) -> Array:
+    """Raise columns, all entries of a secret alike, about as little as makes them private.
+
+    P_{U|s} sums to 1 for every P, so that raising all entries of s by δ_s changes the excess of a pair
+    into excess_{sz} + δ_s − e^ε δ_z exactly. One δ = max(excess)/(e^ε − 1) for all secrets is enough.
+    From there δ_z ← max(0, max_s (excess_{sz} + δ_s)/e^ε) lowers δ at every step, as the right-hand side
+    rises with δ, and every step keeps δ_z ≥ (excess_{sz} + δ_s)/e^ε: the column stays private.
+
+    Args:
+        columns: one a column of the matrix.
+        excess: of every column (rows) and ordered pair of secrets, as :meth:`ExactCone.excess` gives it.
+        shape: the numbers of secrets and of public values.
+        epsilon: the level.
+    """
+    a1, a2 = shape
+    over = np.full((columns.shape[1], a1, a1), -np.inf)  # [column][s][z]
+    over[:, ~np.eye(a1, dtype=bool)] = excess + ROOM * columns.max(axis=0)[:, None]
+    most = np.maximum(over.max(axis=(1, 2)), 0.0)
+    rise = np.repeat(most[:, None] / math.expm1(epsilon), a1, axis=1)
+    for _ in range(RISE_STEPS):
+        rise = np.maximum((over + rise[:, :, None]).max(axis=1) / math.exp(epsilon), 0.0)
+    return columns + np.repeat(rise, a2, axis=1).T
 
 
 def falling_root(f: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:

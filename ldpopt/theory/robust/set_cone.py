@@ -25,12 +25,11 @@ from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import Cut
+from ldpopt.theory.robust.exact_cone import ROOM, raised
 from ldpopt.theory.robust.set_level import Climb, Place, inside
 
 WORST = 0.3
 """Pairs of secrets whose excess is below this share of the largest get no cut."""
-ROOM = 1e-12
-"""What a column is moved further than its excess asks, relatively: that much may be lost to rounding."""
 SHRINK = 1e-6
 """By how much P^min is rounded down, relatively."""
 FIRST_RISE, MOST_RISE = 1e-14, 1e-2
@@ -115,7 +114,7 @@ class SetCone:
         ]
 
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
-        """Return the excess of every column, and the cuts that it violates by more than ``least``."""
+        """Return the excess of every column and pair, and the cuts violated by more than ``least``."""
         excess, places = self.excess(columns)
         found = [
             [
@@ -125,7 +124,7 @@ class SetCone:
             ]
             for own, values in zip(places, excess, strict=True)
         ]
-        return excess.max(axis=1), found
+        return excess, found
 
     def _cut(self, place: Place) -> Cut:
         """Build the inequality of a member; the cut keeps its witness."""
@@ -136,12 +135,8 @@ class SetCone:
         return Cut(place.witness, (place.s, place.z), row.ravel())
 
     def inside(self, columns: Array, excess: Array) -> Array:
-        """Move columns of a known excess towards the constant one until they are private.
-
-        The excess is convex and homogeneous, and 1 − e^ε for the constant column 1.
-        """
-        room = ROOM * columns.max(axis=0)
-        return columns + np.maximum(excess + room, 0.0) / math.expm1(self.epsilon)
+        """Raise columns of a known excess until they are private: see :func:`raised`."""
+        return raised(columns, excess, self.F.shape, self.epsilon)
 
     def repaired(self, matrix: Array) -> Array:
         """Round a mechanism and move columns into the cone until its privacy is proven.

@@ -44,7 +44,7 @@ def test_cuts_are_members_that_attain_the_excess(name):
     points = columns(F, 8, seed=1)
     excess, cuts = cone.cuts(points, 1e-9)
     assert any(cuts)
-    for point, over, own in zip(points.T, excess, cuts, strict=True):
+    for point, over, own in zip(points.T, excess.max(axis=1), cuts, strict=True):
         assert bool(own) == (over > 1e-9)
         for cut in own:
             assert F.contains(cut.member)
@@ -76,9 +76,49 @@ def test_columns_moved_inside_are_private(name):
     F = SETS[name]
     cone = ExactCone(F, 0.4)
     points = columns(F, 6, seed=4)
-    inside = cone.inside(points, cone.excess(points)[0].max(axis=1))
+    inside = cone.inside(points, cone.excess(points)[0])
     for column in inside.T:
         assert rldp_level(column[:, None], F).level <= 0.4 + 1e-9
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.4, 30.0])
+@pytest.mark.parametrize("name", SETS)
+def test_columns_are_raised_by_no_more_than_one_constant_needs(name, epsilon):
+    F = SETS[name]
+    cone = ExactCone(F, epsilon)
+    points = columns(F, 6, seed=4)
+    excess = cone.excess(points)[0]
+    inside = cone.inside(points, excess)
+    rise = (inside - points).reshape(*F.shape, -1)
+    most = np.maximum(excess.max(axis=1), 0) / math.expm1(epsilon)
+    assert (rise >= 0).all()
+    assert (rise <= most * (1 + 1e-9) + 1e-9).all()
+    assert np.allclose(rise, rise[:, :1])  # alike for all values of a secret
+    for pair, before, after in zip(cone.pairs, excess.T, cone.excess(inside)[0].T, strict=True):
+        s, z = pair
+        told = before + rise[s, 0] - math.exp(epsilon) * rise[z, 0]
+        assert after == pytest.approx(told, abs=1e-9 * (1 + math.exp(epsilon)), rel=1e-9)
+    assert (cone.excess(inside)[0] <= 1e-9 * inside.max(axis=0)[:, None]).all()
+
+
+def test_one_secret_alone_is_raised():
+    """A column that is constant given s says the same for every P: the least change is explicit."""
+    cone = ExactCone(SETS["small"], 1.0)
+    column = np.array([1.0, 1.0, 0.1, 0.1])[:, None]
+    inside = cone.inside(column, cone.excess(column)[0])
+    assert inside[:, 0] == pytest.approx([1, 1, 1 / math.e, 1 / math.e], abs=1e-9)
+
+
+def test_columns_in_use_are_improved():
+    form = next(iter(RobustOptimum(1, TABLE, 1000).forms()))
+    search = ColumnSearch(form, Limits())
+    search.begin(form.cone.plain_columns())
+    first = search.optimum.value
+    gains = [search.improve(Limits()) for _ in range(4)]
+    assert min(gains) >= -1e-12
+    assert search.optimum.value == pytest.approx(first + sum(gains))
+    assert search.optimum.value > 1.2 * first
+    assert search.optimum.value < 0.9632  # the proven optimum
 
 
 @pytest.mark.parametrize("name", SETS)
