@@ -49,6 +49,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cache
+from typing import NamedTuple
 
 from .budget import UndecidedError, tick
 from .moments import root_above
@@ -132,6 +133,16 @@ def _halves(box: Box) -> list[Box] | None:
     ]
 
 
+class _Side(NamedTuple):
+    """What the bound on H needs of a range of M: the least β, 2 β ρ², the largest τ, ρ and M ρ(M)."""
+
+    beta: int
+    spread: int
+    tau: int
+    rho: tuple[int, int]
+    rising: tuple[int, int]
+
+
 class _Pairs:
     """The lower bound on H − h over a box of M, N and L, in whole numbers."""
 
@@ -143,25 +154,22 @@ class _Pairs:
         self.nu_low, self.nu_high = _down(self.nu), _up(self.nu)
         self.h, self.inverse = _up(h), _down(1 / most_eigen)
         self.eta, self.eta_high = _down(eta), _up(eta)
-        peak = k / (excess + 2)
+        share, peak = _down(excess), k / (excess + 2)
+        summit, top = (peak.numerator << GRID) // peak.denominator, _up(_tau(k, excess, peak))
 
         @cache
-        def rho(m: int) -> tuple[int, int]:
-            exact = 1 / (k + excess * Fraction(m, 1 << GRID))
-            return _down(exact), _up(exact)
+        def side(low: int, high: int) -> _Side:
+            first, last = ((k << BITS + GRID) + share * m for m in (low, high))  # 1/ρ, exactly
+            rho = (1 << 2 * BITS + GRID) // last
+            inside = low <= summit < high
+            m, inverse = (high, last) if high <= summit else (low, first)
+            steep = top if inside else _ratio_up(m * (self.whole - m) << 3 * BITS, k * inverse**2)
+            beta = _beta(low, high)
+            rising = (low << 2 * BITS) // first, _ratio_up(high << 2 * BITS, last)
+            both = rho, _ratio_up(1 << 2 * BITS + GRID, first)
+            return _Side(beta, 2 * beta * rho**2, steep, both, rising)
 
-        @cache
-        def rising(m: int) -> tuple[int, int]:
-            exact = Fraction(m, 1 << GRID)
-            exact /= k + excess * exact
-            return _down(exact), _up(exact)
-
-        @cache
-        def tau(low: int, high: int) -> int:
-            ends = Fraction(low, 1 << GRID), Fraction(high, 1 << GRID)
-            return _up(_tau(k, excess, min(max(peak, ends[0]), ends[1])))
-
-        self.rho, self.rising, self.tau = rho, rising, tau
+        self.side = side
 
     def feasible(self, box: Box) -> Box | None:
         """Narrow L to max(0, M+N−K) ≤ L ≤ M, N; None if nothing with M ≤ N is left."""
@@ -172,17 +180,17 @@ class _Pairs:
     def clear(self, box: Box) -> bool:
         """Return whether H ≥ h in the whole box."""
         a, b, c, d, p, q = box
-        rho_b, rho_d = self.rho(b)[0], self.rho(d)[0]
-        own, other = _beta(a, b), _beta(c, d)
+        one, two = self.side(a, b), self.side(c, d)
+        (rho_b, rho_a), (rho_d, rho_c) = one.rho, two.rho
         cells = _beta(p, q) + _beta(a - q, b - p) + _beta(c - q, d - p)
         cells += _beta(self.whole - b - d + p, self.whole - a - c + q)
-        more = max(0, cells - 2 * own - 2 * other)  # twice what the four cells add
-        spread = 2 * own * rho_b**2 + 2 * other * rho_d**2 + more * min(rho_b, rho_d) ** 2
-        deficit = 2 * self.t - self.tau(a, b) - self.tau(c, d) + (spread >> BITS + 2 * GRID + 1)
-        rise = -(-self.rising(b)[1] * self.rising(d)[1] // (self.k << BITS))
+        more = cells - 2 * (one.beta + two.beta)  # twice what the four cells add
+        spread = one.spread + two.spread + (more * min(rho_b, rho_d) ** 2 if more > 0 else 0)
+        deficit = 2 * self.t - one.tau - two.tau + (spread >> BITS + 2 * GRID + 1)
+        rise = -(-one.rising[1] * two.rising[1] // (self.k << BITS))
         low = (rho_b * rho_d * p >> BITS + GRID) - rise + self.nu_low
-        fall = self.rising(a)[0] * self.rising(c)[0] // (self.k << BITS)
-        high = -(-self.rho(a)[1] * self.rho(c)[1] * q >> BITS + GRID) - fall + self.nu_high
+        fall = one.rising[0] * two.rising[0] // (self.k << BITS)
+        high = -(-rho_a * rho_c * q >> BITS + GRID) - fall + self.nu_high
         off = 0 if low <= 0 <= high else min(low * low, high * high)
         weight = self.eta if deficit >= 0 else self.eta_high
         return weight * deficit + (off * self.inverse >> BITS) >= self.h << BITS
@@ -193,7 +201,11 @@ def _down(x: Fraction) -> int:
 
 
 def _up(x: Fraction) -> int:
-    return -((-x.numerator << BITS) // x.denominator)
+    return _ratio_up(x.numerator << BITS, x.denominator)
+
+
+def _ratio_up(a: int, b: int) -> int:
+    return -(-a // b)
 
 
 def _beta(low: int, high: int) -> int:
