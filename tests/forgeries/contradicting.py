@@ -29,9 +29,9 @@ from ldpopt.checker.claims import verdict
 from ldpopt.checker.reading import UnreadableError, parse
 from ldpopt.problems import PROBLEMS
 
-DESIGN = "design"
-"""Stands for the files of ``ldpopt design``, which have a section of that name, among the kinds."""
-CORPUS = (*frame.KINDS, DESIGN)
+DESIGN, PUBLIC = "design", "public"
+"""Stand for the files of ``ldpopt design``, which have sections of these names, among the kinds."""
+CORPUS = (*frame.KINDS, DESIGN, PUBLIC)
 
 
 def genuine(kind, most=10):
@@ -41,7 +41,7 @@ def genuine(kind, most=10):
 
 @cache
 def _questions(kind):
-    if kind == DESIGN:
+    if kind in (DESIGN, PUBLIC):
         return TABLES
     if kind in SMALL:
         return [problem(kind, **params) for params in SMALL[kind]]
@@ -52,8 +52,8 @@ def _questions(kind):
 def _genuine(kind, i):
     """The file of one question, written once for all tests that begin with it."""
     asked = _questions(kind)[i]
-    found = design(**asked) if kind == DESIGN else solve(asked)
-    return json.dumps(found.to_json())
+    found = design(**asked) if kind in (DESIGN, PUBLIC) else solve(asked)
+    return json.dumps((found.public if kind == PUBLIC else found).to_json())
 
 
 def judged(document, seconds=10.0):
@@ -84,7 +84,12 @@ class Ledger:
         self.known = defaultdict(list)
 
     def enter(self, document):
-        """Enter a verified file; a clash with another is a :class:`ClashError`."""
+        """Enter a verified file; a clash with another is a :class:`ClashError`.
+
+        A public file answers no question, and clashes with none.
+        """
+        if "public" in document:
+            return
         plain = frame.statement(document["problem"], document["params"])
         form = frame._form(plain)
         maximise = form.sense(frame.question(plain)) == "maximise"

@@ -25,6 +25,7 @@ HOSTILE = (
 )
 """Numbers on both sides of what floats absorb, and what is not a number at all."""
 STEPS = (1e-16, 1e-13, 1e-10, 1e-9, 1e-8, 1e-6, 1e-3, 0.1, 1.0)
+SECTIONS = ("design", "public")
 LARGE = (1e3, 1e9, 1e16, 1e17, 1e25, 1e30, 1e300)
 
 
@@ -57,10 +58,10 @@ def number(value):
 
 
 def root(document, draw):
-    """A part of the file that claims rest on; of a design mostly its section."""
+    """A part of the file that claims rest on; of a design or a public file mostly its section."""
     parts = [part for part in ("params", "mechanism", "answer") if document.get(part) is not None]
-    parts += ["design"] * (4 if "design" in document else 0)
-    proof = document["certificate"]["proof"]
+    parts += [section for section in SECTIONS if section in document] * 4
+    proof = document.get("certificate", {}).get("proof")
     return draw.choice([document[part] for part in parts] + [proof] * (2 if proof else 0))
 
 
@@ -145,7 +146,7 @@ def column(document, draw):
 
 def keys(document, draw):
     """Misspell, add, merge or drop a key."""
-    parts = [document, document["params"], document["certificate"], document.get("design")]
+    parts = [document, *(document.get(name) for name in ("params", "certificate", *SECTIONS))]
     part = draw.choice([part for part in parts if part])
     key = draw.choice(list(part))
     act = draw.choice(("space", "drop", "twin", "copy"))
@@ -159,7 +160,7 @@ def keys(document, draw):
 
 def privacy(document, draw):
     """Ask for another privacy, or another size."""
-    params = document["params"]
+    params = document["public"] if "public" in document else document["params"]
     if "epsilon" in params:
         factor = draw.choice((1 - 1e-12, 1 - 1e-9, 1 - 1e-6, 0.99, 0.5, 1e-3, 1 + 1e-9, 1.01, 2))
         params["epsilon"] = draw.choice((params["epsilon"] * factor, 1e-6, 20.0, 30.0))
@@ -182,6 +183,32 @@ def counted(document, draw):
         document["params"]["counts"] = copy.deepcopy(counts)
 
 
+def promised(document, draw):
+    """Promise something else in a public file: another level, to others, for more reports."""
+    if "public" not in document:
+        return
+    section = document["public"]
+    epsilon = section["epsilon"]
+    if draw.random() < 0.5:
+        section["robust"] = draw.choice(("chi2", "all", "known"))
+    if draw.random() < 0.5:
+        section["level"] = draw.choice((None, 0.0, epsilon, epsilon / 2, epsilon * 2, 30.0))
+    if draw.random() < 0.5:
+        reports = draw.choice((2, 3, 100))
+        together = draw.choice((reports * epsilon, math.nextafter(reports * epsilon, 0), epsilon))
+        section["together"] = {"reports": reports, "epsilon": together}
+
+
+def renamed(document, draw):
+    """Give two names of a section the same letters, or letters that look the same."""
+    sections = [document[name] for name in SECTIONS if name in document]
+    found = [path for part in sections for path in places(part) if isinstance(at(part, path), str)]
+    if found:
+        part, path, other = sections[0], draw.choice(found), draw.choice(found)
+        twins = (str, str.upper, "{} ".format, "{}\u0301".format, "\ufeff{}".format)
+        at(part, path[:-1])[path[-1]] = draw.choice(twins)(at(part, other))
+
+
 MUTATIONS = (
     leaf,
     leaf,
@@ -195,6 +222,8 @@ MUTATIONS = (
     keys,
     privacy,
     counted,
+    promised,
+    renamed,
 )
 
 
@@ -222,7 +251,7 @@ def mutant(document, draw):
             continue  # an earlier mutation took away what this one needs
     if draw.random() < 0.7:
         pushed(found, draw)
-    if isinstance(found.get("design"), dict) and draw.random() < 0.8:
+    if any(isinstance(found.get(name), dict) for name in SECTIONS) and draw.random() < 0.8:
         sealed(found)
     return found
 
@@ -230,6 +259,6 @@ def mutant(document, draw):
 def sealed(document):
     """Compute the digest anew, as whoever writes all of the file can."""
     try:
-        document["design"]["digest"] = digest(document)
+        document["public" if "public" in document else "design"]["digest"] = digest(document)
     except (TypeError, KeyError, ValueError):
         return  # the file lacks what the digest covers

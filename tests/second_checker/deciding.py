@@ -13,12 +13,13 @@ from second_checker import (
     levels,
     optimum,
     polyopt,
+    publics,
     queries,
     reporting,
     set_optima,
 )
 from second_checker.intervals import both
-from second_checker.reading import UnreadableError, document
+from second_checker.reading import UnreadableError, document, plain
 
 SECTIONS = {
     "staircase": columns,
@@ -50,20 +51,28 @@ COVERED = tuple(SECTIONS)
 def opinion(content):
     """What this checker says: "verified", "refuted", "unreadable", or None where it leaves it open."""
     try:
-        found = document(content)
+        found = plain(content)
+        if "public" in found:
+            return verdict(publics.claims(found))
+        document(found)
         section = SECTIONS.get(found["problem"])
         if section is None:
             return None
         named = [section.claims(found), common(found, section.maximise(found))]
         if "design" in found:
             named.append(designs.claims(found))
-        answers = []
-        for _, answer in itertools.chain(*named):
-            answers.append(answer)
-            if answer is False:
-                break
+        return verdict(itertools.chain(*named))
     except (UnreadableError, KeyError, TypeError, OverflowError):
         return "unreadable"
+
+
+def verdict(claims):
+    """What the answers to all claims say together; after one that is False no more are asked for."""
+    answers = []
+    for _, answer in claims:
+        answers.append(answer)
+        if answer is False:
+            break
     return {True: "verified", False: "refuted", None: None}[both(*answers)]
 
 

@@ -23,26 +23,10 @@ def claims(found):
     section, mechanism, params = read(found["design"]), found["mechanism"], found["params"]
     demand(isinstance(mechanism, dict), "a design needs a mechanism")
     demand(found["problem"] not in SETS, "private against some distributions only")
-    W = mechanism["matrix"]
-    sides = [section["domain"]["secret"]]
-    if section["domain"]["public"] is not None:
-        sides.append(section["domain"]["public"])
-    shape = [len(side["members"]) for side in sides] + [1]
-    rows, width = shape[0], shape[1]
-    demand(rows > 1, "one secret hides nothing")
-    columns = [column for side in sides for column in side["columns"]]
-    counts = section["counts"]
-    yield "names", different(column["name"] for column in columns)
-    yield "values", all(map(fits, columns))
-    yield "members", all(are_members(side) for side in sides)
+    W, counts = mechanism["matrix"], section["counts"]
+    rows, width = shape(section["domain"])
+    yield from labelled(section["domain"], mechanism)
     yield "shape", len(counts) == rows and {len(row) for row in counts} == {width}
-    yield "rows", len(W) == rows * width
-    pairs = [[s, u] for s in range(rows) for u in range(width)]
-    inputs = mechanism.get("inputs")
-    yield (
-        "inputs",
-        inputs is None or json.dumps(inputs) in map(json.dumps, (list(range(len(pairs))), pairs)),
-    )
     if found["problem"] == "secret-staircase" or ("prior" in params and "queries" in params):
         table = params["prior"] if "prior" in params else params["hypotheses"][0]
         own = [s for s, row in enumerate(table) for _ in row]
@@ -53,21 +37,47 @@ def claims(found):
     yield "digest", digest(found) == section["digest"]
 
 
+def shape(domain):
+    """How many secrets and how many public values there are."""
+    return len(domain["secret"]["members"]), len((domain["public"] or {"members": [[0]]})["members"])
+
+
+def labelled(domain, mechanism):
+    """The claims that labels and rows of the mechanism belong together."""
+    rows, width = shape(domain)
+    demand(rows > 1, "one secret hides nothing")
+    sides = [side for side in (domain["secret"], domain["public"]) if side is not None]
+    columns = [column for side in sides for column in side["columns"]]
+    yield "names", different(column["name"] for column in columns)
+    yield "values", all(map(fits, columns))
+    yield "members", all(are_members(side) for side in sides)
+    yield "rows", len(mechanism["matrix"]) == rows * width
+    pairs = [[s, u] for s in range(rows) for u in range(width)]
+    inputs, numbered = mechanism.get("inputs"), list(range(len(pairs)))
+    yield "inputs", inputs is None or json.dumps(inputs) in map(json.dumps, (numbered, pairs))
+
+
 def read(section):
     """Read the fields of the section."""
     fields = {"method", "epsilon", "robust", "alpha", "width", "counts", "domain", "digest"}
     keys(section, fields, {"together"})
-    for name in ("method", "digest"):
-        demand(isinstance(section[name], str), f"{name} must be text")
-    number(section["epsilon"], 1e-6, 30)
-    word(section["robust"], ("chi2", "all", "known"))
-    demand(0 < number(section["alpha"]) < 1, "alpha is out of range")
     demand(section["width"] is None or whole(section["width"], 2, PLACES), "width")
     demand(isinstance(section["counts"], list) and section["counts"], "counts")
     for row in section["counts"]:
         demand(isinstance(row, list) and row, "counts")
         for count in row:
             whole(count, 0, 2**53)
+    read_promise(section)
+    return section
+
+
+def read_promise(section):
+    """Read what the sections of designs and of public files share."""
+    for name in ("method", "digest"):
+        demand(isinstance(section[name], str), f"{name} must be text")
+    number(section["epsilon"], 1e-6, 30)
+    word(section["robust"], ("chi2", "all", "known"))
+    demand(0 < number(section["alpha"]) < 1, "alpha is out of range")
     keys(section["domain"], {"secret", "public"})
     for name, side in section["domain"].items():
         if side is not None or name == "secret":
@@ -76,7 +86,6 @@ def read(section):
         keys(section["together"], {"reports", "epsilon"})
         whole(section["together"]["reports"], 2, 100)
         number(section["together"]["epsilon"], 1e-6, 30)
-    return section
 
 
 def _read_side(side):
@@ -189,9 +198,10 @@ def together(promise, W, params):
 
 
 def digest(found):
-    """SHA-256 of question, mechanism and section."""
-    section = {name: part for name, part in found["design"].items() if name != "digest"}
-    content = floats([found["problem"], found["params"], found["mechanism"], section])
+    """SHA-256 of question, mechanism and section; of a public file, of mechanism and section."""
+    name, before = ("public", ()) if "public" in found else ("design", ("problem", "params"))
+    section = {key: part for key, part in found[name].items() if key != "digest"}
+    content = floats([*(found[key] for key in before), found["mechanism"], section])
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

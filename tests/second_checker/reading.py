@@ -18,8 +18,8 @@ def demand(condition, sentence):
         raise UnreadableError(sentence)
 
 
-def document(content):
-    """The fields of a file."""
+def plain(content):
+    """The object in a file; no key of it occurs twice."""
 
     def once(pairs):
         demand(len({key for key, _ in pairs}) == len(pairs), "a key occurs twice")
@@ -29,6 +29,12 @@ def document(content):
         found = json.loads(content, object_pairs_hook=once)
     except ValueError as error:
         raise UnreadableError(str(error)) from None
+    demand(isinstance(found, dict), "an object is missing")
+    return found
+
+
+def document(found):
+    """Read the fields of a result file."""
     keys(found, REQUIRED, OPTIONAL)
     demand(found["format"] == 1 and not isinstance(found["format"], bool), "the format is another")
     demand(found["status"] in ("optimal", "gap", "feasible"), "the status makes no claim")
@@ -51,7 +57,6 @@ def document(content):
     number(found.get("seconds", 0), 0)
     number(found["certificate"].get("repair_loss", 0))
     demand(found["mechanism"] is None or found.get("answer") is None, "two answers")
-    return found
 
 
 def keys(value, required, optional=()):

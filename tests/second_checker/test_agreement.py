@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from forgeries.contradicting import genuine, judged
+from forgeries.contradicting import PUBLIC, genuine, judged
 from forgeries.mutating import mutant
 from forgeries.small import SMALL
 
@@ -77,14 +77,14 @@ def clashes(documents, tries, seed):
     assert verified
 
 
-@pytest.mark.parametrize("kind", COVERED)
+@pytest.mark.parametrize("kind", [*COVERED, PUBLIC])
 def test_mutants(kind):
-    slow = kind in (*SMALL, "secret-staircase")
+    slow = kind in (*SMALL, "secret-staircase", PUBLIC)
     assert list(clashes(genuine(kind, 1 if slow else 10), 20 if slow else 40, kind)) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", COVERED)
+@pytest.mark.parametrize("kind", [*COVERED, PUBLIC])
 def test_many_mutants(kind):
     assert list(clashes(genuine(kind), 1000, f"many {kind}")) == []
 

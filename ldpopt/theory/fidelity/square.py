@@ -13,8 +13,8 @@ from ldpopt.checker.square_bound import square_phi_reaches
 MOST_INPUTS = 64
 """With more, common inputs of some two block sizes are near the best number: nothing is gained."""
 BOXES = 3_000
-"""A target that needs more is given up: the checker takes 25 ms for so many. Three times as many prove at
-most a quarter of a percent of φ* more, for K from 4 to 20."""
+"""A target that needs more is given up: the checker takes 25 ms for so many. Three times as many prove
+at most a quarter of a percent of φ* more, for K from 4 to 20."""
 HALVINGS = 11
 
 
