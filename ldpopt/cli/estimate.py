@@ -87,7 +87,9 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
         f"{percent}.",
     )
     if found.posterior:
-        print(f"The posterior: {found.posterior}. It depends on the prior where there are many cells.")
+        hang(
+            "", f"The posterior: {found.posterior}. It depends on the prior where there are many cells."
+        )
     if not all(row.determined for row in found.rows):
         hang(
             "Not determined: ",

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.options import Force
-from ldpopt.cli.terminal import check_new, check_writable, say
+from ldpopt.cli.terminal import check_new, check_writable, hang, say
 
 
 class Target(StrEnum):
@@ -52,7 +52,8 @@ def export(
     columns = ", ".join(made.domain.columns)
     say(f"wrote {out}: reports 0 to {outputs - 1} for {inputs} inputs of {columns}")
     say(f"self-test: {SELF_TEST[target].format(out=out)}")
-    say(
-        f'next: collect the reports in a CSV file with the column "ldpopt-{made.fingerprint}", then: '
-        f"ldpopt estimate REPORTS --mechanism {mechanism}"
+    hang(
+        "next: ",
+        f'collect the reports in a CSV file with the column "ldpopt-{made.fingerprint}", then: '
+        f"ldpopt estimate REPORTS --mechanism {mechanism}",
     )

@@ -59,7 +59,19 @@ def _decide_and_print(file: Path, budget: float, as_json: bool) -> bool | None:
         unchecked = list(verification.unchecked)
         print(json.dumps({"verified": bool(verification), "claims": claims, "unchecked": unchecked}))
     else:
-        print(verification)
+        _print_claims(str(verification))
         print(WORDS[verification.verdict])
     sys.stdout.flush()
     return verification.verdict
+
+
+def _print_claims(lines: str) -> None:
+    """Print what was decided; on a terminal, lines that do not fit hang below their text."""
+    if not sys.stdout.isatty():
+        print(lines)
+        return
+    from ldpopt.cli.terminal import hang
+
+    for line in lines.split("\n"):
+        text = line.partition("  ")[2].lstrip()
+        hang(line.removesuffix(text), text)

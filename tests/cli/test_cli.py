@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from ldpopt.cli import app, demonstration, terminal
+from ldpopt.cli import app, demonstration, terminal, verify
 
 PATIENCE = 600
 """Seconds after which a process counts as hanging: nothing is as slow, whatever runs beside it."""
@@ -266,6 +266,13 @@ def test_wrapped_lines_hang_on_a_terminal_only(monkeypatch, capsys):
     assert others
     assert all(line.startswith("      m") or line.startswith("      w") for line in others)
     assert max(map(len, [first, *others])) <= 40
+    claims = "holds    " + text.strip() + "\nunchecked  a = 1"
+    verify._print_claims(claims)
+    assert capsys.readouterr().out == claims + "\n"
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    verify._print_claims(claims)
+    first, second, *_, last = capsys.readouterr().out.splitlines()
+    assert (first[:13], second[:9], last) == ("holds    many", " " * 9, "unchecked  a = 1")
 
 
 def test_a_part_of_an_experiment(tmp_path, ldpopt):
