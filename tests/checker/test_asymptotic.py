@@ -289,7 +289,7 @@ def document():
 def test_no_forgery_is_verified(path):
     forgery = json.loads(path.read_text(encoding="utf-8"))
     assert forgery["why"]
-    assert judged(forgery["document"], 60.0) == forgery["verdict"]
+    assert judged(forgery["document"]) == forgery["verdict"]
     assert forgery["verdict"] in ("refuted", "unreadable")
 
 
@@ -298,7 +298,7 @@ def test_there_is_a_corpus():
 
 
 def test_a_genuine_frontier_at_the_default_level_is_verified():
-    assert judged(solve(PrivacyUtilityFrontier([0.5] * 3, 0.8)).to_json(), 60.0) == "verified"
+    assert judged(solve(PrivacyUtilityFrontier([0.5] * 3, 0.8)).to_json()) == "verified"
 
 
 def test_a_utility_that_is_not_enclosed_is_undecided(monkeypatch):

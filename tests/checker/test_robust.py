@@ -143,7 +143,7 @@ def test_both_sides_refuse_the_same(n, alpha):
 @pytest.mark.parametrize("path", FORGERIES, ids=lambda path: path.stem)
 def test_forgeries(path):
     forgery = json.loads(path.read_text(encoding="utf-8"))
-    assert judged(forgery["document"], 60.0) == forgery["verdict"], forgery["why"]
+    assert judged(forgery["document"]) == forgery["verdict"], forgery["why"]
     if forgery["verdict"] == "refuted":
         claims = frame.check(forgery["document"])
         assert {claim.what for claim in claims if claim.holds is False} == set(forgery["refuted"])

@@ -32,6 +32,8 @@ from ldpopt.problems import PROBLEMS
 DESIGN, PUBLIC = "design", "public"
 """Stand for the files of ``ldpopt design``, which have sections of these names, among the kinds."""
 CORPUS = (*frame.KINDS, DESIGN, PUBLIC)
+PATIENCE = 10.0
+"""Seconds for the checker to decide one mutant: what it leaves open is no failure."""
 
 
 def genuine(kind, most=10):
@@ -56,8 +58,11 @@ def _genuine(kind, i):
     return json.dumps((found.public if kind == PUBLIC else found).to_json())
 
 
-def judged(document, seconds=10.0):
-    """What the checker says of a file: verified, refuted, undecided or unreadable."""
+def judged(document, seconds=600.0):
+    """What the checker says of a file: verified, refuted, undecided or unreadable.
+
+    A busy machine has time to decide a small one; of mutants, few may take long, see PATIENCE.
+    """
     try:
         text = json.dumps(document, allow_nan=True).encode()
         with limited(seconds):
@@ -162,7 +167,7 @@ def run(documents, tries, seed):
         ledger.enter(document)
     for _ in range(tries):
         found = mutant(draw.choice(documents), draw)
-        said = judged(found)
+        said = judged(found, PATIENCE)
         counts[said] += 1
         if said == "verified":
             ledger.enter(found)

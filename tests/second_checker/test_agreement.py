@@ -5,7 +5,7 @@ import random
 from pathlib import Path
 
 import pytest
-from forgeries.contradicting import PUBLIC, genuine, judged
+from forgeries.contradicting import PATIENCE, PUBLIC, genuine, judged
 from forgeries.mutating import mutant
 from forgeries.small import SMALL
 
@@ -67,7 +67,7 @@ def clashes(documents, tries, seed):
     draw, verified = random.Random(seed), 0
     for _ in range(tries):
         found = mutant(draw.choice(documents), draw)
-        first, second = judged(found), opinion(json.dumps(found))
+        first, second = judged(found, PATIENCE), opinion(json.dumps(found))
         verified += first == second == "verified"
         if first == "verified" and second in ("refuted", "unreadable"):
             yield first, second, found
