@@ -33,7 +33,7 @@ from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.problem import ColumnProblem
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
-from ldpopt.theory.robust.calibration import Tried, levels, tightened
+from ldpopt.theory.robust.calibration import SLACK, Tried, levels, tightened
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.level import rldp_level
@@ -195,11 +195,14 @@ class PolyOpt(TableProblem, ColumnProblem):
         """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone.
 
         A solver that proves no bound may give a point outside Γ: to calibrate, it is made private by the
-        audit, and else moved into Γ.
+        audit, unless it is already, and else moved into Γ.
         """
         known = solution.bound is None and solution.point is not None
         if known and self._is_outside(solution.point):
-            return self._calibrated(solution) if self.calibrate else self._moved_inside(solution)
+            if not self.calibrate:
+                return self._moved_inside(solution)
+            private = self._level(solution.point) <= self.epsilon * (1 + SLACK)
+            return solution if private else self._calibrated(solution)
         if not (self.calibrate or self.facets or self.objective == "robust"):
             seen = self._privacy().question
             return certify.prove_small(solution, lambda dual: dominates(dual, seen, self.pairs))

@@ -47,10 +47,10 @@ def compare(
         reason = reasons[name]
         if step is not None:
             step(len(found), len(reasons), name)
-        if reason is not None:
-            found[name] = reason
-        elif name == made.method:
+        if name == made.method:
             found[name] = made
+        elif reason is not None:
+            found[name] = reason
         elif stopped:
             found[name] = INTERRUPTED
         else:

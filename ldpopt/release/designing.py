@@ -27,7 +27,6 @@ from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
-from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification, read_document, verify_within
 from ldpopt.release.accuracy import Accuracy, accuracies, query_rows
 from ldpopt.release.counting import counted
@@ -280,9 +279,10 @@ def _agrees(made: Design) -> bool:
         return False
     if not isinstance(made.method, str) or made.method not in METHODS:
         return False
-    if METHODS[made.method].refusal(question) is not None:
-        return False
-    asked = METHODS[made.method].problem(question)
+    method = METHODS[made.method]
+    if method.build is None and method.refusal(question) is not None:
+        return False  # what a mechanism was built for, the file does not say
+    asked = method.problem(question)
     return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
 
 
@@ -341,7 +341,7 @@ def design(
     """
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
     rows = query_rows(domain, queries)
-    wanted = rows if goal == "estimates" or method == "queries" else None
+    wanted = rows if goal == "estimates" or method in ("queries", "split") else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []
     whole, names = Limits.within(time_limit), chosen(question, method, goal)
@@ -382,8 +382,7 @@ def solved(
     seconds = max(time_limit / share, LEAST_SECONDS)
 
     def answered(level: float) -> Result:
-        method, at = METHODS[name], replace(question, epsilon=level)
-        return solve(method.problem(at), method.solver, gap=gap, time_limit=seconds, progress=progress)
+        return METHODS[name].solve(replace(question, epsilon=level), gap, seconds, progress)
 
     if question.reports == 1:
         answer = answered(question.epsilon)

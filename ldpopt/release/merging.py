@@ -29,7 +29,9 @@ def with_width(question: Question, method: str, time_limit: float) -> Question:
     """
     most = question.merged_width()
     problem = METHODS[method].problem(question)
-    if question.width is not None or most is None or not isinstance(problem, PolyOpt):
+    if question.width is not None or most is None:
+        return question
+    if not isinstance(problem, PolyOpt) or problem.width is None:
         return question
     best, width = -math.inf, WIDTHS[0]
     for tried in (w for w in WIDTHS if w <= most):

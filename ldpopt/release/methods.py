@@ -14,9 +14,12 @@ from ldpopt.checker.design import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Progress
 from ldpopt.core.problem import Problem
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
+from ldpopt.engine.result import Result
+from ldpopt.engine.solving import solve
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
@@ -26,6 +29,7 @@ from ldpopt.problems.robust_optimum import MOST_INPUTS, MOST_SECRETS, RobustOpti
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import UEConditional
+from ldpopt.release.splitting import Built, Wanted, split
 from ldpopt.theory.robust.calibration import STEPS
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
@@ -43,8 +47,8 @@ MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
 BUILT = ("learn", "public", "srr", "grr")
 """Methods that are built at once."""
-QUICK = (*BUILT, "cr", "queries")
-"""Methods for estimates from large tables; "queries" comes last and has all the time that is left."""
+QUICK = (*BUILT, "cr", "split", "queries")
+"""Methods for estimates from large tables; "split" or "queries" is last and has all the time left."""
 MOST_REPORTS = 4096
 """Different reports of UE conditional reporting; it has a product of one factor per secret."""
 
@@ -159,6 +163,21 @@ class Method(NamedTuple):
     """Whether its mechanisms keep their level against all distributions, so that levels add up."""
     hides_all: bool = False
     """Whether the public columns are hidden as the secret ones are."""
+    build: Callable[[Question, float, float], Array] | None = None
+    """How its mechanism is built, from the question, a gap and seconds, if not by a solver of it."""
+
+    def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
+        """Answer the question of a table.
+
+        Args:
+            question: what the table is to be protected against.
+            gap: the relative gap to prove.
+            seconds: the time limit.
+            progress: called with (value, bound) during long work.
+        """
+        solver = self.solver if self.build is None else Built(self.build(question, gap, seconds))
+        problem = self.problem(question)
+        return solve(problem, solver, gap=gap, time_limit=seconds, progress=progress)
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:
@@ -194,6 +213,22 @@ def _without_queries(question: Question) -> str | None:
         return "is made for the frequencies that are wanted, and none are named"
     if (k := question.counts.size) > MOST_QUERIED:
         return f"takes {MOST_QUERIED} cells, not {k}"
+    return None
+
+
+def _split(question: Question, gap: float, seconds: float) -> Array:
+    F, level = question.uncertainty, question.epsilon
+    return split(F, question.p_hat, level, question.queries, gap, seconds)
+
+
+def _columns_too_wide(question: Question) -> str | None:
+    if (reason := _without_public(question)) is not None:
+        return reason
+    if question.queries is None:
+        return "is made for the columns whose frequencies are wanted, and none are named"
+    cells = Wanted(question.queries, question.counts.shape).cells(len(question.counts))
+    if cells > MOST_QUERIED:
+        return f"takes {MOST_QUERIED} cells of the secret and one public column, not {cells}"
     return None
 
 
@@ -300,6 +335,13 @@ METHODS: dict[str, Method] = {
         adds_up=True,
         hides_all=True,
     ),
+    "split": Method(
+        "a report about one of the wanted public columns, drawn and announced, the best for each",
+        lambda question: _staircase(question) if question.robust == "all" else _public_column(question),
+        _columns_too_wide,
+        automatic=lambda question: question.counts.size > MOST_QUERIED,
+        build=_split,
+    ),
 }
 """Every method by its name, the one that ``auto`` prefers first."""
 
@@ -318,7 +360,8 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
 
     "auto" means for information the first that applies and is quick, and the public values as they are
     where these are private; for estimates all but those that solve another one many times, and of more
-    than :data:`MOST_CELLS` cells "queries", where it applies, and those that are built, not searched.
+    than :data:`MOST_CELLS` cells "queries" or "split", where one applies, and those that are built, not
+    searched.
 
     Args:
         question: what the table is to be protected against.

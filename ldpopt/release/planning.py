@@ -16,6 +16,7 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import whole_answers
+from ldpopt.release.accuracy import query_rows
 from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
 from ldpopt.release.methods import METHODS, Question, applicable
@@ -106,7 +107,8 @@ def plan(
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
     validate.choice("method", method, ("auto", *METHODS))
     about = counted(table, secret, public, bins, text, top, None, missing, None)
-    first = Question(about.counts, LEVELS[0] if epsilon is None else epsilon, robust, alpha)
+    level, rows = LEVELS[0] if epsilon is None else epsilon, query_rows(about.domain, queries)
+    first = Question(about.counts, level, robust, alpha, queries=rows)
     levels = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
     steps = len(levels) + (BISECTIONS if epsilon is None else 0)
     search = _Search(about, first, target, queries, method, Limits.within(time_limit), steps)

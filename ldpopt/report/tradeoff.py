@@ -71,6 +71,8 @@ class _Task(NamedTuple):
     solver: str
     worth: Callable[[Result], Worth]
     repeats: Repeats | None = None
+    built: bool = False
+    """Whether the mechanism was built for its own level only."""
 
 
 class Worth(NamedTuple):
@@ -103,13 +105,16 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
             method.solver,
             _information(made, name),
             method.repeats,
+            method.build is not None,
         )
         for name, method in METHODS.items()
-        if reasons[name] is None
+        if name == made.method or (reasons[name] is None and method.build is None)
     }
     work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
     refused = tuple(
-        f"{name} does not apply: {reason}." for name, reason in reasons.items() if reason is not None
+        f"{name} does not apply: {reason}."
+        for name, reason in reasons.items()
+        if reason is not None and name not in tasks
     )
     return work.done(refused)
 
@@ -212,6 +217,9 @@ class _Work:
 
     def _follow(self, name: str, levels: list[float]) -> None:
         """Solve at one level after the other while the time lasts."""
+        if self.tasks[name].built:
+            self.omitted.append(f"{name} at other levels: it was built for its own.")
+            return
         for i, epsilon in enumerate(levels):
             left = self.seconds - (time.perf_counter() - self.start)
             if self._expected(name) >= left:

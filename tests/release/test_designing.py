@@ -11,7 +11,7 @@ import pytest
 
 from ldpopt import load, verify
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.release import comparing, designing
+from ldpopt.release import comparing, designing, methods
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.merging import with_width
@@ -202,7 +202,7 @@ def test_bad_input(options, message):
 
 
 def test_nothing_found_in_time(monkeypatch):
-    monkeypatch.setattr(designing, "solve", lambda *_, **__: type("R", (), {"mechanism": None}))
+    monkeypatch.setattr(methods, "solve", lambda *_, **__: type("R", (), {"mechanism": None}))
     with pytest.raises(InvalidInputError, match=r"optimum found no mechanism in \d.* s; allow more"):
         design(SMALL, "s", "u", epsilon=1.0)
 

@@ -1,0 +1,117 @@
+"""One public column at a time: what a split design promises and how precise it is."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.release.comparing import compare
+from ldpopt.release.designing import design, load_design
+from ldpopt.release.methods import METHODS, Question, chosen
+from ldpopt.release.splitting import Wanted
+from ldpopt.report.tradeoff import of_design
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import Chi2Set
+
+PUBLIC = ["ward", "sex"]
+
+
+def table(n=6000):
+    """Three diagnoses, three wards and two sexes; both depend a little on the diagnosis."""
+    rng = np.random.default_rng(4)
+    s = rng.choice(3, n, p=[0.5, 0.3, 0.2])
+    ward = (s * (rng.random(n) < 0.2) + rng.choice(3, n)) % 3
+    sex = (rng.random(n) < 0.4 + 0.1 * s).astype(int)
+    return {
+        "diagnosis": [f"d{x}" for x in s],
+        "ward": [f"w{x}" for x in ward],
+        "sex": [f"s{x}" for x in sex],
+    }
+
+
+def made(**options):
+    """Design for the table, with so much time that a busy machine changes nothing."""
+    return design(
+        table(), "diagnosis", PUBLIC, epsilon=1.0, method="split", time_limit=600, gap=1e-3, **options
+    )
+
+
+@pytest.fixture(scope="module")
+def split_design():
+    return made()
+
+
+@pytest.mark.parametrize("robust", ["chi2", "all"])
+def test_a_split_design_is_private_verified_and_tells_every_column(robust, split_design):
+    found = split_design if robust == "chi2" else made(robust=robust)
+    assert found.verification
+    assert found.level.level <= 1.0 + 1e-12
+    plain = design(table(), "diagnosis", PUBLIC, epsilon=1.0, method="srr", robust=robust)
+    for part, other in zip(found.accuracy(PUBLIC), plain.accuracy(PUBLIC), strict=True):
+        assert part.squared_error < other.squared_error / 2
+
+
+def test_each_report_depends_on_the_secret_and_one_public_column(split_design):
+    cells = split_design.mechanism.matrix.reshape(3, 3, 2, -1)
+    ward, sex = (np.abs(np.diff(cells, axis=axis)).max(axis=(0, 1, 2)) > 1e-9 for axis in (1, 2))
+    assert ward.any()
+    assert sex.any()
+    assert not (ward & sex).any()
+
+
+def test_the_marginals_of_the_set_have_its_bound(split_design):
+    """The part for a column is private against the merged set, and so are the lifted columns."""
+    F, W = split_design.question.uncertainty, split_design.mechanism.matrix
+    assert isinstance(F, Chi2Set)
+    groups = np.array([ward for ward, _ in split_design.domain.public.members])
+    cells = W.reshape(3, 6, -1)
+    seen = [y for y in range(cells.shape[2]) if np.ptp(cells[:, groups == 0, y], axis=1).max() < 1e-9]
+    part = cells[:, [int(np.flatnonzero(groups == g)[0]) for g in range(3)]][:, :, seen].reshape(9, -1)
+    merged = rldp_level(part / part.sum(axis=1, keepdims=True), F.merged(groups)).level
+    whole = rldp_level(W[:, seen] / W[:, seen].sum(axis=1, keepdims=True), F).level
+    assert whole <= merged + 1e-9
+
+
+def test_a_saved_design_is_read_again_with_what_is_asked_of_one(split_design, tmp_path):
+    split_design.save(tmp_path / "design.json")
+    read = load_design(tmp_path / "design.json")
+    assert read.fingerprint == split_design.fingerprint
+    assert compare(read, time_limit=0.01)["split"] is read
+    curve = of_design(read, seconds=0.0)
+    assert curve.own_name == "split"
+    assert "split at other levels: it was built for its own." in curve.omitted
+
+
+def test_columns_that_nobody_wants_are_not_reported(split_design):
+    alone = made(queries=["sex"])
+    only = alone.accuracy(["sex"])[0].squared_error
+    assert only < split_design.accuracy(["sex"])[0].squared_error
+    assert np.isinf(alone.accuracy(["ward"])[0].squared_error)
+    assert np.isfinite(made(queries=["diagnosis"]).accuracy(["diagnosis"])[0].squared_error)
+
+
+def test_the_rows_of_queries_are_read_as_columns():
+    rows = [
+        [1.0 if pick(s, u) == value else 0.0 for s, u in product(range(2), range(4))]
+        for pick, values in ((lambda s, u: s, 2), (lambda s, u: u // 2, 2), (lambda s, u: u % 2, 2))
+        for value in range(values)
+    ]
+    wanted = Wanted(rows, (2, 4))
+    assert [codes.tolist() for codes in wanted.secret] == [[0, 1]]
+    assert [codes.tolist() for codes in wanted.public] == [[0, 0, 1, 1], [0, 1, 0, 1]]
+    assert wanted.cells(2) == 4
+
+
+def test_wide_tables_are_split_and_wide_columns_refused():
+    shape = (4, 36)
+    narrow = [[float(u // 6 == g) for _ in range(4) for u in range(36)] for g in range(6)]
+    question = Question(np.ones(shape), 1.0, queries=narrow)
+    assert chosen(question, "auto", "estimates")[-1] == "split"
+    every = [[float(u == g) for _ in range(4) for u in range(36)] for g in range(36)]
+    refusal = METHODS["split"].refusal
+    reason = refusal(Question(np.ones(shape), 1.0, queries=every))
+    assert reason == "takes 120 cells of the secret and one public column, not 144"
+    assert "none are named" in refusal(Question(np.ones(shape), 1.0))
+    with pytest.raises(InvalidInputError, match="no public column"):
+        chosen(Question([[3], [4]], 1.0), "split")
