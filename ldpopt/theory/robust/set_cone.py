@@ -25,7 +25,7 @@ from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import Cut
-from ldpopt.theory.robust.exact_cone import ROOM, raised
+from ldpopt.theory.robust.exact_cone import ROOM
 from ldpopt.theory.robust.set_level import Climb, Place, inside
 
 WORST = 0.3
@@ -135,8 +135,15 @@ class SetCone:
         return Cut(place.witness, (place.s, place.z), row.ravel())
 
     def inside(self, columns: Array, excess: Array) -> Array:
-        """Raise columns of a known excess until they are private: see :func:`raised`."""
-        return raised(columns, excess, self.F.shape, self.epsilon)
+        """Move columns of a known excess towards the constant one until they are private.
+
+        The excess is convex and homogeneous, and 1 − e^ε for the constant column 1. Raising single
+        secrets (:func:`ldpopt.theory.robust.exact_cone.raised`) leaves more pairs without room, and the
+        proof that a column is private took twice as long.
+        """
+        room = ROOM * columns.max(axis=0)
+        most = np.maximum(excess.max(axis=1) + room, 0.0)
+        return columns + most / math.expm1(self.epsilon)
 
     def repaired(self, matrix: Array) -> Array:
         """Round a mechanism and move columns into the cone until its privacy is proven.
