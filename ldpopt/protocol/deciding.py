@@ -106,7 +106,10 @@ def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> Decis
 def _kept(
     columns: Sequence[Counter[str]], marginals: Sequence[Sequence[float]], redact: float | None
 ) -> list[tuple[str, ...] | None]:
-    """List for every feature the values that are not redacted, by the numbers that were proven safe."""
+    """List for every feature the values that are not redacted, by the numbers that were proven safe.
+
+    They are sorted: the order in which they came in is not announced.
+    """
     from ldpopt.checker.feature_release import rarest
     from ldpopt.checker.printed import printed
 
@@ -116,8 +119,8 @@ def _kept(
     for column, marginal in zip(columns, marginals, strict=True):
         exact = [printed(p) for p in marginal]
         hidden = rarest({i: p / sum(exact) for i, p in enumerate(exact)}, printed(redact))
-        common = tuple(value for i, value in enumerate(column) if i not in hidden)
-        found.append(common if hidden else None)
+        common = sorted(value for i, value in enumerate(column) if i not in hidden)
+        found.append(tuple(common) if hidden else None)
     return found
 
 

@@ -195,7 +195,7 @@ def press_at_its_right_end(driver, selector):
     from selenium.webdriver import ActionChains
 
     element = driver.find_element("css selector", selector)
-    driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", element)
+    driver.execute_script("arguments[0].scrollIntoView({block: 'center', behavior: 'instant'})", element)
     right = driver.execute_script("return arguments[0].getBoundingClientRect().width / 2", element)
     ActionChains(driver).move_to_element_with_offset(element, int(right) - 5, 0).click().perform()
 
