@@ -2,7 +2,17 @@
 
 from ldpopt.protocol.deciding import Policy
 from ldpopt.protocol.faults import Fault
+from ldpopt.protocol.hierarchy import Hierarchy, run_hierarchy
 from ldpopt.protocol.run import Outcome, run_protocol
 from ldpopt.protocol.session import Incident, ProtocolError
 
-__all__ = ["Fault", "Incident", "Outcome", "Policy", "ProtocolError", "run_protocol"]
+__all__ = [
+    "Fault",
+    "Hierarchy",
+    "Incident",
+    "Outcome",
+    "Policy",
+    "ProtocolError",
+    "run_hierarchy",
+    "run_protocol",
+]

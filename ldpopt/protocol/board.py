@@ -23,6 +23,8 @@ from ldpopt.protocol.session import Incident, ProtocolError, RejectedError
 from ldpopt.protocol.wire import Line
 
 Progress = Callable[[str, int, int], None]
+MOST_STAGES = 100
+"""Stages whose progress is shown; nobody can make the board remember more."""
 MOST_SHOWN = 200
 """Characters of an announced text that are kept."""
 
@@ -152,10 +154,19 @@ class Board:
         elif heard[0] == "progress":
             self._show(party, heard[1])
         elif heard[0] == "incident" and not party.users:
-            self.incidents.append(Incident(*map(plain, heard[1])))
+            self._note(party, heard[1])
+        elif party.users and party.heard:  # users answer one question at a time
+            self.leave_out(party, "announced more than it was asked for")
         else:
             party.heard.append(heard)
         return True
+
+    def _note(self, party: Party, content: Any) -> None:
+        """Write down an incident that shuffler, curator or analyst noticed."""
+        try:
+            self.incidents.append(Incident(*map(plain, content)))
+        except TypeError:
+            self._fail(party, "reported an incident in a way that is not understood")
 
     def _ended(self, party: Party) -> None:
         code = party.process.wait()
@@ -182,6 +193,8 @@ class Board:
             stage, done, total = content
             counts = int(done), int(total)
         except (TypeError, ValueError, OverflowError):
+            return
+        if len(self._stages) >= MOST_STAGES and plain(stage) not in self._stages:
             return
         parts = self._stages.setdefault(plain(stage), {})
         parts[party.name] = counts

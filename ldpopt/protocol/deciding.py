@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.protocol.random_redaction import decide_randomly
 from ldpopt.protocol.session import Decision, ProtocolError
 
 
@@ -29,6 +30,8 @@ class Policy:
             those that less than this fraction of the users have, and the next rarest until the redacted
             users are no rarer themselves. A feature then weighs in proportion to the users who keep
             their value.
+        random: with ``redact``: instead of the next rarest values, any value is redacted at random by
+            some of its owners, as many as make the redacted expected to be no rarer than that.
 
     >>> Policy(threshold=float("nan"), budget=0.1)
     Traceback (most recent call last):
@@ -40,6 +43,7 @@ class Policy:
     budget: float
     weights: tuple[float, ...] | None = None
     redact: float | None = None
+    random: bool = False
 
     def __post_init__(self) -> None:
         if not 0 < _number("threshold", self.threshold) <= 1:
@@ -51,6 +55,10 @@ class Policy:
                 raise InvalidInputError(f"a weight must be a number >= 0, not {weight}")
         if self.redact is not None and not 0 < _number("redact", self.redact) <= 1:
             raise InvalidInputError(f"redact must lie in (0, 1], not {self.redact}")
+        if type(self.random) is not bool or (self.random and self.redact is None):
+            raise InvalidInputError(
+                f"random must be true or false, and needs 'redact', not {self.random!r}"
+            )
 
 
 def _number(name: str, value: object) -> float:
@@ -78,6 +86,8 @@ def decide(columns: Sequence[Counter[str]], users: int, policy: Policy) -> Decis
     Raises:
         ProtocolError: the decision does not pass the independent checker.
     """
+    if policy.random:
+        return decide_randomly(columns, users, policy)
     # only the curator needs solvers: the other processes start faster without
     from ldpopt.engine.solving import solve
     from ldpopt.engine.verifying import verify
@@ -142,6 +152,7 @@ def proven(policy: Policy, users: int) -> str:
         f"if the shuffler passes on what it gets, at most {most} + {k}·m of the rows are each sent by "
         f"fewer than {k} users, where m counts the users who did not send the same readable values in "
         f"both rounds{', redacted as the decision says' if policy.redact is not None else ''}"
+        f"{', whatever is drawn' if policy.random else ''}"
     )
 
 

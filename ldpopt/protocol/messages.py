@@ -274,7 +274,11 @@ def write_decision(decision: Decision, first: Round, key: Ed25519PrivateKey) -> 
         first: round 1, to which the decision is bound.
         key: the curator's signing key.
     """
-    plain = {"released": list(decision.features), "kept": list(decision.kept)}
+    plain = {
+        "released": list(decision.features),
+        "kept": list(decision.kept),
+        "chances": list(decision.chances),
+    }
     return plain | {"signature": first.sign(key, "decision", json.dumps(plain).encode()).hex()}
 
 
@@ -285,14 +289,17 @@ def read_decision(content: Any, first: Round) -> Round | None:
         RejectedError: malformed, or the curator did not sign it.
     """
     try:
-        plain = {name: list(content[name]) for name in ("released", "kept")}
+        plain = {name: list(content[name]) for name in ("released", "kept", "chances")}
         signature = bytes.fromhex(content["signature"])
         text = json.dumps(plain).encode()
         kept = tuple(None if values is None else tuple(values) for values in plain["kept"])
+        chances = tuple(map(tuple, plain["chances"]))
     except (KeyError, TypeError, ValueError):
         raise RejectedError("malformed", "not a decision") from None
     if not first.signed(first.session.keys["curator"].signing, signature, "decision", text):
         raise RejectedError("forged", "a decision that the curator did not sign")
     if not plain["released"]:
         return None
-    return Round(first.session, tuple(plain["released"]), kept)  # refuses what names no features
+    return Round(
+        first.session, tuple(plain["released"]), kept, chances
+    )  # refuses what names no features

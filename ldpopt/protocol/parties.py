@@ -33,11 +33,19 @@ from ldpopt.protocol.messages import (
     write_decision,
 )
 from ldpopt.protocol.roles import Counted, Reader, Shuffler, User
-from ldpopt.protocol.session import SIGNATURE, Incident, ProtocolError, RejectedError, Round, Session
+from ldpopt.protocol.session import (
+    SIGNATURE,
+    Decision,
+    Incident,
+    ProtocolError,
+    RejectedError,
+    Round,
+    Session,
+)
 from ldpopt.protocol.wire import Line, Put, Server, read_frame, send_frames, write_frame
 
-MOST_REPORTS = 1000
-"""Incidents that a party reports one by one; of the others it reports the number."""
+MOST_INCIDENTS = 1000
+"""Incidents that a party announces one by one; of the others it announces the number."""
 MOST_ANNOUNCED = 1 << 31
 
 
@@ -65,13 +73,13 @@ class Reporter:
     def incident(self, incident: Incident) -> None:
         """Say what is not as it should be."""
         self.incidents += 1
-        if self.incidents <= MOST_REPORTS:
+        if self.incidents <= MOST_INCIDENTS:
             self._line.say("incident", list(incident))
 
     def finish(self, name: str) -> None:
         """Say how many incidents were not reported."""
-        if self.incidents > MOST_REPORTS:
-            more = self.incidents - MOST_REPORTS
+        if self.incidents > MOST_INCIDENTS:
+            more = self.incidents - MOST_INCIDENTS
             self._line.say("incident", [name, "more", f"{more} more incidents like these"])
 
 
@@ -243,9 +251,10 @@ def run_curator(line: Line, start: dict[str, Any]) -> None:
     counted = _count(line, curator, this, reporter, start["patience"])
     columns = [Counter({value: n for (value,), n in column.items()}) for column in counted.columns]
     line.say("marginals", [dict(column) for column in columns])
-    weights = start["weights"] and tuple(start["weights"])
-    policy = Policy(start["threshold"], start["budget"], weights, start["redact"])
-    decision = decide(columns, len(counted.users), policy)
+    decision = Decision((), ())
+    if (asked := start["policy"]) is not None:
+        weights = asked["weights"] and tuple(asked["weights"])
+        decision = decide(columns, len(counted.users), Policy(**asked | {"weights": weights}))
     line.say("decision", write_decision(decision, this, curator.key))
     reporter.finish("curator")
 

@@ -36,7 +36,7 @@ from ldpopt.protocol.session import (
     Session,
 )
 
-Report = Callable[[Incident], None]
+Notice = Callable[[Incident], None]
 Progress = Callable[[int, int], None]
 
 
@@ -86,9 +86,18 @@ class User:
         """List the values of every note: one per feature, or one row of the released features."""
         if this.released is None:
             return [(value,) for value in self.row]
-        kept = this.kept or [None] * len(this.released)
-        allowed = zip((self.row[j] for j in this.released), kept, strict=True)
-        return [tuple(v if own is None or v in own else REDACTED for v, own in allowed)]
+        return [tuple(self._sent(place, self.row[j], this) for place, j in enumerate(this.released))]
+
+    @staticmethod
+    def _sent(place: int, value: str, this: Round) -> str:
+        """Return the value of a released feature, or that it is redacted, by rule or by a draw."""
+        kept = this.kept[place] if this.kept else None
+        if kept is None:
+            return value
+        if value not in kept:
+            return REDACTED
+        chance = this.chances[place][kept.index(value)] if this.chances else 0.0
+        return REDACTED if secrets.SystemRandom().random() < chance else value
 
     def send(self, this: Round) -> bytes:
         """Seal and sign this user's notes."""
@@ -183,13 +192,13 @@ class Counted:
 class Reader(Role):
     """Curator and analyst: open the notes of a batch and count."""
 
-    def count(self, batch: Batch, this: Round, report: Report, progress: Progress) -> Counted:
-        """Count the notes that can be read, and pass an incident to ``report`` for every other one.
+    def count(self, batch: Batch, this: Round, notice: Notice, progress: Progress) -> Counted:
+        """Count the notes that can be read, and pass an incident to ``notice`` for every other one.
 
         Args:
             batch: what the shuffler sent.
             this: the round.
-            report: called with every incident.
+            notice: called with every incident.
             progress: called with (notes read, notes expected).
 
         Raises:
@@ -209,7 +218,7 @@ class Reader(Role):
                     if salt in seen:
                         raise RejectedError("duplicated", "a note that was read before")
                 except RejectedError as rejected:
-                    report(Incident(this.reader, rejected.kind, f"{_place(this, number)}: {rejected}"))
+                    notice(Incident(this.reader, rejected.kind, f"{_place(this, number)}: {rejected}"))
                     continue
                 seen.add(salt)
                 column[content] += 1
@@ -220,7 +229,7 @@ class Reader(Role):
                 )
             if len(notes) < len(users):
                 detail = f"{_place(this, number)}: {len(notes)} notes of {len(users)} users"
-                report(Incident(this.reader, "dropped", detail))
+                notice(Incident(this.reader, "dropped", detail))
             counted.columns.append(column)
             salts.append(b"".join(sorted(seen)))
         counted.ledger = Ledger(tuple(users), tuple(salts))

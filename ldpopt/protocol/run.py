@@ -6,14 +6,15 @@ import os
 import secrets
 import time
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+from ldpopt.checker.composition import MOST_FEATURES
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.protocol.board import Board, Party, Progress
 from ldpopt.protocol.deciding import Policy, measured, proven
@@ -74,7 +75,7 @@ class Outcome:
 def run_protocol(
     rows: Sequence[Sequence[Any]],
     features: Sequence[str],
-    policy: Policy,
+    policy: Policy | None,
     *,
     workers: int | None = None,
     least: int = 10,
@@ -88,7 +89,7 @@ def run_protocol(
     Args:
         rows: the private row of every user; values become text.
         features: their names.
-        policy: how the curator decides.
+        policy: how the curator decides; None to count only, so that nothing is released.
         workers: processes for the users; by default one per core.
         least: how many users must take part in each round; a smaller group is refused.
         length: bytes of a value at most. Fixed beforehand: the length of a note tells nothing.
@@ -118,16 +119,21 @@ def run_protocol(
 
 
 def _checked(
-    rows: Any, features: Sequence[str], policy: Policy, length: int, faults: Sequence[Fault]
+    rows: Any, features: Sequence[str], policy: Policy | None, length: int, faults: Sequence[Fault]
 ) -> list[list[str]]:
     if not len(rows) or not len(features):
         raise InvalidInputError("the protocol needs at least one user and one feature")
     check_names(features)
+    if policy is not None and len(features) > MOST_FEATURES:
+        raise InvalidInputError(
+            f"a curator decides about at most {MOST_FEATURES} features, not {len(features)}"
+        )
     if type(length) is not int or not 1 <= length <= LONGEST:
         raise InvalidInputError(f"length must be a whole number from 1 to {LONGEST}, not {length!r}")
-    if policy.weights is not None and len(policy.weights) != len(features):
+    weights, redact = (None, None) if policy is None else (policy.weights, policy.redact)
+    if weights is not None and len(weights) != len(features):
         raise InvalidInputError(
-            f"there must be {len(features)} weights, one per feature, not {len(policy.weights)}"
+            f"there must be {len(features)} weights, one per feature, not {len(weights)}"
         )
     for fault in faults:
         fault.check(len(rows))
@@ -138,7 +144,7 @@ def _checked(
                 f"user {i} must have {len(features)} values, one per feature, not {len(row)}"
             )
         users.append([value_text(value, length) for value in row])
-        if policy.redact is not None and REDACTED in users[-1]:
+        if redact is not None and REDACTED in users[-1]:
             raise InvalidInputError(
                 f"user {i} must not have the value {REDACTED!r}, which stands for a redacted one"
             )
@@ -152,7 +158,7 @@ class _Run:
     board: Board
     rows: list[list[str]]
     features: tuple[str, ...]
-    policy: Policy
+    policy: Policy | None
     least: int
     length: int
     patience: float
@@ -186,8 +192,8 @@ class _Run:
             rows=rows,
             incidents=tuple(self.board.incidents),
             users=tuple(took_part),
-            proven=proven(self.policy, first) if second else "",
-            measured=measured(rows, self.policy, first) if second else "",
+            proven=proven(self.policy, first) if second and self.policy else "",
+            measured=measured(rows, self.policy, first) if second and self.policy else "",
             kept=self._kept(second),
             seconds={s: b - a for s, (a, b) in zip(stages, pairwise(clock), strict=True)},
         )
@@ -206,13 +212,8 @@ class _Run:
         # every value once, and every salt, at most six bytes a character in JSON
         most = (1 << 20) + users * len(self.features) * (6 * self.length + 100)
         common = {"patience": self.patience, "faults": [list(fault) for fault in self.faults]}
-        decision = {
-            "threshold": self.policy.threshold,
-            "budget": self.policy.budget,
-            "weights": self.policy.weights,
-            "redact": self.policy.redact,
-        }
-        self.curator = board.start("curator", common | decision, most=most)
+        decision = self.policy and asdict(self.policy)
+        self.curator = board.start("curator", common | {"policy": decision}, most=most)
         self.analyst = board.start("analyst", common, most=most)
         self.shuffler = board.start("shuffler", common, most=1 << 20)
         self.groups = []
@@ -228,8 +229,7 @@ class _Run:
         parties = dict(zip(ROLES, (self.shuffler, self.curator, self.analyst), strict=True))
         keys = {}
         for role, party in parties.items():
-            announced = self.board.expect(party, "keys")
-            keys[role] = PublicKeys(*map(bytes.fromhex, announced))
+            keys[role] = self._understood(party, "keys", _role_keys)
         claimed = []
         for group, announced in self.board.gather(self.groups, "keys").items():
             claimed += self._claims(group, announced)
@@ -305,16 +305,41 @@ class _Run:
                 detail = f"user {user}: round {this.number}: {COMPLAINTS[kind]}"
                 self.board.incidents.append(Incident("users", kind, detail))
 
+    def _understood(self, party: Party, what: str, read: Callable[[Any], Any]) -> Any:
+        """Read what shuffler, curator or analyst announces next; what cannot be read ends the run."""
+        announced = self.board.expect(party, what)
+        try:
+            return read(announced)
+        except (AttributeError, TypeError, ValueError):
+            raise ProtocolError(f"the {party.name} announced no {what} that can be read") from None
+
     def _marginals(self, this: Round) -> dict[str, dict[str, int]]:
-        announced = self.board.expect(self.curator, "marginals")
-        return {
-            name: {value: int(n) for value, n in column.items()}
-            for name, column in zip(this.session.features, announced, strict=True)
-        }
+        def read(announced: Any) -> dict[str, dict[str, int]]:
+            columns = [{value: _count(n) for value, n in column.items()} for column in announced]
+            return dict(zip(this.session.features, columns, strict=True))
+
+        found: dict[str, dict[str, int]] = self._understood(self.curator, "marginals", read)
+        return found
 
     def _table(self, second: Round) -> dict[tuple[str, ...], int]:
-        announced = self.board.expect(self.analyst, "rows")
-        return {tuple(values): n for *values, n in announced}
+        def read(announced: Any) -> dict[tuple[str, ...], int]:
+            rows = {tuple(values): _count(n) for *values, n in announced}
+            if any([*map(type, row)] != [str] * second.fields for row in rows):
+                raise ValueError("a row that is not a text for each feature")
+            return rows
+
+        found: dict[tuple[str, ...], int] = self._understood(self.analyst, "rows", read)
+        return found
+
+
+def _count(n: Any) -> int:
+    if type(n) is not int or n < 1:
+        raise ValueError("not a number of users")
+    return n
+
+
+def _role_keys(announced: Any) -> PublicKeys:
+    return PublicKeys(*map(bytes.fromhex, announced))
 
 
 def _owns(key: bytes, proof: bytes, nonce: bytes) -> bool:

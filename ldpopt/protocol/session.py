@@ -197,10 +197,13 @@ class Decision(NamedTuple):
     Attributes:
         features: the numbers of the features.
         kept: for each of them the values that may be sent, all others being redacted; None if all may.
+        chances: for each of these values how often its owners redact it nevertheless, so that nobody
+            stands out by redacting; empty if nobody does.
     """
 
     features: tuple[int, ...]
     kept: tuple[tuple[str, ...] | None, ...]
+    chances: tuple[tuple[float, ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -211,11 +214,13 @@ class Round:
         session: the agreement.
         released: the numbers of the features of round 2; None for round 1.
         kept: see :class:`Decision`; empty if no value is redacted.
+        chances: see :class:`Decision`; empty if no value is redacted at random.
     """
 
     session: Session
     released: tuple[int, ...] | None = None
     kept: tuple[tuple[str, ...] | None, ...] = ()
+    chances: tuple[tuple[float, ...], ...] = ()
 
     def __post_init__(self) -> None:
         chosen = self.released
@@ -230,6 +235,11 @@ class Round:
         texts = [text for values in self.kept if values is not None for text in values]
         if len(self.kept) not in (0, len(chosen)) or any(type(text) is not str for text in texts):
             raise RejectedError("malformed", "a decision that does not name the values to keep")
+        if self.chances:
+            sizes = [len(values or ()) for values in self.kept]
+            drawn = [x for row in self.chances for x in row]
+            if [len(row) for row in self.chances] != sizes or not all(map(_is_chance, drawn)):
+                raise RejectedError("malformed", "a decision without a chance for each value to keep")
 
     @property
     def number(self) -> int:
@@ -263,7 +273,7 @@ class Round:
 
     @cached_property
     def _prefix(self) -> bytes:
-        released = json.dumps([self.released, self.kept]).encode()
+        released = json.dumps([self.released, self.kept, self.chances]).encode()
         return hashlib.sha256(self.session.name + released).digest()
 
     def context(self, purpose: str, slot: int = 0, user: int = 0) -> bytes:
@@ -303,3 +313,7 @@ class Round:
         except (InvalidSignature, ValueError):
             return False
         return True
+
+
+def _is_chance(x: Any) -> bool:
+    return type(x) in (int, float) and 0 <= x <= 1

@@ -22,6 +22,7 @@ HOSTILE = {
     "cut off": "sys.stdout.buffer.write(b'\\0\\0')",
     "something else": "say(['marginals', []])",
     "went silent": "time.sleep(1000)",
+    "more than it was asked for": "[say(['sent', []]) for _ in range(10**6)]",
     "forged words \\x1b[2J": "say(['failed', 'forged words \\x1b[2J'])",
 }
 
@@ -48,6 +49,8 @@ def test_a_hostile_group_is_left_out(board, words):
     if words == "went silent":
         board._patience = 0.1
     group = board.start("group 0", {}, users=range(5, 8), most=1000)
+    while words == "more than it was asked for" and not group.gone:
+        board._listen()  # as while the board waits for others
     assert board.gather([group], "keys") == {}
     (incident,) = board.incidents
     assert (incident.noticed_by, incident.kind) == ("board", "absent")
@@ -76,3 +79,17 @@ def test_odd_progress_is_ignored(board):
     board.script = "say(['progress', 5]); say(['progress', ['a', 'b', 'c']]); say(['keys', 1])"
     group = board.start("group 0", {}, users=range(3), most=1000)
     assert board.gather([group], "keys") == {group: 1}
+
+
+def test_the_board_remembers_few_stages(board):
+    board.script = "[say(['progress', [str(i), 0, 1]]) for i in range(500)]; say(['keys', 1])"
+    group = board.start("group 0", {}, users=range(3), most=1000)
+    assert board.gather([group], "keys") == {group: 1}
+    assert len(board._stages) == 100
+
+
+@pytest.mark.parametrize("content", [5, ["shuffler"], None])
+def test_an_odd_incident_ends_the_run_in_words(board, content):
+    board.script = f"say(['incident', {content!r}])"
+    with pytest.raises(ProtocolError, match="curator: reported an incident in a way"):
+        board.expect(board.start("curator", {}, most=1000), "keys")
