@@ -1,12 +1,13 @@
-"""Cut out the cone as columns ask for it, then prove a bound over the cuts."""
+"""Cut out the cone as columns ask for it, then prove a bound over the cuts or over half shares."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import entr
 
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
@@ -20,19 +21,34 @@ from ldpopt.forms.cut_program import CutProgram
 from ldpopt.theory.columns.linear_program import proof_slack
 from ldpopt.theory.robust.block_generation import BlockSearch, accepts
 from ldpopt.theory.robust.column_search import ColumnSearch
+from ldpopt.theory.robust.exact_cone import ExactCone
+from ldpopt.theory.robust.half_bound import HalfSearch
+from ldpopt.theory.robust.half_cone import HalfCone
+from ldpopt.theory.robust.half_proof import half_proof
 from ldpopt.theory.robust.outer_bound import BoundTree
 
+Proof = dict[str, Any]
 START_SHARE, START_GAP = 0.3, 1e-3
-"""Of the time, at most, and the gap, for a mechanism of the inner cone."""
+"""The share of the time, at most, and the gap for a first mechanism, of the inner cone."""
 IMPROVE_SHARE, SEARCH_SHARE, TREE_SHARE = 0.7, 0.35, 0.6
 """Of the time left, at most: for better columns in place of those in use, which small tables have soon;
 for columns from elsewhere; for the tree. The rest is for the proof."""
+FIRST_SHARE, HALF_SHARE, HALF_SEARCH = 0.35, 0.65, 0.3
+"""Of the time left, at most, for better columns before the bound over half shares; for that bound; and
+of its time for prices and pieces."""
+HALF_SECONDS = 8.0
+"""With less time the mechanism comes first: there would hardly be a bound."""
+TREE_INPUTS, MOST_VALUES = 12, 5
+"""Inputs from which on the tree is of no use beside the pieces of half shares; the most public values
+whose blocks have their vertices listed."""
+SMALL_INPUTS = 9
+"""Inputs up to which the tree closes the gap by itself."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
 """The search goes on to the tree when a round gains less than this, relatively; not before so many."""
 
 
 class CuttingPlanes(Solver[CutProgram]):
-    """Cutting planes with a climb along tangents; a tree of boxes proves the bound."""
+    """Cutting planes with a climb along tangents; a tree of boxes or of pieces proves the bound."""
 
     name: ClassVar[str] = "cutting-planes"
 
@@ -58,38 +74,70 @@ class CuttingPlanes(Solver[CutProgram]):
         with suppress(OutOfTime):
             search.take(_start(form.inner, limits))
             self._keep(search, None, limits)
+        half = None
+        if self._halves(form) and limits.remaining() > HALF_SECONDS:
+            with suppress(OutOfTime):
+                self._improve(search, limits.part(FIRST_SHARE), limits, None)
+            half = self._half(form, search, limits.part(HALF_SHARE))
+            self._keep(search, None, limits, half)
         with suppress(OutOfTime):
-            self._improve(search, limits.part(IMPROVE_SHARE), limits)
+            self._improve(search, limits.part(IMPROVE_SHARE), limits, half)
         with suppress(OutOfTime):
-            self._search(search, limits.part(SEARCH_SHARE), limits)
+            self._search(search, limits.part(SEARCH_SHARE), limits, half)
         search.resolve(limits)
+        if half is not None and form.cone.dimension > TREE_INPUTS:
+            return _solution(search, None, limits.gap, half)
         tree = BoundTree(search)
         with suppress(OutOfTime):
-            self._bound(tree, limits.part(TREE_SHARE), limits)
+            self._bound(tree, limits.part(TREE_SHARE), limits, half)
         with limits.proving():
-            return _solution(search, tree, limits.gap)
+            return _solution(search, tree, limits.gap, half)
 
-    def _improve(self, search: ColumnSearch, part: Limits, limits: Limits) -> None:
+    @staticmethod
+    def _halves(form: CutProgram) -> bool:
+        """Return whether a bound over half shares is worth its time."""
+        if not isinstance(form.cone, ExactCone) or form.cone.dimension <= SMALL_INPUTS:
+            return False
+        return form.cone.F.shape[1] <= MOST_VALUES and bool((form.prior > 0).all())
+
+    def _half(self, form: CutProgram, search: ColumnSearch, limits: Limits) -> Proof | None:
+        """Prove a bound over half shares; its columns, moved inside, make the mechanism better."""
+        cone = form.cone
+        assert isinstance(cone, ExactCone)
+        with suppress(OutOfTime, SolverError):
+            known = search.optimum.point.rays
+            half = HalfSearch(
+                HalfCone(cone.F, cone.epsilon), form.prior, known, limits.part(HALF_SEARCH)
+            )
+            half.run()
+            search.begin(half.optimum.point.rays)
+            return half_proof(half, limits)
+        return None
+
+    def _improve(self, search: ColumnSearch, part: Limits, limits: Limits, half: Proof | None) -> None:
         while search.improve(part) > LITTLE * search.optimum.value:
-            self._keep(search, None, limits)
+            self._keep(search, None, limits, half)
 
-    def _search(self, search: ColumnSearch, part: Limits, limits: Limits) -> None:
+    def _search(self, search: ColumnSearch, part: Limits, limits: Limits, half: Proof | None) -> None:
         while True:
             gain = search.round(part)
-            self._keep(search, None, limits)
+            self._keep(search, None, limits, half)
             if search.rounds >= LEAST_ROUNDS and gain <= LITTLE * search.optimum.value:
                 return
 
-    def _bound(self, tree: BoundTree, part: Limits, limits: Limits) -> None:
+    def _bound(self, tree: BoundTree, part: Limits, limits: Limits, half: Proof | None) -> None:
         search = tree.search
         tree.open(part)
         target = part.gap / 2
         while tree.step(target * max(search.optimum.value, 1e-4), part):
-            self._keep(search, tree, limits)
+            self._keep(search, tree, limits, half)
 
-    def _keep(self, search: ColumnSearch, tree: BoundTree | None, limits: Limits) -> None:
-        bound = np.inf if tree is None else tree.bound
-        limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap))
+    def _keep(
+        self, search: ColumnSearch, tree: BoundTree | None, limits: Limits, half: Proof | None = None
+    ) -> None:
+        everything = float(entr(search.form.prior).sum())  # I(X; Y) ≤ H(X)
+        bound = min(everything, np.inf if tree is None else tree.bound, _half_bound(half))
+        limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap, half))
 
 
 def _start(form: ColumnProgram, limits: Limits) -> Array:
@@ -101,22 +149,42 @@ def _start(form: ColumnProgram, limits: Limits) -> Array:
     return columns
 
 
-def _solution(search: ColumnSearch, tree: BoundTree | None, gap: float) -> FormSolution:
-    """Return the best mechanism, and the bound of the tree with its proof."""
+def _half_bound(half: Proof | None) -> float:
+    return np.inf if half is None else certify.dual_bound(np.array(half["dual"]))
+
+
+def _solution(
+    search: ColumnSearch, tree: BoundTree | None, gap: float, half: Proof | None = None
+) -> FormSolution:
+    """Return the best mechanism, and the better bound of the tree and of half shares with its proof.
+
+    Args:
+        search: the columns so far.
+        tree: of the cuts.
+        gap: the relative gap that counts as none.
+        half: the proof over half shares.
+    """
     best = search.answer()
     stats: dict[str, float] = {
         "iterations": search.rounds,
         "columns": search.lp.rays.shape[1],
         "cuts": search.known_cuts,
     }
-    if tree is None or not tree.leaves:
+    grown = tree is not None and bool(tree.leaves)
+    if not grown and half is None:
         return FormSolution(Status.FEASIBLE, best.point, best.value, stats=stats)
-    proof = tree.proof(proof_slack(search.optimum.value, gap))
+    if grown and tree is not None and tree.bound < _half_bound(half):
+        proof = tree.proof(proof_slack(search.optimum.value, gap))
+        stats["nodes"] = len(proof["tree"])
+    else:
+        assert half is not None
+        proof = half
+        stats["nodes"] = sum(len(nodes) for nodes in half["cover"])
     return FormSolution(
         status=Status.GAP,
         point=best.point,
         value=best.value,
         bound=certify.dual_bound(np.array(proof["dual"])),
         proof=proof,
-        stats={**stats, "nodes": len(proof["tree"])},
+        stats=stats,
     )

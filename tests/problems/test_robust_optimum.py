@@ -8,8 +8,8 @@ from known import TABLE
 from scipy.optimize import linprog
 
 from ldpopt import Status, solve, verify
-from ldpopt.core.errors import InvalidInputError
-from ldpopt.problems import PolyOpt, RobustOptimum
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.problems import PolyOpt, RobustOptimum, robust_optimum
 from ldpopt.theory.columns.cones import response_columns
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.exact_cone import ExactCone
@@ -123,7 +123,7 @@ def test_counts_are_a_table_and_the_seed_does_not_matter():
         ({"counts": [[1, 2], [3, 4]]}, "either 'p_hat' and 'n' or 'counts'"),
         ({"objective": "best"}, "objective"),
         ({"p_hat": [[0.5, 0.5]]}, "one secret"),
-        ({"p_hat": [[0.5], [0.5]]}, "one public value"),
+        ({"p_hat": [[0.5], [0.5]]}, "two or more public values"),
         ({"p_hat": [[0.5, 0.5], [0.0, 0.0]]}, "all zero"),
         ({"p_hat": np.full((13, 2), 1 / 26)}, "12 secrets"),
         ({"p_hat": np.full((5, 13), 1 / 65)}, "64 cells"),
@@ -135,10 +135,16 @@ def test_bad_input_is_one_sentence(params, words):
         RobustOptimum(**{"epsilon": 1.0, "p_hat": SMALL, "n": 1000, **params})
 
 
-def test_without_time_there_is_a_known_mechanism():
+def test_without_time_there_is_a_known_mechanism(clock):
     """Releases of x, s and u are moved into the cone before anything is searched."""
     table = np.random.default_rng(3).dirichlet(np.full(24, 0.5)).reshape(6, 4)
-    found = solve(RobustOptimum(2.0, table, 1000), time_limit=1e-9)
+    seen = []
+
+    def stop(value, _):
+        seen.append(value)
+        clock.move(1000 * (len(seen) == 2))
+
+    found = solve(RobustOptimum(2.0, table, 1000), time_limit=60, progress=stop)
     secret = table.sum(axis=1)
     told = np.where(np.eye(6) > 0, np.exp(2.0), 1.0)
     response = float(MutualInformation(secret)(told / told.sum(axis=0)).sum())
@@ -171,3 +177,16 @@ def test_a_search_without_time_begins_with_randomised_response(kind, clock):
     least = MutualInformation(p.ravel())(response / response.sum(axis=1)[0]).sum()
     assert seen[0] == pytest.approx(least)
     assert found.value >= least * (1 - 1e-6) > 0
+
+
+def test_where_the_tree_is_not_proven_the_ceiling_is_the_bound(monkeypatch):
+    """As with ε = 1e-6 and a secret of 1e-12: floats give multipliers that are too coarse."""
+
+    def fails(*_):
+        raise SolverError("not proven")
+
+    monkeypatch.setattr(robust_optimum, "exact_proof", fails)
+    found = solve(RobustOptimum(1.0, SMALL, 1000), gap=GAP)
+    assert found.status is Status.GAP
+    assert set(found.certificate.proof) == {"ceiling", "secret_dual"}
+    assert verify(found)

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from mpmath import iv
 
+from second_checker import halves
 from second_checker.confidence import (
     OPTIONAL,
     Robust,
@@ -29,11 +30,12 @@ def claims(found):
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
     if proof is not None or found["bound"] is not None:
-        keys(proof, set(), {"ceiling", "secret_dual", "dual", "cuts", "tree"})
+        keys(proof, set(), {"ceiling", "secret_dual", "dual", "cuts", "tree", "corners", "cover"})
     if found["bound"] is not None:
         demand(("ceiling" in proof) == ("secret_dual" in proof), "a ceiling with its dual")
-        demand(("dual" in proof) == ("tree" in proof), "a tree with its dual")
-        demand("tree" in proof or "ceiling" in proof, "no proof")
+        rest = set(proof) - {"ceiling", "secret_dual"}
+        demand(rest in (set(), {"dual", "cuts", "tree"}, {"dual", "corners", "cover"}), "one proof")
+        demand(rest or "ceiling" in proof, "no proof")
         yield from _bounds(proof, robust, Fraction(found["bound"]))
     yield from mechanism_claims(found, W, robust, objective)
 
@@ -42,8 +44,10 @@ def _bounds(proof, robust, bound):
     if "ceiling" in proof:
         ceiling = number(proof["ceiling"])
         yield "ceiling", is_ceiling(ceiling, duals(proof["secret_dual"]), robust)
-        if "tree" not in proof:
+        if "dual" not in proof:
             yield "bound", bound >= ceiling
+    if "cover" in proof:
+        yield from halves.answers(proof, robust, bound)
     if "tree" not in proof:
         return
     beta = duals(proof["dual"])

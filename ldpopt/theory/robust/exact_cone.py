@@ -59,11 +59,6 @@ class ExactCone:
         return list(permutations(range(self.F.shape[0]), 2))
 
     @cached_property
-    def _given(self) -> Array:
-        """P̂_{u|s} as a matrix [s][u]."""
-        return np.array([ball.center for ball in self.F.conditionals])
-
-    @cached_property
     def _steps(self) -> Array:
         """t/P̂_s of a set that is a little smaller than F."""
         return self.F.slack * (1 - SHRINK) / self.F.secrets
@@ -78,7 +73,7 @@ class ExactCone:
         blocks = columns.reshape(a1, a2, -1)
         first = [s for s, _ in self.pairs]
         second = [z for _, z in self.pairs]
-        given, step = self._given, self._steps
+        given, step = self.F.given, self._steps
         mine, theirs = -blocks[first], blocks[second]  # [pair][u][column]
         q, p = given[first][:, :, None], given[second][:, :, None]
         k, m = step[first][:, None], step[second][:, None]
@@ -98,9 +93,7 @@ class ExactCone:
 
     def plain_columns(self) -> Array:
         """List the columns of releases that everybody knows: of the input, of s, and of u."""
-        a1, a2 = self.F.shape
-        secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
-        return np.hstack([np.eye(self.dimension), secrets, values])
+        return plain_columns(*self.F.shape)
 
     def first_cuts(self) -> list[Cut]:
         """List the members that raise one cell most, for every cell and every other secret.
@@ -138,7 +131,7 @@ class ExactCone:
         a2 = self.F.shape[1]
         blocks = column.reshape(self.F.shape)
         root, other = 1 + share * self._steps[s], 1 + (1 - share) * self._steps[z]
-        given = self._given.copy()
+        given = self.F.given.copy()
         given[s] = worst(-blocks[s], given[s], root)
         given[z] = worst(blocks[z], given[z], other)
         mass = self.F.secrets.copy()
@@ -152,6 +145,12 @@ class ExactCone:
     def inside(self, columns: Array, excess: Array) -> Array:
         """Raise columns of a known excess until they are private: see :func:`raised`."""
         return raised(columns, excess, self.F.shape, self.epsilon)
+
+
+def plain_columns(a1: int, a2: int) -> Array:
+    """List the columns of releases that everybody knows: of the input (s, u), of s, and of u."""
+    secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
+    return np.hstack([np.eye(a1 * a2), secrets, values])
 
 
 def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldpopt.checker.confidence import RobustStatement
+from ldpopt.checker.half_cone import HalfCone
 from ldpopt.checker.outer_cone import Outer
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
@@ -15,27 +16,69 @@ from ldpopt.theory.robust.problem import inside
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 FIRST_RISE, MOST_RISE = 1e-14, 1e-2
+"""How much the dual vector is raised at first, after it failed as it is, and at most."""
+
+Members = list[tuple[list[list[Fraction]], int, int]]
+"""The members of F that cut out the outer cone, exactly, each with its two secrets."""
 
 
 def exact_proof(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
     """Move the cuts into F exactly, and raise the dual vector until the checker's test accepts the tree.
-
-    Raising β by δ p and lowering every price by δ lowers the left side of the test by δ.
 
     Args:
         proof: of the tree, in floats.
         F: the confidence set.
         question: the same in the checker's terms.
     """
+    if "cover" in proof:
+        return _exact_cover(proof, F, question)
     cuts = [{**cut, "member": inside(cut["member"], F).tolist()} for cut in proof["cuts"]]
     exact = [(_normalised(cut["member"]), *cut["secrets"]) for cut in cuts]
+    return {**accepted(proof, exact, F.p_hat.ravel(), question), "cuts": cuts}
+
+
+def accepted(
+    proof: dict[str, Any], members: Members, prior: Array, question: RobustStatement
+) -> dict[str, Any]:
+    """Raise the dual vector of a tree until the checker's test accepts it; return both as plain data.
+
+    Raising β by δ p and lowering every price by δ lowers the left side of the test by δ.
+
+    Args:
+        proof: the dual vector and the tree, in floats.
+        members: the cuts.
+        prior: p, in floats.
+        question: the center p of F and the level, in the checker's terms.
+    """
     rise = 0.0
     while rise < MOST_RISE:
-        raised = _raised(proof, F.p_hat.ravel(), rise)
-        if Outer(question, exact, raised["dual"]).covers(raised["tree"]):
-            return {**raised, "cuts": cuts}
+        raised = _raised(proof, prior, rise)
+        if Outer(question, members, raised["dual"]).covers(raised["tree"]):
+            return raised
         rise = 4 * rise or FIRST_RISE
     raise SolverError("the bound over the outer cone is not proven by its multipliers")
+
+
+def _exact_cover(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) -> dict[str, Any]:
+    """Raise the dual vector of a proof over half shares until the checker's test accepts it.
+
+    Raising β by δ p and lowering every slope by δ leaves the blocks as they are, and lowers e^(κ−1).
+    """
+    corners = [[_normalised([corner])[0] for corner in own] for own in proof["corners"]]
+    rise = 0.0
+    while rise < MOST_RISE:
+        dual = (np.array(proof["dual"]) + rise * F.p_hat.ravel()).tolist()
+        cover = [
+            [{**node, "slope": node["slope"] - rise} if "slope" in node else node for node in nodes]
+            for nodes in proof["cover"]
+        ]
+        cone = HalfCone(question, corners, dual)
+        if not cone.holds_corners():
+            break
+        if cone.covers(cover):
+            return {**proof, "dual": dual, "cover": cover}
+        rise = 4 * rise or FIRST_RISE
+    raise SolverError("the bound over half shares is not proven by its trees")
 
 
 def _raised(proof: dict[str, Any], prior: Array, rise: float) -> dict[str, Any]:

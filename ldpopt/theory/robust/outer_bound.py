@@ -33,7 +33,8 @@ CLOSE = 0.3
 INSIDE = 0.1
 """A box is cut at least this share of its width away from its ends."""
 MOST_SHOWN = 3
-"""Cuts that a column violates by less than the tolerance of the linear program do not end it."""
+"""How often the column of one leaf is shown to the oracle: cuts that it violates by less than the
+tolerance of the linear program leave it where it is."""
 LEAST_WIDTH = 1e-9
 """A box is not cut any narrower than this, relative to its upper end or to 1."""
 DIGITS = 11
