@@ -65,10 +65,13 @@ def conclude(rows: list[Row]) -> str:
     largest = max(row["a"] for row in rows)
     last = {row["protocol"]: row["average_privacy"] for row in rows if row["a"] == largest}
     ranking = ", ".join(f"{name} {value:.3f}" for name, value in sorted(last.items(), key=_by_value))
+    worst, least = rows[0]["worst_case_privacy"], min(row["average_privacy"] for row in rows)
+    curves = [[r["average_privacy"] for r in rows if r["protocol"] == name] for name in last]
+    growing = sum(curve == sorted(curve) for curve in curves)
     return (
-        f"Average privacy lies far above the worst case e^−2 = {rows[0]['worst_case_privacy']:.3f} and "
-        f"grows with a; at a = {largest}: {ranking}. As in the paper, randomised response hides most "
-        "for large a."
+        f"Average privacy is at least {least:.3f}, the worst case e^−2 = {worst:.3f}; it grows with a "
+        f"for {growing} of {len(curves)} protocols; at a = {largest}: {ranking} (the paper: randomised "
+        "response hides most for large a)."
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 
 from ldpopt.core.files import write_whole
@@ -40,6 +41,12 @@ def panels(
     return figure, grid[:count]
 
 
+def nested(count: int) -> list[dict[str, Any]]:
+    """Give each of so many curves a thinner line and smaller marks, so that equal ones all show."""
+    share = [i / max(count - 1, 1) for i in range(count)]
+    return [{"lw": 2.8 - 1.8 * x, "ms": 6 - 3 * x} for x in share]
+
+
 def legend_below(figure: Figure, axes: Sequence[Axes], ncols: int = 3) -> None:
     """Write one legend under all panels: each label once.
 
@@ -56,10 +63,13 @@ def legend_below(figure: Figure, axes: Sequence[Axes], ncols: int = 3) -> None:
 
 
 def save(figure: Figure, path: Path) -> Path:
-    """Write a figure as SVG: coordinates to a hundredth of a point, no comments, no unused names."""
+    """Write a figure as SVG: coordinates to a hundredth of a point, no comments, no unused names.
+
+    The canvas draws it once; ``savefig`` would draw it a first time only to arrange its panels.
+    """
     drawn = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": "ldpopt"}):
-        figure.savefig(drawn, format="svg", metadata={"Date": None})
+        FigureCanvasSVG(figure).print_svg(drawn, metadata={"Date": None})  # type: ignore[no-untyped-call]
     text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"\d+\.\d{3,}", _hundredths, tag[0]), drawn.getvalue())
     text = re.sub(r"<!--.*?-->", "", text, flags=re.DOTALL)
     text = re.sub(r' id="\w+_\d+"', "", text)

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.theory.fidelity import measures
 
@@ -68,12 +68,13 @@ def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
     short = max(row["n"] for row in rows) < 1000
     figure, grid = panels(len(levels), height=3.6)
     for axes, epsilon in zip(grid, levels, strict=True):
-        for color, loss in enumerate(LOSSES):
+        for color, (loss, pen) in enumerate(zip(LOSSES, nested(3), strict=True)):
             curve = [row for row in rows if (row["epsilon"], row["loss"]) == (epsilon, loss)]
             for column, style, name in lines:
                 heights = [row[column] for row in curve]
                 text = f"{loss.upper()}, {name}"
-                axes.loglog([r["n"] for r in curve], heights, style, color=f"C{color}", label=text)
+                numbers = [row["n"] for row in curve]
+                axes.loglog(numbers, heights, style, color=f"C{color}", label=text, **pen)
         if label == "expected loss":  # the expansions start far above every possible loss
             axes.set_ylim(top=10)
         axes.set_title(f"step mechanism, K = {len(P)}, ε = {epsilon:g}", fontsize=10)

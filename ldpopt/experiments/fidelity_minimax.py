@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
 from ldpopt.theory.fidelity import measures
 from ldpopt.theory.fidelity.minimax import worst_step_alpha
@@ -68,7 +68,7 @@ def printed_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per (K, p0): the upper bounds of Figure 7, the lower bounds of Figure 9."""
-    upper = (("step", "-", "step, (38), (42), (43)"), ("design", ":", "best design"))
+    upper = (("step", "-", "step"), ("design", ":", "best design"))
     lower = (("bound", "-", "proven here"), ("printed", "--", "as printed"))
     return [
         _figure(rows, upper, out / "fidelity-minimax-upper.svg"),
@@ -80,12 +80,13 @@ def _figure(rows: list[Row], lines: tuple[tuple[str, str, str], ...], path: Path
     cases = list(dict.fromkeys((row["k"], row["p0"]) for row in rows))
     figure, grid = panels(len(cases), height=2.7)
     for axes, (k, p0) in zip(grid, cases, strict=True):
-        for color, loss in enumerate(measures.LOSSES):
+        for color, (loss, pen) in enumerate(zip(measures.LOSSES, nested(3), strict=True)):
             curve = [r for r in rows if (r["k"], r["p0"], r["loss"]) == (k, p0, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
             for column, style, name in lines:
                 heights = [row[column] for row in curve]
-                axes.loglog(levels, heights, style, color=paint, label=f"{loss}: {name}")
+                text = f"{loss}: {name}"
+                axes.loglog(levels, heights, style, color=paint, label=text, **pen)
         axes.set_title(f"K = {k}, p0 = {p0:.3g}", fontsize=10)
         axes.set_xlabel("ε (nats)")
         axes.set_ylabel("worst α")

@@ -16,7 +16,7 @@ import numpy as np
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
 from ldpopt.tables import datasets
@@ -85,14 +85,15 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 def _figure(rows: list[Row], sources: list[str], path: Path) -> Path:
     figure, grid = panels(len(sources), height=3.1)
     for axes, name in zip(grid, sources, strict=True):
-        for color, loss in enumerate(measures.LOSSES):
+        for color, (loss, pen) in enumerate(zip(measures.LOSSES, nested(3), strict=True)):
             curve = [row for row in rows if (row["source"], row["loss"]) == (name, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
-            axes.loglog(levels, [r["step"] for r in curve], "-", color=paint, label=f"{loss}: step")
-            axes.loglog(levels, [r["bound"] for r in curve], "--", color=paint, label=f"{loss}: bound")
+            for column, style in (("step", "-"), ("bound", "--")):
+                heights = [row[column] for row in curve]
+                axes.loglog(levels, heights, style, color=paint, label=f"{loss}: {column}", **pen)
             if curve and curve[0]["optimum"] is not None:
                 best = [row["optimum"] for row in curve]
-                axes.loglog(levels, best, "o", ms=3.5, color=paint, label=f"{loss}: proven optimum")
+                axes.loglog(levels, best, "o", color=paint, label=f"{loss}: proven optimum", **pen)
         axes.set_title(f"{name.partition('-')[0]}, K = {name.partition('-')[2]}", fontsize=10)
         axes.set_xlabel("ε (nats)")
         axes.set_ylabel("α: times more reports")

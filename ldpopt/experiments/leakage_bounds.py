@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.mechanisms.histograms import log_count
 from ldpopt.theory.leakage.misspecified import MisspecifiedSupport
 
@@ -66,18 +66,19 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     counts = sorted({row["missed"] for row in rows})
     figure, grid = panels(2 * len(counts), height=2.6)
     for count, plain, signed in zip(counts, grid[::2], grid[1::2], strict=True):
-        for mechanism, colour in (("quantisation", "C0"), ("response", "C1")):
+        pens = zip(("quantisation", "response"), ("C0", "C1"), nested(2), strict=True)
+        for mechanism, colour, pen in pens:
             for (leakage, distortion), style, word in zip(ENDS, ("-", "--"), ENDS_WORDS, strict=True):
                 curve = _curve(rows, count, mechanism, leakage, distortion)
-                plain.plot(*curve, style, color=colour, lw=1.2, label=f"{mechanism}, {word}")
+                plain.plot(*curve, style, color=colour, label=f"{mechanism}, {word}", **pen)
         for (leakage, distortion), style, word in zip(ENDS, ("-", "--"), ENDS_WORDS, strict=True):
             lost = differences(rows, count, leakage, distortion)
-            signed.plot(*lost, f"C2{style}", lw=1.2, label=f"quantisation − response, {word}")
+            signed.plot(*lost, f"C2{style}", lw=1.2, label=f"difference, {word}")
         signed.axhline(0, color="black", lw=0.8)
         signed.set_yscale("symlog", linthresh=1e-5)
         signed.set_yticks([-0.1, -1e-3, -1e-5, 1e-5, 1e-3, 0.1])
         plain.set(xlabel="SML (nats)", ylabel="distortion")
-        signed.set(xlabel="SML (nats)", ylabel="difference")
+        signed.set(xlabel="SML (nats)", ylabel="quantisation − response")
         for axes in (plain, signed):
             axes.set_title(f"{count} missed", fontsize=10)
     legend_below(figure, grid, ncols=2)

@@ -22,7 +22,7 @@ from matplotlib.ticker import MaxNLocator
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError
 from ldpopt.core.validate import Array
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.experiments.leakage_tradeoff import COLUMNS
 from ldpopt.theory.leakage.rate_secret import RateQuantization
 
@@ -170,12 +170,13 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 def _draw_roc(rows: list[Row], out: Path) -> Path:
     figure, (curves, areas) = panels(2, height=3.6)
     plain = [row for row in rows if row["added"] == 0]
-    for place, interval in enumerate(dict.fromkeys(row["interval"] for row in plain)):
+    intervals = list(dict.fromkeys(row["interval"] for row in plain))
+    for place, (interval, pen) in enumerate(zip(intervals, nested(len(intervals)), strict=True)):
         own = [row for row in plain if row["interval"] == interval]
         label = "original data" if interval == RAW else f"SML {own[0]['sml']:.2f} nats"
         mean = np.mean([r["roc"] for r in own], axis=0)
         style = "k--" if interval == RAW else f"C{place}-"
-        curves.plot(np.linspace(0, 1, len(mean)), mean, style, lw=1.2, label=label)
+        curves.plot(np.linspace(0, 1, len(mean)), mean, style, label=label, **pen)
         if interval == RAW:
             areas.axhline(float(np.mean([r["auc"] for r in own])), color="k", ls="--")
     found = sorted((own[0]["sml"], *_spread(own)) for own in _grouped(plain).values())
@@ -209,7 +210,7 @@ def _draw_misjudged(rows: list[Row], out: Path) -> Path:
         bounds = [_bound(rows, FIXED, missed, more) for more in added]
         leakage.plot(added, bounds, style, ms=3, label=f"{missed} missed")
     by_leakage.set(xlabel="Proposition 4 with 5 missed (nats)", title="(a)")
-    by_missed.set(xlabel="missed, Proposition 4 ≤ 4 bits", title="(b)")
+    by_missed.set(xlabel="missed combinations, at most 4 bits", title="(b)")
     by_added.set(xlabel="infeasible combinations added", title="(c)–(e), utility")
     leakage.set(xlabel="infeasible combinations added", title="(c)–(e), Proposition 4")
     leakage.set_ylabel("nats")

@@ -14,7 +14,7 @@ from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
-    HistogramRandomizedResponse,
+    response_distortion,
 )
 from ldpopt.problems import LeakageDesign
 
@@ -26,31 +26,23 @@ def points(quick: bool) -> Iterable[Point]:
     spaces = [(2, 3)] if quick else [(4, 2), (3, 3), (4, 3), (5, 3), (3, 4)]
     for tau, d in spaces:
         for bins in range(1, tau + 2):
-            yield {"tau": tau, "d": d, "bins": bins, "time_limit": 5.0 if quick else 120.0}
+            yield {"tau": tau, "d": d, "bins": bins}
 
 
-def measure(tau: int, d: int, bins: int, time_limit: float) -> Row:
+def measure(tau: int, d: int, bins: int) -> Row:
     """Compute the optimum with its bound, and the distortion of each mechanism at the same budget."""
     budget = math.log(bins)
-    best = solve(LeakageDesign(tau, d, budget), time_limit=time_limit)
+    best = solve(LeakageDesign(tau, d, budget))
     interval = next(i for i in range(1, tau + 2) if HistogramQuantization(tau, d, i).bins <= bins)
     return {
         "budget": budget,
         "optimum": best.value,
         "bound": best.bound,
         "status": best.status.value,
-        "response": _response(tau, d, budget),
+        "response": response_distortion(tau, d, budget),
         "quantisation": HistogramQuantization(tau, d, interval).distortion(),
         "maxl": min(HistogramMaxL(tau, d, interval, seed).distortion() for seed in range(20)),
     }
-
-
-def _response(tau: int, d: int, budget: float) -> float:
-    if budget == 0:
-        return (d - 1) / d
-    if budget >= math.log(tau + 1):
-        return 0.0
-    return HistogramRandomizedResponse.for_leakage(tau, d, budget).distortion()
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:

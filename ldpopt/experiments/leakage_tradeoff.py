@@ -17,6 +17,7 @@ from ldpopt.mechanisms.histograms import (
     HistogramQuantization,
     HistogramRandomizedResponse,
     log_count,
+    response_distortion,
 )
 
 TAU = 48_842
@@ -63,19 +64,11 @@ def measure(
         "sml": budget,
         "quantisation": quantisation.distortion(),
         "printed": 1 / 2 + (d * (interval // 2) - TAU) / (2 * TAU * (d - 1)),
-        "response": _response(d, budget),
+        "response": response_distortion(TAU, d, budget),
     }
     if figure == "budget" and interval * 50 >= TAU:
         row["maxl"] = HistogramMaxL(TAU, d, interval).distortion_bounds()[0]
     return row
-
-
-def _response(d: int, budget: float) -> float:
-    if budget == 0:
-        return (d - 1) / d
-    if budget >= math.log(TAU + 1):
-        return 0.0
-    return HistogramRandomizedResponse.for_leakage(TAU, d, budget).distortion()
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
@@ -91,7 +84,7 @@ def _draw_attribute(own: dict[str, list[Row]], out: Path) -> Path:
     secrets.ticklabel_format(axis="y", useOffset=False)
     secrets.set_title("(a) response at ε = 4", fontsize=10)
     level.plot([r["epsilon"] for r in own["4b"]], [r["response"] for r in own["4b"]], "o-")
-    level.set(xlabel="attribute privacy ε", ylabel="distortion")
+    level.set(xlabel="attribute privacy ε (nats)", ylabel="distortion")
     level.set_title("(b) randomised response", fontsize=10)
     level.ticklabel_format(useOffset=False)
     level.xaxis.set_major_locator(MaxNLocator(4))

@@ -47,8 +47,9 @@ def measure(method: str, size: int, epsilon: float, seed: int) -> Row:
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw two single tables and the average, as in the paper."""
     seeds = sorted({row["seed"] for row in rows})
-    shown = [(f"table {seed}", [r for r in rows if r["seed"] == seed]) for seed in seeds[:2]]
-    shown.append((f"average of {len(seeds)} tables", rows))
+    many = f"{len(seeds)} tables"
+    shown = [(f"table {s + 1} of {many}", [r for r in rows if r["seed"] == s]) for s in seeds[:2]]
+    shown.append((f"average of {many}", rows))
     curves = [
         {"panel": title, "method": name, "epsilon": epsilon, **robust_study.averaged(values)}
         for title, mine in shown
@@ -56,7 +57,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     ]
     path = out / "rldp-parameters.svg"
     return robust_study.draw_curves(
-        curves, path, panel=lambda r: str(r["panel"]), styles=STYLES, ylabel="parameter"
+        curves, path, panel=lambda r: str(r["panel"]), styles=STYLES, ylabels=("parameter",)
     )
 
 

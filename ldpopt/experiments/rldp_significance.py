@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -38,24 +39,18 @@ def measure(method: str, alpha: float, epsilon: float, size: int, draws: int) ->
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per method, one curve per α; and the loss, relative to α = 0.1."""
-    lost = [
-        {
-            **row,
-            "panel": f"{STYLES[row['method']][1]}: share of the utility at α = 0.1",
-            **_share(row, rows),
-        }
-        for row in rows
-        if row["method"] != "ir" and _at(rows, row, 0.1)
-    ]
-    whole = [{**row, "panel": STYLES[row["method"]][1]} for row in rows]
-    path = out / "rldp-significance.svg"
+    shown: list[Row] = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        mine, name = [row for row in rows if row["method"] == method], STYLES[method][1]
+        shown += [{**row, "panel": name} for row in mine]
+        shown += [{**row, "panel": f"{name}, relative", **_share(row, rows)} for row in mine]
     return robust_study.draw_curves(
-        [*whole, *lost],
-        path,
+        shown,
+        out / "rldp-significance.svg",
         panel=lambda r: str(r["panel"]),
         curve="alpha",
         styles=ALPHAS,
-        ylabel="I(X;Y) / H(X), or share",
+        ylabels=("I(X;Y) / H(X)", "share of that at α = 0.1"),
     )
 
 
@@ -67,8 +62,7 @@ def _at(rows: list[Row], row: Row, alpha: float) -> float | None:
 
 def _share(row: Row, rows: list[Row]) -> Row:
     first = _at(rows, row, 0.1)
-    assert first is not None
-    return {"mean": row["mean"] / first, "standard_error": None}
+    return {"mean": math.nan if first is None else row["mean"] / first, "standard_error": None}
 
 
 def conclude(rows: list[Row]) -> str:

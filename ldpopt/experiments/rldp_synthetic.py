@@ -6,6 +6,7 @@ tables with more than seven public values then have the rarest merged first.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -45,18 +46,42 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """State from which level on SRR is the best of the methods, by size."""
+    """State from which level on SRR is the best of the methods, by size, and how others compare."""
     since = {}
     for size in dict.fromkeys(row["size"] for row in rows):
         levels = sorted({row["epsilon"] for row in rows if row["size"] == size})
         behind = [epsilon for epsilon in levels if not _srr_leads(rows, size, epsilon)]
         since[size] = next((epsilon for epsilon in levels if epsilon > max(behind, default=0)), None)
+    pairs = [(one, two) for one in since for two in since if one != two and _fits(one, two)]
+    later = sum((since[two] or math.inf) >= (since[one] or math.inf) for one, two in pairs)
     return (
         f"{rows[0]['draws']} draws. SRR is the best of {', '.join(STYLES[n][1] for n in RIVALS)} from "
         + "ε = "
         + ", ".join("never" + f" ({s})" if e is None else f"{e:g} ({s})" for s, e in since.items())
-        + " on: a higher ε for larger tables, as Section VIII-B says (Section IX: lower)."
+        + " on. Where one table fits into another, that ε is at least as high for the larger in "
+        f"{later} of {len(pairs)} pairs (Section VIII-B: higher; Section IX: lower). {_others(rows)}"
     )
+
+
+def _others(rows: list[Row]) -> str:
+    """State how GRR lies to SRR, and GRR-CR to IR."""
+    settings = dict.fromkeys((row["size"], row["epsilon"]) for row in rows)
+    found = {at: robust_study.means(rows, size=at[0], epsilon=at[1]) for at in settings}
+    below = sum(means["grr"] < means["srr"] for means in found.values())
+    parts = []
+    for words, chosen in (("up to", True), ("beyond", False)):
+        shares = [m["grr-cr"] / m["ir"] for (_, level), m in found.items() if (level <= 1) == chosen]
+        parts.append(f"{min(shares):.2f} to {max(shares):.2f} times that of IR {words} ε = 1")
+    return (
+        f"GRR is below SRR in {below} of {len(found)} means; the utility of GRR-CR is "
+        + " and ".join(parts)
+        + "."
+    )
+
+
+def _fits(one: str, two: str) -> bool:
+    """Return whether a table is no larger than another in secrets and in public values."""
+    return all(a <= b for a, b in zip(*(map(int, s.split("x")) for s in (one, two)), strict=True))
 
 
 def _srr_leads(rows: list[Row], size: str, epsilon: float) -> bool:

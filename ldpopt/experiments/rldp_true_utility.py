@@ -45,7 +45,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         out / "rldp-true-utility.svg",
         panel=lambda r: f"n = {r['n']:,}",
         styles={name: STYLES[name] for name in PROTOCOLS},
-        ylabel="(I under p̂ − I under P*) / H(X)",
+        ylabels=("(I under p̂ − I under P*) / H(X)",),
     )
 
 

@@ -19,7 +19,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -46,7 +46,7 @@ PROTOCOLS: dict[str, tuple[type[Any], float]] = {
 }
 """The protocols of Sections VI and VII with the relative gap at which their search stops."""
 WIDEST = 6
-"""Wider tables have their rarest public values merged before PolyOpt."""
+"""Wider tables have public values merged to so many groups before PolyOpt."""
 
 
 @cache
@@ -120,7 +120,7 @@ def draw_curves(
     panel: Callable[[Row], str],
     curve: str = "method",
     styles: dict[Any, tuple[str, str]] = STYLES,
-    ylabel: str = "I(X;Y) / H(X)",
+    ylabels: tuple[str, ...] = ("I(X;Y) / H(X)",),
     columns: int = 2,
 ) -> list[Path]:
     """Draw one panel per group of rows, a curve of means against ε per method, ± two standard errors.
@@ -131,26 +131,27 @@ def draw_curves(
         panel: the title of the panel that a row belongs to.
         curve: the column that tells the curves of a panel apart.
         styles: for each value of that column its line style and its name.
-        ylabel: the label of the vertical axes.
+        ylabels: the labels of the vertical axes, by column of panels from the left.
         columns: panels side by side.
     """
     titles = list(dict.fromkeys(panel(row) for row in rows))
     figure, grid = panels(len(titles), columns=columns)
     for place, (axes, title) in enumerate(zip(grid, titles, strict=True)):
-        for name, (style, label) in styles.items():
+        for (name, (style, label)), pen in zip(styles.items(), nested(len(styles)), strict=True):
             mine = [row for row in rows if panel(row) == title and row[curve] == name]
             mine.sort(key=lambda row: float(row["epsilon"]))
             errors = [2 * (row["standard_error"] or 0.0) for row in mine]
+            bars = errors if any(errors) else None
             means = [row["mean"] for row in mine]
             levels = [row["epsilon"] for row in mine]
             if mine:
-                axes.errorbar(
-                    levels, means, errors, fmt=style, ms=3.5, lw=1.2, elinewidth=0.8, label=label
-                )
+                axes.errorbar(levels, means, bars, fmt=style, elinewidth=0.8, label=label, **pen)
+        if any(row["mean"] < 0 for row in rows if panel(row) == title):
+            axes.axhline(0, color="black", lw=0.8)
         axes.set_title(title, fontsize=10)
         axes.set_xlabel("ε (nats)")
-        if place % columns == 0:
-            axes.set_ylabel(ylabel)
+        if place % columns < len(ylabels):
+            axes.set_ylabel(ylabels[place % columns])
     legend_below(figure, grid)
     return [save(figure, path)]
 

@@ -62,7 +62,7 @@ def conclude(rows: list[Row]) -> str:
     largest = {n: max(row[f"{n}_std"] for row in rows) for n in ("exposure", "statistical")}
     return (
         f"The largest standard deviation is {largest['statistical']:.3f} for the statistical exposure "
-        f"and {largest['exposure']:.3f} for the exposure, as Bravo-Hermsdorff et al. 2022 says."
+        f"and {largest['exposure']:.3f} for the exposure (the paper: the former is smaller)."
     )
 
 

@@ -55,10 +55,12 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 def conclude(rows: list[Row]) -> str:
     """State where the printed bound fails."""
     broken = [row["n"] for row in rows if row["error"] > row["printed"]]
+    if not broken:
+        return "No violation among these n."
+    held = sum(row["error"] <= row["corrected"] for row in rows)
     return (
-        f"The printed bound of Theorem 8 is violated from n = {min(broken)} on; the corrected one holds."
-        if broken
-        else "No violation among these n."
+        f"The printed bound of Theorem 8 is violated from n = {min(broken)} on; the corrected one holds "
+        f"at {held} of {len(rows)} n."
     )
 
 

@@ -32,6 +32,19 @@ def test_synthetic(tmp_path):
     assert "SRR is the best" in study.conclusion
 
 
+@pytest.mark.parametrize(("early", "count"), [("3x3", 1), ("3x5", 0)])
+def test_tables_that_fit_into_each_other_are_compared(early, count):
+    """SRR leads from ε = 1 on in one table, from ε = 2 on in the other."""
+    rows = [
+        {"size": size, "method": name, "epsilon": epsilon, "draws": 1, "mean": 1.0 + (name == leader)}
+        for size in ("3x3", "3x5")
+        for epsilon in (1.0, 2.0)
+        for leader in ["srr" if epsilon == 2 or size == early else "ir"]
+        for name in robust_study.RIVALS
+    ]
+    assert f"in {count} of 1 pairs" in EXPERIMENTS["rldp-synthetic"].conclude(rows)
+
+
 def test_a_method_on_demand(tmp_path):
     study = run("rldp-synthetic", tmp_path, methods=["polyopt", "srr"], only=["2x2"], draws=1)
     found = robust_study.means(study.rows, epsilon=1.5)
