@@ -155,11 +155,11 @@ def _bound(case: Case) -> Iterator[Claim]:
     if case.proof["price"] and question.floor is None:
         raise UnreadableError("certificate.proof.price must be 0 without a floor")
     read_reference(case.proof["reference"], question)
-    members = "mechanism"
+    columns = ""
     if question.floor is not None:
-        members = f"mechanism of two-valued columns at {len(question.contrasts)} levels"
-    words = f"no such {members} has such an asymptotic utility above {bound!r}"
-    about = f"{members}s of this privacy"
+        columns = f" of two-valued columns at {len(question.contrasts)} levels"
+    words = f"no such mechanism{columns} has such an asymptotic utility above {bound!r}"
+    about = f"mechanisms{columns} of this privacy"
     yield decided(
         "bound", words, lambda: _bounded(case.proof, question, bound), about=about, value=bound
     )

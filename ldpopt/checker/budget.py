@@ -17,6 +17,8 @@ from dataclasses import dataclass
 
 SECONDS = 60.0
 """The default wall time of one file."""
+MOST_SECONDS = 1e7
+"""The largest wall time that can be asked for: some months."""
 BYTES = 1_000_000_000
 """The memory of one file."""
 NUMBER = 120

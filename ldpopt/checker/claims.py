@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 from .budget import UndecidedError
 
 MARKS = {True: "holds  ", False: "REFUTED", None: "undecided"}
+GIVES_UP = (UndecidedError, ArithmeticError, MemoryError, RecursionError)
+"""What ends a test that cannot decide its claim, and that claim alone."""
 LONGEST = 120
 """Words from the file are cut after so many characters."""
 
@@ -65,11 +67,23 @@ def decided(
     """
     try:
         holds = test()
-    except UndecidedError as error:
-        return Claim(statement, f"undecided: {error}", None, what, about, value)
+    except GIVES_UP as error:
+        return Claim(statement, f"undecided: {why(error)}", None, what, about, value)
     if holds is None:
         strength = "undecided: the numbers are too close to tell"
     return Claim(statement, strength, holds, what, about, value)
+
+
+def why(error: BaseException) -> str:
+    """Say in one sentence why a test gave up."""
+    if isinstance(error, UndecidedError):
+        return str(error)
+    return f"the numbers are beyond the checker's means ({named(error)})"
+
+
+def named(error: BaseException) -> str:
+    """Name an error of the interpreter."""
+    return f"{type(error).__name__}: {escaped(str(error))}"
 
 
 def verdict(claims: Sequence[Claim]) -> bool | None:

@@ -5,7 +5,7 @@ Statement. p̂ is a table [s][u] from n samples, and
     F = {P : Σ_su (p̂_su − P_su)²/P_su ≤ B} = {P : Σ_su p̂_su²/P_su ≤ B + 1},  B = χ²_{d, 1−α}/n,
 
 with d = cells − 1 degrees of freedom (Lopuhaä-Zwakenberg and Goseling 2021, (3)). Terms with p̂_su = 0
-are 0. Every row of p̂ has a positive sum p̂_s.
+are 0. Every row of p̂ has a positive sum p̂_s (:func:`check_table`).
 
 Lemma 1 (:func:`chi_squared_cdf`). With a = d/2 and z = x/2 the distribution function of χ²_d at x is
 Σ_i τ_i, τ_i = z^(a+i) e^−z/Γ(a+i+1), all terms positive. τ_(i+1)/τ_i = z/(a+i+1) falls with i, so what
@@ -43,6 +43,8 @@ from .schema import EPSILON, Joint, Matrix, Number, Record
 LEAST_ALPHA, MOST_ALPHA = 1e-12, 1 - 1e-12
 LEAST_SAMPLES, MOST_SAMPLES = 1e-9, 1e12
 """Fewer samples say nothing; more would ask for more digits than a mechanism of floats has."""
+LEAST_SECRET, LEAST_CELL = Fraction(1, 10**60), Fraction(1, 10**300)
+"""Of a secret, and of a cell that is not 0: beyond, the floats of a solver overflow or lose digits."""
 ALPHA = Number(LEAST_ALPHA, MOST_ALPHA)
 SAMPLES = Number(LEAST_SAMPLES, MOST_SAMPLES)
 COUNTS = Matrix(Number(0, MOST_SAMPLES, whole=True), 2, 2)
@@ -90,12 +92,26 @@ def robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustSt
     ``cells`` is the number of cells of the whole table, where values of u have been merged.
     """
     p_hat = plain["p_hat"]
-    if min(map(sum, p_hat)) <= 0:
-        raise UnreadableError("every row of p_hat must have a positive sum")
+    check_table(p_hat)
     cells = cells or len(p_hat) * len(p_hat[0])
     return RobustStatement(
         p_hat, Fraction(plain["n"]), Fraction(plain["alpha"]), plain["epsilon"], cells
     )
+
+
+def check_table(p_hat: Sequence[Sequence[Fraction]]) -> None:
+    """Refuse a table with a secret that is never, or all but never, seen, or with a subnormal cell."""
+    rarest = min(sum(row, Fraction(0)) for row in p_hat)
+    if rarest < LEAST_SECRET:
+        raise UnreadableError(
+            f"every row of p_hat must have a sum of at least {float(LEAST_SECRET)!r}, "
+            f"not {float(rarest)!r}"
+        )
+    least = min(entry for row in p_hat for entry in row if entry)
+    if least < LEAST_CELL:
+        raise UnreadableError(
+            f"every entry of p_hat must be 0 or at least {float(LEAST_CELL)!r}, not {float(least)!r}"
+        )
 
 
 def read_robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustStatement:

@@ -16,9 +16,9 @@ monotonically, so after τ_n at most τ_n ρ/(1 − ρ) is left, if ρ = max(x, 
 Lemma 2 (:func:`log_gamma`). log Γ(x) = (x − ½) log x − x + ½ log 2π + Σ_{n ≤ N} B_2n/(2n (2n − 1)
 x^(2n−1)) up to the first omitted term, for x > 0 (DLMF 5.11.ii); log Γ(x) = log Γ(x + 1) − log x. ∎
 
-An end is kept only if the function is certainly below the probability at its lower end and certainly
-above it at its upper one; where the two come from (a search in floats) does not matter. The upper
-quantile of Beta(a, b) is 1 minus the lower one of Beta(b, a).
+An end is kept only if the function is certainly below the probability at its lower end (at 0 it is 0)
+and certainly above it at its upper one; where the two come from (a search in floats) does not matter.
+The upper quantile of Beta(a, b) is 1 minus the lower one of Beta(b, a).
 """
 
 from __future__ import annotations
@@ -33,13 +33,18 @@ from .arithmetic import NEAREST, ONE, ZERO, Interval, enclose, total
 from .budget import UndecidedError, tick
 from .confidence import PI
 from .dirichlet import BERNOULLI
+from .fixed import BITS, UNIT, above, below
 
 SHIFTED = 40
 """Arguments of log Γ are raised to this size."""
 SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (13, 10, 7))
 """How far from the guess a quantile is enclosed, relatively: the first that can be proven."""
-ENOUGH = Decimal("1e-30")
-"""What may be left of the series of Lemma 1, relatively."""
+ENOUGH, TERMS = 10**30, 16
+"""How small a part of the series of Lemma 1 may be left, and after how many terms that is asked."""
+TINY = Decimal("1e-300")
+"""A smaller lower quantile is enclosed by 0, where the distribution function is 0, and this."""
+MOST_COUNTED = 10**9
+"""Of a table: the series has some √n terms, and beyond takes minutes."""
 
 
 def credible_ends(
@@ -68,8 +73,13 @@ def beta_quantile(a: Fraction, b: Fraction, goal: Fraction, upper: bool = False)
         goal: the probability.
         upper: whether it is that of larger values.
     """
+    if upper and a > b:  # near 1: its distance from 1 is the better known
+        return ONE - beta_quantile(b, a, goal)
     asked = enclose(1 - goal if upper else goal)
-    guess = Decimal(_guess(float(a), float(b), math.log(goal), upper))
+    scale = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
+    guess = Decimal(_guess(float(a), float(b), float(scale.low), math.log(goal), upper))
+    if guess < TINY and asked.high < beta_cdf(a, b, TINY).low:
+        return Interval(ZERO.low, TINY)
     for spread in SPREADS:
         low, high = NEAREST.multiply(guess, 1 - spread), NEAREST.multiply(guess, 1 + spread)
         if 0 < low and high < 1:
@@ -94,23 +104,33 @@ def beta_cdf(a: Fraction, b: Fraction, x: Decimal) -> Interval:
 
 
 def _series(a: Fraction, b: Fraction, at: Interval) -> Interval:
-    """Enclose the distribution function of Beta(a, b): Lemma 1."""
+    """Enclose the distribution function of Beta(a, b): Lemma 1.
+
+    In units of τ_0 2^−BITS: x and every term are rounded down for the one end and up for the other.
+    """
     rest = ONE - at
     scale = enclose(a) * at.log() + enclose(b) * rest.log() - enclose(a).log()
-    term = (scale + log_gamma(a + b) - log_gamma(a) - log_gamma(b)).exp()
-    found, n = term, 0
+    start = (scale + log_gamma(a + b) - log_gamma(a) - log_gamma(b)).exp()
+    x, x_above = below(at), above(at)
+    step = math.lcm((a + b).denominator, (a + 1).denominator)
+    top, bottom = int((a + b) * step), int((a + 1) * step)
+    term = term_above = found = found_above = UNIT
     while True:
+        for _ in range(TERMS):
+            # τ_(n+1)/τ_n = x · top/bottom
+            term = term * x * top // (bottom << BITS)
+            term_above = term_above * x_above * top // (bottom << BITS) + 1
+            found, found_above = found + term, found_above + term_above
+            top, bottom = top + step, bottom + step
         tick()
-        ratio = at * enclose((a + b + n) / (a + 1 + n))
-        most = max(ratio.high, at.high)
-        if most < 1:
-            bound = Interval(most, most)
-            left = (term * bound / (ONE - bound)).high
-            if left <= NEAREST.multiply(found.low, ENOUGH):
-                return found + Interval(ZERO.low, left)
-        term = term * ratio
-        found = found + term
-        n += 1
+        most = max(x_above * top // bottom + 1, x_above)
+        if most < UNIT:
+            left = term_above * most // (UNIT - most) + 1
+            if left * ENOUGH <= found:
+                sum_ = Interval(
+                    enclose(Fraction(found, UNIT)).low, enclose(Fraction(found_above + left, UNIT)).high
+                )
+                return start * sum_
 
 
 def log_gamma(x: Fraction) -> Interval:
@@ -131,14 +151,21 @@ def log_gamma(x: Fraction) -> Interval:
     return stirling + constant + total(kept) + blur - raised
 
 
-def _guess(a: float, b: float, goal: float, upper: bool) -> float:
-    """Guess the quantile by bisection on log x, in floats; ``goal`` is the logarithm."""
-    scale = math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b)
+def _guess(a: float, b: float, scale: float, goal: float, upper: bool) -> float:
+    """Guess the quantile by bisection on log x, in floats.
+
+    Args:
+        a: the first parameter of the distribution.
+        b: the second.
+        scale: −log B(a, b).
+        goal: the logarithm of the probability.
+        upper: whether it is that of larger values.
+    """
 
     def log_tail(t: float) -> float:
         x, rest = math.exp(t), -math.expm1(t)
         shape = (b, a, rest) if upper else (a, b, x)
-        front = a * t + b * math.log(rest) + scale - math.log(shape[0])
+        front = a * t + b * math.log1p(-x) + scale - math.log(shape[0])
         return front + math.log(_fraction(*shape))
 
     mean = math.log(a / (a + b))

@@ -34,6 +34,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, pairwise, product
 from typing import Any
 
+from .budget import tick
 from .claims import Claim, decided, quoted
 from .confidence import confidence, read_robust_question
 from .reading import UnreadableError
@@ -107,7 +108,7 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
         yield _counts(section["counts"], params)
     yield _level(section, params, plain)
     if "together" in section:
-        yield _together(section["together"], document["mechanism"]["matrix"], params)
+        yield _together(section["together"], document["mechanism"]["matrix"], params, plain)
     stated = section["digest"]
     words = f"labels, bins, counts, parameters and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: digest(document) == stated)
@@ -324,9 +325,9 @@ def _level(section: dict[str, Any], params: dict[str, Any], plain: dict[str, Any
         if not _hides(plain, shape):
             return False
         if not confident:  # private for every distribution: whatever the section asks for
-            return bool(params.get("epsilon") == epsilon)
+            return bool(plain.get("epsilon") == epsilon)
         sets = {"chi2": "counts" in params, "known": params.get("n") == KNOWN_SAMPLES}
-        same = params.get("epsilon") == epsilon and params.get("alpha", 0.05) == alpha
+        same = plain["epsilon"] == epsilon and plain["alpha"] == alpha
         return same and sets.get(robust, False)
 
     known = f" and the set {quoted(robust)} with alpha = {alpha!r}" if confident else ""
@@ -334,21 +335,30 @@ def _level(section: dict[str, Any], params: dict[str, Any], plain: dict[str, Any
     return decided("level", words, holds, value=epsilon)
 
 
-def _together(promise: dict[str, Any], matrix: list[list[float]], params: dict[str, Any]) -> Claim:
+def _together(
+    promise: dict[str, Any], matrix: list[list[float]], params: dict[str, Any], plain: dict[str, Any]
+) -> Claim:
     """Check the level of r independent reports about one person.
 
     A mechanism that is private for every distribution at the level ε' has W[x,y] ≤ e^ε' W[x',y] for all
     inputs x, x' of different secrets, so products of r entries differ by e^(r ε') at most: r ε' ≤ ε is
     enough. Against a confidence set, see :func:`private_together`.
+
+    Args:
+        promise: how many reports, and their level.
+        matrix: the mechanism.
+        params: the parameters of the question.
+        plain: its statement; without a level it hides nothing from every distribution.
     """
     reports, epsilon = promise["reports"], promise["epsilon"]
+    whom = "for every distribution in the set" if _confident(params) else "whatever the distribution"
 
     def holds() -> bool:
-        if not _confident(params):
-            return bool(reports * Fraction(params["epsilon"]) <= Fraction(epsilon))
-        return private_together(matrix, {**params, "epsilon": epsilon}, reports)
+        if _confident(params):
+            return private_together(matrix, {**params, "epsilon": epsilon}, reports)
+        return "epsilon" in plain and reports * Fraction(plain["epsilon"]) <= Fraction(epsilon)
 
-    words = f"{reports} reports about one person are together private at the level {epsilon!r}"
+    words = f"{reports} reports about one person are together private at the level {epsilon!r}, {whom}"
     return decided("together", words, holds, value=epsilon)
 
 
@@ -366,11 +376,15 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
     """
     question = read_robust_question(confidence(params))
     distinct = sorted({_integers(column) for column in zip(*matrix, strict=True)})
-    products = (
-        [math.prod(entries) for entries in zip(*chosen, strict=True)]
-        for chosen in combinations_with_replacement(distinct, reports)
-    )
-    return are_robustly_private((column for column in products if any(column)), question)
+
+    def products() -> Iterator[list[int]]:
+        for chosen in combinations_with_replacement(distinct, reports):
+            tick()  # of reports that never come together there may be many
+            column = [math.prod(entries) for entries in zip(*chosen, strict=True)]
+            if any(column):
+                yield column
+
+    return are_robustly_private(products(), question)
 
 
 def _integers(column: Sequence[float]) -> tuple[int, ...]:

@@ -52,8 +52,7 @@ def prior_points(alpha: tuple[float, ...], epsilon: float) -> Rule:
     utility of randomised response rests, is right for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
     values also its like for pairs and triples of values.
     """
-    with localcontext(ROUGH):
-        points, weights = _raw_points([Decimal(a) for a in alpha])
+    points, weights = _raw_points(alpha)
     heavy = [(p, w) for p, w in zip(points, weights, strict=True) if w > NEGLIGIBLE]
     units, weights = [_units(p) for p, _ in heavy], [w for _, w in heavy]
     with localcontext(CONTEXT):
@@ -150,7 +149,14 @@ def _solved(table: list[list[Decimal]]) -> list[Decimal] | None:
 # ---------------------------------------------------------------- the points
 
 
-def _raw_points(alpha: Sequence[Decimal]) -> tuple[list[list[Decimal]], list[Decimal]]:
+@lru_cache(maxsize=32)
+def _raw_points(alpha: tuple[float, ...]) -> tuple[list[list[Decimal]], list[Decimal]]:
+    """Compute points and weights before the calibration: they depend on α alone, so all ε share them."""
+    with localcontext(ROUGH):
+        return _stick_breaking([Decimal(a) for a in alpha])
+
+
+def _stick_breaking(alpha: Sequence[Decimal]) -> tuple[list[list[Decimal]], list[Decimal]]:
     k, one = len(alpha), Decimal(1)
     if k > 5:
         count = 96 if k <= 8 else 24

@@ -75,6 +75,12 @@ class Release(NamedTuple):
     columns: Columns | None
     users: int | None
     delta: Fraction
+    redact: Fraction | None = None
+
+    @property
+    def redacted(self) -> str:
+        """What happened to the features first, in words; empty if nothing."""
+        return "" if self.redact is None else f", rare values redacted at {float(self.redact)!r},"
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
@@ -108,7 +114,8 @@ def _question(plain: dict[str, Any]) -> Release:
         else:
             columns = [row for _, row in found]
     fixed = plain["threshold"], plain["budget"]
-    return Release(*fixed, weights, marginals, columns, plain["users"], plain["delta"])
+    counted = plain["users"], plain["delta"], plain["redact"]
+    return Release(*fixed, weights, marginals, columns, *counted)
 
 
 def _redacted(
@@ -248,34 +255,36 @@ def _answer(document: dict[str, Any], question: Release) -> dict[str, Any]:
     proof = rule_schema(len(found), SAFETY_RULES).required if question.marginals is not None else {}
     options = {"exposure": Printed(Number(0, 1)), **proof}
     read = Record({"features": List(Whole(0, count - 1))}, options).read(plain, "answer")
+    if proof and read.keys() & proof.keys() not in (set(), proof.keys()):
+        raise UnreadableError(f"answer must have all of {', '.join(proof)}, or none of them")
     return {**read, "features": found}
 
 
 def _members(case: Case) -> Iterator[Claim]:
     question, answer = case.question, case.answer
     budget = question.budget
+    by = f", by {answer['rule']} with the thresholds of the answer" if "rule" in answer else ""
     yield decided(
         "privacy",
-        _words(question, budget),
+        _words(question, budget) + by,
         lambda: _answer_within(question, answer, budget),
         about=_whom(question),
         value=float(budget),
     )
     if "exposure" in answer:
         exposure = answer["exposure"]
-        words = _words(question, exposure)
+        words = _words(question, exposure) + by
         yield decided("privacy", words, lambda: _answer_within(question, answer, exposure))
 
 
 def _answer_within(question: Release, answer: dict[str, Any], most: Fraction) -> bool | None:
-    """Return whether the answer's risk is at most so much: by its own thresholds, else by any."""
+    """Return whether the answer's risk is at most so much: by the thresholds it names, or by any."""
     features = answer["features"]
-    if features and {"rule", "thresholds", "pivot"} <= answer.keys():
-        chosen = [question.marginals[j] for j in features] if question.marginals else []
-        rule, thresholds, pivot = answer["rule"], answer["thresholds"], answer["pivot"]
-        if proven(chosen, question.threshold, rule, thresholds, pivot) <= most:
-            return True
-    return risk_within(question, features, most)
+    if "thresholds" not in answer or not features or question.marginals is None:
+        return risk_within(question, features, most)
+    chosen = [question.marginals[j] for j in features]
+    rule, thresholds, pivot = answer["rule"], answer["thresholds"], answer["pivot"]
+    return proven(chosen, question.threshold, rule, thresholds, pivot) <= most
 
 
 def _whom(question: Release) -> str:
@@ -287,20 +296,23 @@ def _whom(question: Release) -> str:
 def _words(question: Release, most: Fraction) -> str:
     """Say what a set of features with a risk of at most ``most`` promises."""
     share, t = repr(float(most)), repr(float(question.threshold))
+    released = f"the released features{question.redacted}"
     if question.marginals is not None:
-        return f"no joint with these marginals exposes more than {share} of the users at {t}"
+        users = f"{share} of the users at {t}"
+        return f"{released} expose at most {users}, whatever the joint of these marginals"
     if question.users is None:
-        return f"at most {share} of the users of the table are exposed at {t}"
+        return f"{released} expose at most {share} of the users of the table at {t}"
     return (
-        f"with confidence 1 - {float(question.delta)!r} over the sample, if the table has all possible "
-        f"values, the expected fraction of exposed users among {question.users} future ones is at most "
-        f"{share} at {t}"
+        f"with confidence 1 - {float(question.delta)!r} over the sample, if its users and the future "
+        "ones are drawn independently from one distribution and the table has all possible values, the "
+        f"expected fraction of {question.users} future users that {released} expose is at most {share} "
+        f"at {t}"
     )
 
 
 def _value(case: Case) -> Iterator[Claim]:
     weights = case.question.weights
-    words = f"the released features weigh at least {case.value!r}"
+    words = f"the released features{case.question.redacted} weigh at least {case.value!r}"
 
     def test() -> bool:
         return sum((weights[j] for j in case.answer["features"]), Fraction(0)) >= printed(case.value)
@@ -318,12 +330,12 @@ def _bound(case: Case) -> Iterator[Claim]:
     conflicts = [_features(given, len(question.weights), f"{where}[{i}]") for i, given in listed]
     reserve(len(conflicts) * len(question.weights), "the conflicts")
     if question.marginals is not None:
-        rules = " or ".join(SAFETY_RULES)
-        words = f"no set of features heavier than {bound!r} is proven safe by {rules}"
+        about = f"sets of features that {' or '.join(SAFETY_RULES)} proves safe"
     elif question.users is None:
-        words = f"no safe set of features weighs more than {bound!r}"
+        about = "safe sets of features"
     else:
-        words = f"no set of features heavier than {bound!r} has such a bound within the budget"
+        about = "sets of features with such a bound within the budget"
+    words = f"none of the {about}{question.redacted} weighs more than {bound!r}"
 
     def test() -> bool | None:
         if not all_heavier_conflict(question.weights, conflicts, printed(bound)):
@@ -331,7 +343,7 @@ def _bound(case: Case) -> Iterator[Claim]:
         safe = [risk_within(question, conflict, question.budget) for conflict in conflicts]
         return None if None in safe and True not in safe else True not in safe
 
-    yield decided("bound", words, test, about="sets of features", value=bound)
+    yield decided("bound", words, test, about=about, value=bound)
 
 
 SECTION = Section(

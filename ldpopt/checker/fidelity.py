@@ -271,7 +271,8 @@ def _bounded(case: Case, proven: Callable[[], Fraction | None], what: str, about
         return found is not None and Fraction(bound) <= found
 
     words = f"no {about} has {what} below {bound!r}"
-    return decided("bound", words, test, about=about.rstrip(","), value=bound)
+    members = about.replace("mechanism", "mechanisms").replace("its", "their").rstrip(",")
+    return decided("bound", words, test, about=members, value=bound)
 
 
 def _mechanism_claims(matrix: Rows, epsilon: float, family: str) -> Iterator[Claim]:

@@ -102,3 +102,13 @@ def above(x: Interval) -> int:
 def rounded(exact: Fraction) -> int:
     """Round a rational number down to units."""
     return (exact.numerator << BITS) // exact.denominator
+
+
+def units_down(number: Fraction, bits: int) -> int:
+    """Round down to a whole multiple of 2^−bits, and count these."""
+    return (number.numerator << bits) // number.denominator
+
+
+def units_up(number: Fraction, bits: int) -> int:
+    """Round up to a whole multiple of 2^−bits, and count these."""
+    return -((-number.numerator << bits) // number.denominator)

@@ -24,13 +24,15 @@ from __future__ import annotations
 import argparse
 import importlib
 import io
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from .budget import SECONDS, UndecidedError, alarmed, limited
-from .claims import Claim, decided, escaped, quoted, verdict
+from .budget import MOST_SECONDS, SECONDS, UndecidedError, alarmed, limited
+from .claims import GIVES_UP, Claim, decided, escaped, named, quoted, verdict, why
 from .design import DESIGN, design_claims, unchecked_design
 from .form import Case, Form, Kind, Section
 from .public import public_claims, unchecked_public
@@ -179,20 +181,16 @@ def check(document: Any, plain: dict[str, Any] | None = None) -> list[Claim]:
 
     Raises:
         UnreadableError: no claim can be read.
-        UndecidedError: the question alone is too large for the budget.
+        UndecidedError: the question or the answer alone is too large for the budget.
     """
     try:
         return _claims(document, plain)
-    except (UnreadableError, UndecidedError):
+    except UnreadableError:
         raise
-    except (ArithmeticError, MemoryError, RecursionError) as error:
-        raise UndecidedError(f"the numbers are beyond the checker's means ({_named(error)})") from None
+    except GIVES_UP as error:
+        raise UndecidedError(why(error)) from None
     except (AttributeError, LookupError, TypeError, ValueError) as error:
-        raise UnreadableError(f"the file is malformed: {_named(error)}") from None
-
-
-def _named(error: BaseException) -> str:
-    return f"{type(error).__name__}: {escaped(str(error))}"
+        raise UnreadableError(f"the file is malformed: {named(error)}") from None
 
 
 def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
@@ -208,12 +206,26 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     form = _form(plain)
     asked = form.statement.read(plain)
     case = _case(fields, form, form.question(asked))
-    found = list(form.members(case))
+    found = list(_part("member", partial(form.members, case)))
     if form.value is not None:
-        found += [*form.value(case), *_bound_claims(case, form, fields)]
+        found += _part("value", partial(form.value, case))
+        found += _bound_claims(case, form, fields)
     if form.audit is not None and case.audit:
-        found += form.audit(case)
-    return [*found, *design_claims(fields, asked)]
+        found += _part("audit", partial(form.audit, case))
+    return [*found, *_part("inputs", partial(design_claims, fields, asked))]
+
+
+def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
+    """Decide the claims of one part of the file; what gives up between two of them ends that part alone.
+
+    Args:
+        what: which claims of the frame they are.
+        claims: decides them one by one.
+    """
+    try:
+        yield from claims()
+    except GIVES_UP as error:
+        yield Claim(f"what else the file claims ({what})", f"undecided: {why(error)}", None, what)
 
 
 def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
@@ -238,7 +250,7 @@ def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[
     """Check the claims about the bound, the order, the gap and the status."""
     if case.bound is None:
         return
-    yield from form.bound(case)
+    yield from _part("bound", partial(form.bound, case))
     yield _order(case, form)
     if "gap" in document:
         yield _gap(case, document["gap"])
@@ -288,7 +300,8 @@ def _gap(case: Case, stated: float) -> Claim:
     assert case.bound is not None
     exact = relative_gap(case.value, case.bound)
     near = abs(Fraction(stated) - exact) <= exact * GAP_ROUNDING
-    words = f"|bound − value| / max(|value|, |bound|, {GAP_FLOOR!r}) is {stated!r}"
+    quotient = f"|bound − value| / max(|value|, |bound|, {GAP_FLOOR!r})"
+    words = f"the gap {quotient} is {stated!r} to a relative 2^-50"
     return decided("gap", words, lambda: near, value=stated)
 
 
@@ -297,7 +310,7 @@ def _agreement(case: Case, asked: float) -> Claim:
     assert case.bound is not None
     tolerance, value, bound = min(asked, OPTIMAL_GAP), case.value, case.bound
     words = (
-        f"that quotient is at most {tolerance!r}, and value and bound differ by at most 1 % or "
+        f"the gap is at most {tolerance!r}, and value and bound differ by at most 1 % or "
         f'{OPTIMAL_NOISE!r}: what "optimal" says'
     )
     return decided("agreement", words, lambda: is_optimal(value, bound, asked), value=tolerance)
@@ -338,7 +351,7 @@ def main(*arguments: str) -> int:
     """Check one file, print its claims and return the exit code. A crash is never a verdict."""
     parser = argparse.ArgumentParser(prog="checker", description="Decide every claim of a result file.")
     parser.add_argument("file")
-    parser.add_argument("--budget", type=float, default=SECONDS, help="seconds of wall time")
+    parser.add_argument("--budget", type=_seconds, default=SECONDS, help="seconds of wall time")
     given = parser.parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):  # a letter that the terminal cannot show is spelt out
         if isinstance(stream, io.TextIOWrapper):
@@ -352,11 +365,29 @@ def main(*arguments: str) -> int:
         print(f"unreadable: {error}", file=sys.stderr)
         return 2
     except Exception as error:  # also a mistake of the checker itself: no verdict
-        words = str(error) if isinstance(error, UndecidedError) else _named(error)
+        words = str(error) if isinstance(error, UndecidedError) else named(error)
         print(f"undecided: {words}", file=sys.stderr)
         return 3
-    for claim in claims:
-        print(claim)
-    for sentence in rest:
-        print(f"unchecked  {sentence}")
-    return EXIT_CODES[verdict(claims)]
+    lines = [*map(str, claims), *(f"unchecked  {sentence}" for sentence in rest)]
+    return EXIT_CODES[verdict(claims)] if _printed(lines) else 3
+
+
+def _seconds(text: str) -> float:
+    """Read the budget; one that no clock can count is not one."""
+    seconds = float(text)
+    if not 0 < seconds <= MOST_SECONDS:
+        raise argparse.ArgumentTypeError(
+            f"a number above 0, at most {MOST_SECONDS:.0f}, not {escaped(text)}"
+        )
+    return seconds
+
+
+def _printed(lines: list[str]) -> bool:
+    """Print lines; where nobody can read them, there is no verdict, and nothing more is tried."""
+    try:
+        print("\n".join(lines), flush=True)
+    except OSError as error:
+        print(f"undecided: the claims cannot be printed: {error.strerror}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return False
+    return True

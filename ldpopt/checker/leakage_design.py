@@ -324,11 +324,12 @@ def _bound(case: Case) -> Iterator[Claim]:
     if "prior" not in case.proof or "cuts" not in case.proof:
         raise UnreadableError("certificate.proof needs the keys 'prior' and 'cuts'")
     words = f"no such mechanism has a distortion below {bound!r}"
+    level = "" if case.question.epsilon is None else " and of this level"
     yield decided(
         "bound",
         words,
         lambda: cost_bound(case.question, case.proof) >= Fraction(bound),
-        about="mechanisms within the leakage budget",
+        about=f"mechanisms within the leakage budget{level}",
         value=bound,
     )
 

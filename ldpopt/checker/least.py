@@ -3,7 +3,8 @@
 Lemma (:func:`least`). If Σ_u q_u²/R_u ≤ r, then R·c ≥ ν + A²/r, A = Σ_u q_u √(c_u − ν), for
 every ν ≤ min c. Proof. R·c = ν + Σ R (c − ν), and A² ≤ Σ q²/R · Σ R (c − ν) by Cauchy–Schwarz. ∎ ν
 is guessed in floats; A and the bound are intervals, so cancellation widens them. The same for −c
-gives the largest value.
+gives the largest value. Entries with equal c_u count once, with the sum of their q_u
+(:func:`alike`): A is the same sum.
 """
 
 from __future__ import annotations
@@ -23,6 +24,17 @@ def point(x: Decimal) -> Interval:
     return Interval(x, x)
 
 
+def alike(c: Sequence[Decimal], q: Sequence[Interval]) -> tuple[list[Decimal], list[Interval]]:
+    """Take equal entries of c together, and add up their q.
+
+    A mechanism that tells little of u has few different entries, however many values u takes.
+    """
+    shares: dict[Decimal, list[Interval]] = {}
+    for entry, share in zip(c, q, strict=True):
+        shares.setdefault(entry, []).append(share)
+    return list(shares), [total(part) for part in shares.values()]
+
+
 def least(
     c: Sequence[Decimal] | Sequence[Interval], q: Sequence[Interval], r: Interval
 ) -> tuple[Decimal, Decimal, Interval]:
@@ -37,7 +49,7 @@ def least(
     guess = Level(c, q)
     v = guess.bottom
     if guess.spread > 0:
-        height = Decimal(guess.height(float(r.high)))
+        height = Decimal(guess.height(float(NEAREST.subtract(r.high, Decimal(1)))))
         v = DOWN.subtract(v, NEAREST.multiply(guess.spread, height))
     level = point(v)
     A = total(w * (e - level).sqrt() for w, e in zip(q, entries, strict=True) if w.high)
@@ -59,23 +71,21 @@ class Level:
         self.pairs = [(gap, weight) for gap, weight in weights.items() if weight > 0]
         self.last = 0.0
 
-    def height(self, r: float, near: float = 1e-14) -> float:
+    def height(self, excess: float, near: float = 1e-14) -> float:
         """Find how far below min c the level is best, in spreads: Newton's method, from the last level.
 
-        With R ∝ q/√(gaps + e^t) it is where L(t) = log Σ q²/R is log r; log L is almost linear far out.
+        With R ∝ q/√(gaps + e^t) it is where L(t) = log Σ q²/R is log(1 + excess); log L is almost linear
+        far out. With roots u = √(gaps + h), their mean m and Σ q = 1, Σ q u Σ q/u − 1 is the mean of
+        (u − m)²/u over m, which does not cancel where the gaps are small beside h.
+
+        Args:
+            excess: r − 1.
+            near: how close the answer is.
         """
-        goal = math.log(min(r, 1e300))
+        goal = math.log1p(min(excess, 1e300))
         low, high, t = -60.0, 60.0, self.last
         for _ in range(GUESS_STEPS):
-            h = math.exp(t)
-            up = down = cubes = 0.0
-            for gap, weight in self.pairs:
-                shifted = gap + h
-                root = math.sqrt(shifted)
-                up += weight * root
-                down += weight / root
-                cubes += weight / (root * shifted)
-            tension, slope = math.log(up * down), h / 2 * (down / up - cubes / down)
+            tension, slope = self._tension(math.exp(t))
             low, high = (t, high) if tension > goal else (low, t)
             newton = low
             if tension > 0 and goal > 0 and slope < 0:
@@ -86,10 +96,28 @@ class Level:
         self.last = t
         return math.exp(t)
 
-    def log_reach(self, root: float) -> float:
-        """Compute log A², A = Σ q √(c − ν) at the best level ν for r = root²."""
+    def _tension(self, h: float) -> tuple[float, float]:
+        """Compute L at t = log h, and its derivative."""
+        base = math.sqrt(h)
+        roots = [math.sqrt(gap + h) for gap, _ in self.pairs]
+        rises = [gap / (root + base) for (gap, _), root in zip(self.pairs, roots, strict=True)]
+        mass = mean = zeroth = first = second = 0.0
+        for (gap, weight), root, rise in zip(self.pairs, roots, rises, strict=True):
+            cubed = weight / (root * root * root)
+            mass, mean = mass + weight, mean + weight * rise
+            zeroth, first, second = zeroth + cubed, first + cubed * gap, second + cubed * gap * gap
+        mean /= mass
+        apart = sum(
+            weight * (rise - mean) ** 2 / root
+            for (_, weight), root, rise in zip(self.pairs, roots, rises, strict=True)
+        )
+        excess = apart / ((base + mean) * mass)
+        return math.log1p(excess), -h / 2 * (zeroth * second - first * first) / (mass * mass + excess)
+
+    def log_reach(self, step: float) -> float:
+        """Compute log A², A = Σ q √(c − ν) at the best level ν for r = (1 + step)²."""
         if not self.spread:
             return -FAR
-        h = self.height(root * root, near=1e-7)
+        h = self.height(step * (2 + step), near=1e-7)
         A = sum(weight * math.sqrt(gap + h) for gap, weight in self.pairs)
         return 2 * math.log(A) + math.log(float(self.spread))

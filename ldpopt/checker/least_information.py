@@ -11,13 +11,12 @@ may be 0, the column counts as 0, which is below every μ_P(T) by Jensen's inequ
 from __future__ import annotations
 
 import heapq
-import math
 from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from typing import NamedTuple
 
-from .arithmetic import ONE, UP, Interval, enclose, exp
+from .arithmetic import NEAREST, ONE, UP, Interval, enclose, exp
 from .budget import tick
 from .confidence import RobustStatement, size
 from .least import least, point
@@ -85,9 +84,14 @@ class _Piece(NamedTuple):
         if b <= a:
             return cls((exp(a - 1) + enclose(min(at_a, at_b))).low, a, b, at_a, at_b, a)
         slope = (at_b - at_a) / (b - a)
-        x = a if slope >= 0 else min(max(1 + Fraction(math.log(float(-slope))), a), b)
+        x = a if slope >= 0 else min(max(1 + _log_guess(-slope), a), b)
         power = exp(x - 1)
         rise = power + enclose(slope)
         tilt = min((rise * enclose(b - x)).low, (rise * enclose(a - x)).low, Decimal(0))
         bound = (power + enclose(at_a + slope * (x - a)) + point(tilt)).low
         return cls(bound, a, b, at_a, at_b, x)
+
+
+def _log_guess(slope: Fraction) -> Fraction:
+    """Guess log of a positive number, which may be below all floats."""
+    return Fraction(float(NEAREST.ln(enclose(slope).high)))

@@ -39,7 +39,7 @@ from typing import Any
 from .arithmetic import exp_above
 from .budget import UndecidedError, reserve, tick
 from .confidence import RobustStatement
-from .fixed import BITS, xlogx_above
+from .fixed import BITS, units_down, units_up, xlogx_above
 from .reading import UnreadableError
 
 RATIO = 64
@@ -64,16 +64,8 @@ def cut_row(member: Sequence[Sequence[Fraction]], s: int, z: int, E: Fraction) -
     row: list[int] = []
     for secret, block in enumerate(member):
         factor = (E if secret == z else Fraction(-1)) / sum(block, Fraction(0))
-        row += [_up(factor * p, SHARE) if secret in (s, z) else 0 for p in block]
+        row += [units_up(factor * p, SHARE) if secret in (s, z) else 0 for p in block]
     return row
-
-
-def _down(number: Fraction, bits: int) -> int:
-    return (number.numerator << bits) // number.denominator
-
-
-def _up(number: Fraction, bits: int) -> int:
-    return -((-number.numerator << bits) // number.denominator)
 
 
 class Outer:
@@ -97,10 +89,10 @@ class Outer:
         reserve(len(cuts) * len(flat), "the cuts of the outer cone")
         E = exp_above(question.epsilon)
         self.rows = [cut_row(member, s, z, E) for member, s, z in cuts]
-        self.below = [_down(p, SHARE) for p in flat]
-        self.above = [_up(p, SHARE) for p in flat]
-        self.top = [_up(1 / p, RATIO) if p else 0 for p in flat]
-        self.dual = [_down(Fraction(b), BITS) for b in dual]
+        self.below = [units_down(p, SHARE) for p in flat]
+        self.above = [units_up(p, SHARE) for p in flat]
+        self.top = [units_up(1 / p, RATIO) if p else 0 for p in flat]
+        self.dual = [units_down(Fraction(b), BITS) for b in dual]
         self._own = cache(self._own_term)
 
     def proven(
@@ -148,12 +140,14 @@ class Outer:
             low, high = boxes.pop()
             if set(node) == SPLIT:
                 reserve(2 * len(low) * (len(boxes) + 2), "the boxes of the tree that wait")
-                boxes += self._parts(low, high, node["input"], _down(Fraction(node["at"]), RATIO))
+                boxes += self._parts(low, high, node["input"], units_down(Fraction(node["at"]), RATIO))
             elif set(node) != LEAF:
                 raise UnreadableError(
                     "a node of certificate.proof.tree needs input and at, or price, cuts and weights"
                 )
-            elif not self.proven(low, high, self._weights(node), _down(Fraction(node["price"]), RATIO)):
+            elif not self.proven(
+                low, high, self._weights(node), units_down(Fraction(node["price"]), RATIO)
+            ):
                 return False
         if boxes:
             raise UnreadableError("certificate.proof.tree ends before its last leaf")
@@ -171,5 +165,5 @@ class Outer:
     def _weights(self, leaf: dict[str, Any]) -> list[tuple[int, int]]:
         if len(leaf["cuts"]) != len(leaf["weights"]) or any(i >= len(self.rows) for i in leaf["cuts"]):
             raise UnreadableError("certificate.proof.tree must give a weight for each cut of a leaf")
-        weights = (_down(Fraction(weight), RATIO) for weight in leaf["weights"])
+        weights = (units_down(Fraction(weight), RATIO) for weight in leaf["weights"])
         return list(zip(leaf["cuts"], weights, strict=True))

@@ -5,9 +5,9 @@ The claims, and which function decides which:
 * stochastic, private against F, value, audit: ``robust.py``;
 * every mechanism private against F has at most the *ceiling* (:func:`ceiling_claim`);
 * where the answer is sought in the PolyOpt cone Γ alone (no calibration, no extra facets, the empirical
-  objective), the bound is one *within the cone*: the mechanism's columns lie in Γ (:func:`in_cone`), and
-  no mechanism with columns in Γ has more than the bound (``blocks.py``). Elsewhere the bound is the
-  ceiling, and no cone is spoken of.
+  objective), the mechanism's columns lie in Γ (:func:`in_cone`), whatever the status, and the bound is
+  one *within the cone*: no mechanism with columns in Γ has more (``blocks.py``). Elsewhere the bound is
+  the ceiling, and no cone is spoken of.
 
 Merging. With ``width`` some values of u become one, as ``groups`` says (:func:`grouping`). A mechanism
 of the merged table sees the merged value only: its rows are equal within a group, and its information
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 from typing import Any, NamedTuple
 
 from . import blocks
@@ -48,8 +49,8 @@ OPTIONS = {
     "objective": Word("empirical", "robust"),
     "calibrate": Flag(),
     "facets": Whole(0, 1_000_000),
-    "width": Nullable(Whole(2, MOST_WIDTH)),
-    "groups": Nullable(List(Whole(0, MOST_WIDTH), 2)),
+    "width": Whole(2, MOST_WIDTH),
+    "groups": List(Whole(0, MOST_WIDTH), 2),
 }
 DEFAULTS = {
     "pairs": "distinct",
@@ -69,6 +70,14 @@ class Polyopt(NamedTuple):
     objective: str
     cone: bool
     groups: list[int]
+
+    @property
+    def named(self) -> str:
+        """How claims call the cone: there are others, of other pairs and of other groups of values."""
+        width = max(self.groups) + 1
+        pairs = " of all pairs" if self.pairs == "all" else ""
+        table = "" if width == len(self.groups) else f" of {width} merged values"
+        return f"the PolyOpt cone{pairs}{table}"
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
@@ -152,6 +161,15 @@ def in_cone(matrix: Rows, question: RobustStatement, pairs: str, group: Sequence
     return not any(simplices.open_pairs(column, own=pairs == "all") for column in columns)
 
 
+def polyopt_members(case: Case) -> Iterator[Claim]:
+    """Check the claims that the mechanism is private and, where the cone is asked about, lies in it."""
+    yield from robust_members(case)
+    plan: Polyopt = case.question
+    if plan.cone:
+        test = partial(in_cone, case.answer, plan.robust, plan.pairs, plan.groups)
+        yield decided("member", f"it lies in {plan.named}", test)
+
+
 def polyopt_bound(case: Case) -> Iterator[Claim]:
     """Check the claims about the ceiling of all private mechanisms, and about PolyOpt's own bound."""
     proof, bound = case.proof, case.bound
@@ -167,16 +185,12 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
     dual, seen = proof["dual"], merged(plan.robust, plan.groups)
     if len(dual) != len(seen.p_hat) * len(seen.p_hat[0]):
         raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
-    a2, width = len(plan.groups), len(seen.p_hat[0])
-    table = "" if width == a2 else f" of {width} merged values"
-    words = f"it lies in the PolyOpt cone{table}"
-    yield decided("member", words, lambda: in_cone(case.answer, plan.robust, plan.pairs, plan.groups))
 
     def test() -> bool:
         return sum(map(Fraction, dual)) <= Fraction(bound) and blocks.dominates(dual, seen, plan.pairs)
 
-    words = f"no mechanism within the PolyOpt cone{table} has a utility above {bound!r}"
-    yield decided("bound", words, test, about=f"mechanisms within the PolyOpt cone{table}", value=bound)
+    words = f"no mechanism within {plan.named} has a utility above {bound!r}"
+    yield decided("bound", words, test, about=f"mechanisms within {plan.named}", value=bound)
 
 
 def ceiling_claim(
@@ -231,10 +245,17 @@ SECTION = Section(
     kinds={"polyopt": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)},
     forms={
         "polyopt": Form(
-            statement=Record({"form": Word("polyopt"), **CONFIDENCE, **OPTIONS}),
+            statement=Record(
+                {
+                    "form": Word("polyopt"),
+                    **CONFIDENCE,
+                    **OPTIONS,
+                    **{name: Nullable(OPTIONS[name]) for name in ("width", "groups")},
+                }
+            ),
             question=_question,
             answer=robust_answer,
-            members=robust_members,
+            members=polyopt_members,
             value=information_value,
             bound=polyopt_bound,
             sense=maximise,

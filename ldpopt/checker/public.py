@@ -113,8 +113,8 @@ def unchecked_public(document: dict[str, Any]) -> list[str]:
     level = _decided_level(section)
     said = [f"public.method = {quoted(section['method'])}"]
     of = (
-        f"for the distributions of {quoted(section['robust'])}: the counts that this promise is about "
-        "are not in the file; only one with them can prove it"
+        f"for the distributions of {quoted(section['robust'])}, alpha = {section['alpha']!r}: the "
+        "counts that this promise is about are not in the file; only one with them can prove it"
     )
     if level is None or level > section["epsilon"]:
         said.append(f"public.epsilon = {section['epsilon']!r} {of}")

@@ -18,10 +18,10 @@ With *calibrate* the odds for u do not follow from Theorems 15 and 17 but from p
   times as frequent as, and not less than 1/g times as frequent as, those for a value drawn from
   p̂_{U|s}; λ as before; 1 ≤ g ≤ E; those of them that are private against F.
 
-Claims. Privacy, value and audit: ``robust.py``. For a bound, two more:
+Claims. Privacy, value and audit: ``robust.py``. With randomised responses, two more:
 
-Member (:func:`of_kind`). The mechanism is the protocol with some parameters, up to
-:func:`entry_error` in each entry (what its repair to exact numbers takes). The parameters are read
+Member (:func:`of_kind`), with a bound or without: the mechanism is the protocol with some parameters, up
+to :func:`entry_error` in each entry (what its repair to exact numbers takes). The parameters are read
 off the mechanism, exactly but as a guess; then every entry is compared. Lemma. A product of numbers
 in [0, 1] that are each rounded down by less than a unit, with every product rounded down, is off by
 less than two units per factor. ∎
@@ -32,8 +32,8 @@ unary encoding: Lemma 1. A protocol with smaller odds, or with larger κ and sma
 good: the other can be computed from its output, entry by entry (for a bit, the point (λ, κ) lies
 below the segments through the other's). So λ is as small as g allows, and the odds for u are as small as
 they may be. ∎ What that is worth on a box of g and κ is bounded by ``unary_bound.py``; also by what the
-responses say at the greatest g and κ, and Lemma 3 of ``unary.py`` for the reported set. The utilities of
-Theorems 16, 18 and 20 are enclosed by ``fixed.py``.
+responses say at the greatest g and κ, and Lemma 3 of ``unary.py``, or H(S), for the reported set. The
+utilities of Theorems 16, 18 and 20 are enclosed by ``fixed.py``.
 
 Lemma 2 (the limits of a calibrated protocol). Let it be private against F. *independent-reporting*, g
 = E o₁: the output (s, v) has under s and z ≠ s probabilities in the ratio 1/o₁ times that of v in the
@@ -82,6 +82,8 @@ from .unary_bound import Sets
 from .unary_bound import most as most_unary
 
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
+THEOREMS = dict(zip(PROTOCOLS, ("Theorem 15", "Theorem 17", "Theorem 19"), strict=True))
+"""Which says how often the responses on u may be right, unless they are calibrated."""
 BLOCKS = Word("grr", "optimal")
 MOST_SECRETS = 12
 """The utility of unary encoding is a sum over all subsets of the secrets."""
@@ -106,7 +108,7 @@ PROOF = Record(
 CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
 """The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
 MOST_HALVED = 60
-"""A box halved so often on every side that is not below the bound is above it, or too close to tell."""
+"""A box so often halved on every side that is not below the bound is above it, or too close to tell."""
 Box = list[tuple[int, int]]
 """The ends of g and, for unary encoding, of κ, in units."""
 
@@ -140,6 +142,7 @@ class Search:
         if self.unary and members:
             self.top = self._last_private(members[0])
         self.secrets = [rounded(p) for p in self.parts.secrets]
+        self.entropy = sum(entropy_above(p) for p in self.secrets)
         self.table = [[rounded(p) for p in row] for row in self.parts.p_hat]
         self.values = [rounded(sum(column)) for column in zip(*self.parts.p_hat, strict=True)]
         self.given = [[rounded(p) for p in row] for row in self.parts.given]
@@ -215,7 +218,7 @@ class Search:
     def _cap(self, g: int) -> int:
         """Bound what the reported set says from the split g on."""
         if g not in self.caps:
-            self.caps[g] = encoding_cap(self.parts.E, g)
+            self.caps[g] = min(encoding_cap(self.parts.E, g), self.entropy)
         return self.caps[g]
 
     def _reported(self, g: int) -> int:
@@ -259,8 +262,32 @@ class Search:
 # ---------------------------------------------------------------- the claims
 
 
+def named(question: Reporting) -> str:
+    """Name the protocol in claims, with what says how often its responses on u are right."""
+    how, by = "", f" by {THEOREMS[question.protocol]}"
+    if question.calibrate:
+        how, by = "calibrated " if question.protocol == "ue-conditional" else "", ""
+    return f"{question.protocol} with {how}randomised responses{by}"
+
+
+def varied(question: Reporting) -> str:
+    """Name what the bound is over: all parameters only where these are free."""
+    if question.protocol == "ue-conditional":
+        return "splits of the level and values of kappa"
+    return "parameters" if question.calibrate else "splits of the level"
+
+
+def _member(case: Case) -> Claim:
+    """Check the claim that the mechanism is of its kind."""
+    question = case.question
+    entry = "parameter" if isinstance(case.answer, Unary) else "entry"
+    within = float(entry_error(question, entries(case.answer)))
+    words = f"it is {named(question)}, each {entry} to within {within!r}"
+    return decided("member", words, partial(of_kind, case.answer, question))
+
+
 def reporting_bound(case: Case) -> Iterator[Claim]:
-    """Check the claims that the mechanism is of its kind, and about the best parameters."""
+    """Check the claims about the best parameters, or about the ceiling of all private mechanisms."""
     question, bound = case.question, case.bound
     assert bound is not None
     if question.blocks != "grr":
@@ -269,20 +296,16 @@ def reporting_bound(case: Case) -> Iterator[Claim]:
         words = "the stated bound is not below that ceiling"
         yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
         return
-    about = f"{question.protocol} with randomised responses"
-    entry = "parameter" if isinstance(case.answer, Unary) else "entry"
-    error = float(entry_error(question, entries(case.answer)))
-    words = f"it is {about}, each {entry} to within {error!r}"
-    yield decided("member", words, partial(of_kind, case.answer, question))
     members = _read_members(case.proof, question)
     private = " that are private against the set" if question.calibrate else ""
-    words = f"no parameters of {about}{private} have a utility above {bound!r}"
+    about = f"{varied(question)} of {named(question)}{private}"
+    words = f"no {about} have a utility above {bound!r}"
 
     def test() -> bool | None:
         inside = _all_in(members, question)
         return Search(question, members).holds(bound) if inside else inside
 
-    yield decided("bound", words, test, about=about + private, value=bound)
+    yield decided("bound", words, test, about=about, value=bound)
 
 
 def _read_members(proof: Any, question: Reporting) -> list[Member]:
@@ -320,11 +343,13 @@ def _answer(document: dict[str, Any], question: Reporting) -> Rows | Unary:
 
 def _members(case: Case) -> Iterator[Claim]:
     robust = case.question.robust
-    if not isinstance(case.answer, Unary):
+    if isinstance(case.answer, Unary):
+        words = f"the reports of unary encoding with these parameters {private_words(robust)}"
+        yield decided("privacy", words, partial(is_private, case.answer, robust), value=robust.epsilon)
+    else:
         yield from robust_members(case)
-        return
-    words = f"the reports of unary encoding with these parameters {private_words(robust)}"
-    yield decided("privacy", words, partial(is_private, case.answer, robust), value=robust.epsilon)
+    if case.question.blocks == "grr":
+        yield _member(case)
 
 
 def _value(case: Case) -> Iterator[Claim]:

@@ -38,12 +38,14 @@ from .columns import ColumnStatement, utility_of
 from .confidence import RobustStatement, Uncertain, is_member, uncertain
 from .fixed import UNIT, below
 from .form import Case
-from .least import FAR, Level, least, point
+from .least import FAR, Level, alike, least, point
 from .least_information import robust_information
 from .mechanism import Rows, read_matrix, stochastic
 from .reading import UnreadableError
 from .schema import Joint, List, Number, Record, Whole
 
+Side = tuple[list[Decimal], list[Interval]]
+"""The different entries of the column of one secret, and the probability of each."""
 AUDIT_ERROR = Fraction(1, 10**9)
 """How far a stated robust level may be from what its witness and the proof show."""
 
@@ -139,8 +141,8 @@ class PrivacyProof:
         ends: dict[int, tuple[Decimal, Decimal]] = {}
         for s in {s for pair in pairs for s in pair}:
             r = _square(ONE + self.F.step[s])
-            q = self.F.given[s]
-            ends[s] = (least(exact[s], q, r)[0], least(_negated(exact[s]), q, r)[0].copy_negate())
+            c, q = alike(exact[s], self.F.given[s])
+            ends[s] = (least(c, q, r)[0], least(_negated(c), q, r)[0].copy_negate())
         return all(
             ends[s][1] <= DOWN.multiply(self.E.low, ends[z][0])
             or self.pair_private(exact[s], exact[z], (s, z))
@@ -158,14 +160,14 @@ class PrivacyProof:
         F, E = self.F, self.E
         s, z = pair
         k, m = F.step[s], F.step[z]
-        mine, theirs = _negated(first), second
+        mine, theirs = alike(_negated(first), F.given[s]), alike(second, F.given[z])
         low, high = Fraction(0), Fraction(1)
         x = self._share_guess(mine, theirs, pair)
-        for _ in range(60):
+        for step in range(60):
             tick()
             share, rest = enclose(x), enclose(1 - x)
-            _, v, A = least(mine, F.given[s], _square(ONE + share * k))
-            _, w, C = least(theirs, F.given[z], _square(ONE + rest * m))
+            _, v, A = least(*mine, _square(ONE + share * k))
+            _, w, C = least(*theirs, _square(ONE + rest * m))
             gain, loss = A * A * k, E * C * C * m
             best = _best_share(gain, loss, k, m)
             if self._worst(best, (v, A, w, C), k, m) <= 0:
@@ -173,12 +175,10 @@ class PrivacyProof:
             cube, other = ONE + share * k, ONE + rest * m
             slope = gain / (cube * cube * cube) - loss / (other * other * other)
             low, high = (x, high) if slope.low + slope.high > 0 else (low, x)
-            x = (low + high) / 2
+            x = best if step % 2 and low < best < high else (low + high) / 2
         return False
 
-    def _share_guess(
-        self, mine: Sequence[Decimal], theirs: Sequence[Decimal], pair: tuple[int, int]
-    ) -> Fraction:
+    def _share_guess(self, mine: Side, theirs: Side, pair: tuple[int, int]) -> Fraction:
         """Guess the worst share of the slack, in floats: where more of it helps both secrets alike.
 
         The Illinois method on the scale of log x/(1 − x), along which the logarithm of the ratio of what
@@ -187,12 +187,13 @@ class PrivacyProof:
         k, m, E = (float(x.low) for x in (self.F.step[pair[0]], self.F.step[pair[1]], self.E))
         if not (0 < k < MOST_STEP and 0 < m < MOST_STEP):
             return Fraction(1, 2)
-        own, other = Level(mine, self.F.given[pair[0]]), Level(theirs, self.F.given[pair[1]])
+        own, other = Level(*mine), Level(*theirs)
 
         def gain(z: float) -> float:
             x = 1 / (1 + math.exp(-z))
-            a, c = 1 + x * k, 1 + (1 - x) * m
-            return own.log_reach(a) + math.log(k / a**3) - other.log_reach(c) - math.log(E * m / c**3)
+            a, c = x * k, (1 - x) * m
+            gained = own.log_reach(a) + math.log(k) - 3 * math.log1p(a)
+            return gained - other.log_reach(c) - math.log(E * m) + 3 * math.log1p(c)
 
         low, high = -FAR, FAR
         at_low, at_high, before = max(gain(low), 0.0), min(gain(high), 0.0), 0
@@ -329,7 +330,7 @@ def robust_audit(case: Case) -> Iterator[Claim]:
     words = "certificate.audit.witness is a distribution in the set"
     yield decided("audit", words, lambda: is_member(P, question))
     words = f"it tells the secrets {s} and {z} apart by at least a factor e^({level!r} − 1e-9)"
-    yield decided("audit", words, lambda: _told_apart(matrix, P, (s, z), y, Fraction(level)))
+    yield decided("audit", words, lambda: tells_apart(matrix, P, (s, z), y, Fraction(level)))
     words = (
         f"no distribution in the set tells two secrets apart by more than a factor e^({level!r} + 1e-9)"
     )
@@ -340,10 +341,18 @@ def robust_audit(case: Case) -> Iterator[Claim]:
     yield decided("audit", words, test, value=level)
 
 
-def _told_apart(
+def tells_apart(
     matrix: Rows, P: list[list[Fraction]], pair: tuple[int, int], y: int, level: Fraction
 ) -> bool | None:
-    """Return whether log P(y|s)/P(y|z) ≥ level − AUDIT_ERROR."""
+    """Return whether log P(y|s)/P(y|z) ≥ level − AUDIT_ERROR.
+
+    Args:
+        matrix: the mechanism, one row per input (s, u).
+        P: a distribution of (s, u).
+        pair: the secrets s and z.
+        y: the output.
+        level: the level that is stated.
+    """
     a2 = len(P[0])
     given = [
         sum((p * Fraction(matrix[s * a2 + u][y]) for u, p in enumerate(P[s])), Fraction(0)) / sum(P[s])

@@ -56,14 +56,24 @@ class Queries(NamedTuple):
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
-    found = {"form": "query-program", "queries": params["queries"]}
     if "prior" not in params:
-        return {**found, **confidence(params)}
-    if any(name in params for name in ("p_hat", "n", "counts", "alpha")):
+        table = confidence(params)
+    elif any(name in params for name in ("p_hat", "n", "counts", "alpha")):
         raise UnreadableError(
             "a prior stands for all distributions: it goes with no p_hat, n, counts or alpha"
         )
-    return {**found, "p_hat": params["prior"], "n": None, "alpha": 0.05, "epsilon": params["epsilon"]}
+    else:
+        table = {"p_hat": params["prior"], "n": None, "alpha": 0.05, "epsilon": params["epsilon"]}
+    given = "queries" in params
+    queries = params["queries"] if given else _frequencies(sum(map(len, table["p_hat"])))
+    return {"form": "query-program", "queries": queries, **table}
+
+
+def _frequencies(cells: int) -> list[list[float]]:
+    """List the queries that are asked if none are given: the frequency of every cell."""
+    if cells > MOST_QUERIES:
+        raise UnreadableError(f"queries must be given for more than {MOST_QUERIES} cells")
+    return [[float(i == j) for j in range(cells)] for i in range(cells)]
 
 
 def _question(plain: dict[str, Any]) -> Queries:
@@ -198,7 +208,7 @@ def _audit(case: Case) -> Iterator[Claim]:
 SECTION = Section(
     kinds={
         "robust-fidelity": Kind(
-            Record({"epsilon": EPSILON, "queries": QUERIES}, {"prior": Joint(), **PARAMS.optional}),
+            Record({"epsilon": EPSILON}, {"queries": QUERIES, "prior": Joint(), **PARAMS.optional}),
             _statement,
         )
     },

@@ -15,7 +15,7 @@ from . import divergences, sets
 from .arithmetic import enclose
 from .budget import reserve
 from .confidence import ALPHA, COUNTS, SAMPLES, chi_squared_quantile
-from .credible import credible_ends
+from .credible import MOST_COUNTED, credible_ends
 from .reading import UnreadableError
 from .schema import Joint, List, Matrix, Number, OneOf, Record
 from .sets import UncertaintySet
@@ -80,7 +80,8 @@ def _name(plain: dict[str, Any]) -> str:
         return f"the χ² set of n = {plain['n']!r}, alpha = {alpha!r}"
     if kind == "credible":
         return f"the credible set of alpha = {alpha!r}, prior {plain.get('prior', JEFFREYS)!r}"
-    return f"the {kind} ball of radius {plain['radius']!r}"
+    own = " in the distances of the file" if "distance" in plain else ""
+    return f"the {kind} ball of radius {plain['radius']!r}{own}"
 
 
 def _built(plain: dict[str, Any]) -> UncertaintySet:
@@ -108,6 +109,10 @@ def _credible(plain: dict[str, Any]) -> UncertaintySet:
     counts = [Fraction(n) for row in plain["counts"] for n in row]
     if any(n.denominator != 1 for n in counts):
         raise UnreadableError("the counts of a credible set must be whole numbers")
+    if sum(counts) > MOST_COUNTED:
+        raise UnreadableError(
+            f"the counts of a credible set must add up to at most {MOST_COUNTED:,}, not {sum(counts)}"
+        )
     prior, alpha = Fraction(plain.get("prior", JEFFREYS)), Fraction(plain.get("alpha", 0.05))
     low, high = credible_ends(counts, prior, alpha)
     whole = sum(counts, prior * len(counts))

@@ -266,6 +266,7 @@ def test_sizes_on_both_sides_of_the_limits(document):
 
 def test_without_time_nothing_is_decided(document):
     expectation.prior_points.cache_clear()
+    expectation._raw_points.cache_clear()
     with limited(seconds=0), pytest.raises(UndecidedError):
         expectation.prior_points((0.7, 0.7, 0.7), 0.9)
     assert judged(document, 0.0) in ("undecided", "unreadable")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ldpopt.checker import design, frame
+from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.design import bin_names, digest
 from ldpopt.checker.reading import UnreadableError
 
@@ -111,6 +112,29 @@ def test_products_of_columns_are_not_kept(monkeypatch):
     )
     assert design.private_together(GENUINE["mechanism"]["matrix"], GENUINE["params"], 100)
     assert len(seen) == 5
+
+
+def test_reports_that_never_come_together_are_left_to_the_budget():
+    """All products of different columns are 0 here, and of fifty columns there are 10^40."""
+    disjoint = [[float(x == y) for y in range(50)] for x in range(50)]
+    params = {"p_hat": [[0.02] * 25] * 2, "n": 100, "epsilon": 1.0}
+    with limited(seconds=0), pytest.raises(UndecidedError):
+        design.private_together(disjoint, params, 100)
+
+
+def test_a_level_that_is_not_stated_is_that_of_the_question():
+    """A frontier without an epsilon has the level 10; a leakage budget alone promises none."""
+    plain = frame.statement(
+        "privacy-utility-frontier", {"alpha": [1.0, 1.0], "min_average_privacy": 0.5}
+    )
+    section = GENUINE["design"] | {
+        "epsilon": 10.0,
+        "domain": {"secret": {"members": [[0], [1]]}, "public": None},
+    }
+    assert design._level(section, {"alpha": [1.0, 1.0]}, plain).holds
+    promise = {"reports": 2, "epsilon": 20.0}
+    assert design._together(promise, [[1.0]], {"alpha": [1.0, 1.0]}, plain).holds
+    assert design._together(promise, [[1.0]], {"tau": 1}, {"form": "leakage-program"}).holds is False
 
 
 def test_a_kind_of_another_package_has_no_section():

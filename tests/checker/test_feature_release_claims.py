@@ -16,6 +16,7 @@ from ldpopt.checker import frame, future_users, rules
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.claims import verdict
 from ldpopt.checker.printed import printed
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import FeatureRelease
 
@@ -134,15 +135,39 @@ def test_the_words_about_users_speak_of_an_expectation():
     table = [(v % 2, v % 10) for v in range(1000)]
     result = solve(FeatureRelease(0.05, 0.01, table=table, weights=[1, 2], users=1000))
     words = " ".join(str(claim) for claim in frame.check(json.loads(json.dumps(result.to_json()))))
-    assert (
-        "over the sample, if the table has all possible values, the expected fraction of exposed"
-        in words
-    )
+    assert "drawn independently from one distribution and the table has all possible values" in words
+    assert "the expected fraction of 1000 future users that the released features expose" in words
     assert "numeric" not in words
     two = " ".join(
         str(c) for c in frame.check(solve(FeatureRelease(0.1, 0.1, marginals=[[1.0]])).to_json())
     )
-    assert "is proven safe by theorem-3-tight or theorem-2" in two
+    assert (
+        "none of the sets of features that theorem-3-tight or theorem-2 proves safe weighs more" in two
+    )
+
+
+@pytest.mark.parametrize("given", [{"table": [(v,) for v in range(20)]}, {"marginals": [[0.05] * 20]}])
+def test_the_words_about_redacted_features_say_so(given):
+    """Every user stands out by its own value, and none by a value that all of them have redacted."""
+    result = solve(FeatureRelease(0.1, 0.0, **given, redact=0.1))
+    assert result.answer["features"] == [0]
+    for claim in verify(result).claims:
+        about_features = claim.what in ("privacy", "value", "bound")
+        assert (", rare values redacted at 0.1," in claim.statement) == about_features
+
+
+def test_a_result_is_optimal_among_the_sets_that_its_bound_is_about():
+    table = [(v % 2, v % 10) for v in range(1000)]
+    cases = [
+        ({"marginals": [[0.5, 0.5]]}, "sets of features that theorem-3-tight or theorem-2 proves safe"),
+        ({"table": table}, "safe sets of features"),
+        ({"table": table, "users": 1000}, "sets of features with such a bound within the budget"),
+    ]
+    for given, among in cases:
+        assert (
+            verify(solve(FeatureRelease(0.05, 0.01, **given))).told("optimal")
+            == f"optimal among {among}"
+        )
 
 
 def test_redaction_is_exact():
@@ -237,3 +262,18 @@ def test_the_risk_of_users_to_come_is_enclosed():
             slack = mpmath.mpf(10) ** -20
             assert mpmath.mpf(str(found.low)) - slack <= truth <= mpmath.mpf(str(found.high)) + slack
             assert math.isclose(found.low, found.high, rel_tol=1e-15, abs_tol=1e-20)
+
+
+def test_thresholds_that_an_answer_names_must_prove_its_risk():
+    """Others would; the claim is about those of the file. Named they are all three, or none."""
+    asked = FeatureRelease(0.01, 0.2, marginals=[[0.7, 0.2, 0.1], [0.9, 0.1]], weights=[1.0, 1.0])
+    found = json.loads(json.dumps(solve(asked).to_json()))
+    said = next(claim for claim in frame.check(found) if claim.what == "privacy")
+    assert said.holds
+    assert said.statement.endswith("theorem-3-tight with the thresholds of the answer")
+    plain = {name: found["answer"][name] for name in ("features", "exposure")}
+    assert verdict(frame.check(found | {"answer": plain})) is True
+    useless = found["answer"] | {"thresholds": [1.0, 1.0]}
+    assert [c.what for c in frame.check(found | {"answer": useless}) if not c.holds] == ["privacy"] * 2
+    with pytest.raises(UnreadableError, match="all of rule, thresholds, pivot, or none"):
+        frame.check(found | {"answer": plain | {"thresholds": [1.0, 1.0]}})

@@ -252,7 +252,7 @@ def test_the_words_name_the_class_of_the_bound(loss: str) -> None:
     assert all(claim.holds for claim in claims)
     assert {claim.strength for claim in claims} == {"exact"}
     about = next(claim.about for claim in claims if claim.what == "bound")
-    assert ("whatever its number" if loss == "tv" else "as many outputs as inputs") in about
+    assert ("whatever their number" if loss == "tv" else "as many outputs as inputs") in about
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+import ldpopt
 from ldpopt import solve, verify
-from ldpopt.checker import frame
+from ldpopt.checker import columns, frame
 from ldpopt.checker.budget import UndecidedError, limited, reserve, tick
 from ldpopt.checker.claims import Claim, decided, verdict
 from ldpopt.checker.reading import UnreadableError
@@ -167,10 +169,54 @@ def test_exit_codes(tmp_path, document):
         (json.dumps(document), [], 0),
         (json.dumps(document | {"value": 1.0, "bound": 1.0, "gap": 0.0}), [], 1),
         (json.dumps(document)[:-1], [], 2),
-        (json.dumps(document), ["--budget", "-1"], 3),
+        (json.dumps(document), ["--budget", "1e-9"], 3),
     ):
         path.write_text(content)
         command = [sys.executable, "-I", "-S", str(PACKAGE), str(path), *options]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
+
+
+CHI_SQUARED = {"p_hat": [[0.3, 0.2], [0.1, 0.4]], "n": 1000, "epsilon": 1.0}
+BALL = {"kind": "total-variation", "p_hat": [[0.25, 0.25], [0.25, 0.25]], "radius": 0.1}
+ROWS = [[0.6, 0.4], [0.5, 0.5], [0.3, 0.7], [0.3, 0.7]]
+
+
+def refuted_beside_undecided(made, change, what):
+    """Check a result whose claims ``what`` are beyond the checker, then with a false gap as well."""
+    document = json.loads(json.dumps(solve(made).to_json()))
+    change(document)
+    assert what in {claim.what for claim in frame.check(document) if claim.holds is None}
+    return refuted(document | {"gap": 0.125})
+
+
+def test_a_level_beyond_all_numbers_leaves_its_own_claim_undecided():
+    def change(document):
+        document["certificate"]["audit"]["level"] = 1e308
+
+    found = refuted_beside_undecided(ldpopt.problem("polyopt", **CHI_SQUARED), change, "audit")
+    assert found == ["gap", "audit"]  # the witness does not tell secrets apart by e^(1e308)
+
+
+def test_a_bound_beyond_all_numbers_leaves_its_own_claim_undecided():
+    def change(document):
+        document |= {"bound": 1e7, "status": "gap"}
+
+    asked = ldpopt.problem("robust-level", matrix=ROWS, uncertainty=BALL)
+    assert refuted_beside_undecided(asked, change, "bound") == ["gap"]
+
+
+@pytest.mark.parametrize("error", [UndecidedError, RecursionError, MemoryError, OverflowError])
+def test_what_gives_up_between_two_claims_ends_its_own_part_alone(document, monkeypatch, error):
+    """Also where a section computes something before it names its next claim."""
+
+    def gives_up(_):
+        yield Claim("", "exact", True, "bound")
+        raise error("on purpose")
+
+    form = replace(columns.SECTION.forms["column-program"], bound=gives_up)
+    monkeypatch.setitem(columns.SECTION.forms, "column-program", form)
+    found = frame.check(document | {"gap": 0.125})
+    assert [claim.holds for claim in found if claim.what == "bound"] == [True, None]
+    assert [claim.what for claim in found if claim.holds is False] == ["gap"]

@@ -250,7 +250,7 @@ def test_designs_at_extreme_budgets_verify(budget: float) -> None:
 
 
 def test_negative_entries_of_a_linear_program_are_repaired() -> None:
-    from ldpopt.core.certify import repair_leakage
+    from ldpopt.theory.leakage.repair import repair_leakage
 
     rows = np.array([[1 + 1e-14, -1e-14], [0.5, 0.5]])
     matrix, prices = repair_leakage(rows, np.array([1.0, 0.5]), np.array([0, 1]), math.log(2))

@@ -19,7 +19,13 @@ from ldpopt.checker import blocks, confidence, fixed, frame, least
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
+from ldpopt.problems import (
+    GRRConditional,
+    IndependentReporting,
+    PolyOpt,
+    RobustOptimum,
+    UEConditional,
+)
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 FORGERIES = sorted((Path(__file__).parents[1] / "forgeries" / "robust").glob("*.json"))
@@ -117,6 +123,10 @@ EXTREMES = [
     GRRConditional(1e-6, SMALL, 1000),
     GRRConditional(1.0, SMALL, 1e12),
     UEConditional(1.0, SMALL, 1e12),
+    UEConditional(0.1, SMALL, 1e12, alpha=1 - 1e-12),
+    IndependentReporting(1.0, [[0.5, 0.0], [0.0, 0.5]], 1000, calibrate=True),
+    IndependentReporting(20.0, [[1e-12, 1e-12], [0.5, 0.5 - 2e-12]], 0.001),
+    RobustOptimum(20.0, [[5e-13, 5e-13], [0.5, 0.5 - 1e-12]], 1e12),
 ]
 
 
@@ -124,6 +134,13 @@ EXTREMES = [
 def test_extreme_but_legal(question):
     found = verify(solve(question, time_limit=600))
     assert found, str(found)
+
+
+def test_an_audit_that_is_not_proven_is_left_out():
+    """At e^20 and a secret of 1e-12, floats miss the level by more than the checker allows."""
+    rare = solve(IndependentReporting(20.0, [[1e-12, 1e-12], [0.5, 0.5 - 2e-12]], 0.001))
+    assert rare.certificate.audit == {}
+    assert solve(IndependentReporting(1.0, SMALL, 1000)).certificate.audit["level"] > 0.5
 
 
 @pytest.mark.parametrize(("n", "alpha"), [(1e300, 0.05), (0.0, 0.05), (1000, 1e-13), (1000, 1.0)])
@@ -135,6 +152,39 @@ def test_both_sides_refuse_the_same(n, alpha):
         confidence.read_robust_question(plain)
     with pytest.raises(UnreadableError, match="must be a finite number"):
         frame.check_params("polyopt", plain)
+
+
+@pytest.mark.parametrize("table", [[[1e-61, 0.0], [0.5, 0.5]], [[0.5, 5e-324], [0.2, 0.3]]])
+def test_both_sides_refuse_tables_beyond_floats(table):
+    with pytest.raises(InvalidInputError, match="at least 1e-"):
+        Chi2Set(table, 1000, 0.05)
+    with pytest.raises(UnreadableError, match="at least 1e-"):
+        confidence.read_robust_question({"p_hat": table, "n": 1000, "alpha": 0.05, "epsilon": 1.0})
+
+
+def test_claims_say_which_protocol_and_which_cone_they_are_about():
+    """Two files about one table may have bounds of other splits, pairs or values: their words differ."""
+    said = set()
+    for question in (
+        GRRConditional(1.0, SMALL, 1000),
+        GRRConditional(1.0, SMALL, 1000, calibrate=True),
+        UEConditional(1.0, SMALL, 30),
+        UEConditional(1.0, SMALL, 30, calibrate=True),
+        PolyOpt(1.0, SMALL, 1000),
+        PolyOpt(1.0, SMALL, 1000, pairs="all"),
+    ):
+        claims = frame.check(json.loads(json.dumps(solve(question).to_json())))
+        said.add(next(c.about for c in reversed(claims) if c.what == "bound"))
+    assert said == {
+        "splits of the level of grr-conditional with randomised responses by Theorem 17",
+        "parameters of grr-conditional with randomised responses that are private against the set",
+        "splits of the level and values of kappa of ue-conditional with randomised responses "
+        "by Theorem 19",
+        "splits of the level and values of kappa of ue-conditional with calibrated randomised responses "
+        "that are private against the set",
+        "mechanisms within the PolyOpt cone",
+        "mechanisms within the PolyOpt cone of all pairs",
+    }
 
 
 # ---------------------------------------------------------------- forgeries
@@ -157,6 +207,16 @@ def test_thirteen_secrets_are_refused_by_the_problem_too():
     table = [[1 / 32, 1 / 32]] * 10 + [[1 / 16, 1 / 16]] * 3
     with pytest.raises(InvalidInputError, match="12"):
         UEConditional(1.0, table, 100)
+
+
+def test_a_column_below_all_floats_is_worth_nothing_and_stops_nothing():
+    """The slope of a chord is 5e-324 times a probability there: no float, but a number."""
+    claimed = document("polyopt") | {"status": "feasible", "bound": None, "gap": None, "value": 0.0}
+    claimed["params"]["objective"] = "robust"
+    claimed["mechanism"] = {"matrix": [[1.0, 5e-324 * (x == 1)] for x in range(4)]}
+    claimed["certificate"] = {"proof": None, "gap": 1e-9}
+    found = {claim.what: claim.holds for claim in frame.check(claimed)}
+    assert found == {"stochastic": False, "privacy": False, "value": True}
 
 
 # ---------------------------------------------------------------- budgets

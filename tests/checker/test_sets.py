@@ -1,6 +1,7 @@
 """Uncertainty sets in the checker: least values against linear and convex programs, members, ends."""
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import mpmath
@@ -112,7 +113,10 @@ def test_mass_where_the_center_has_none():
     assert built("total-variation", p_hat=TABLE, radius=0.0501).contains(P) is True
 
 
-@pytest.mark.parametrize(("a", "b"), [(0.5, 9.5), (3, 5000), (100.5, 900.5), (0.5, 0.5), (7, 1)])
+BETAS = [(0.5, 9.5), (3, 5000), (100.5, 900.5), (0.5, 0.5), (7, 1), (0.5, 1e6), (0.25, 40), (40, 0.25)]
+
+
+@pytest.mark.parametrize(("a", "b"), BETAS)
 def test_beta_quantiles_are_enclosed(a, b):
     goal = Fraction(1, 400)
     found = beta_quantile(Fraction(a), Fraction(b), goal)
@@ -170,7 +174,19 @@ def test_the_budget_ends_a_proof():
 
 def test_many_counts_are_left_to_the_budget():
     with limited(seconds=0), pytest.raises(UndecidedError):
-        built("credible", counts=[[10**12, 10**12], [10**12, 10**12]])
+        built("credible", counts=[[10**8, 10**8], [10**8, 10**8]])
+    with pytest.raises(UnreadableError, match="at most 1,000,000,000, not 1000000001"):
+        built("credible", counts=[[10**9, 0], [1, 0]])
+
+
+def test_quantiles_below_all_floats_are_enclosed():
+    """A hardly probable cell of a prior of 1/1000 has a quantile of some 10^−13000: that is above 0."""
+    a, b, goal = Fraction(1, 1000), Fraction(65), Fraction(1, 10**13)
+    low, high = beta_quantile(a, b, goal), beta_quantile(b, a, goal, upper=True)
+    assert (low.low, low.high) == (0, Decimal("1e-300"))
+    assert beta_cdf(a, b, low.high).low > Decimal("1e-13")
+    assert high.high == 1
+    assert high.low > Decimal("0.9999999999")
 
 
 @pytest.mark.parametrize("noise", [math.nan, math.inf, -math.inf, 0.0])

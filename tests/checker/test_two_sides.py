@@ -53,7 +53,7 @@ PARAMETERS = {
     "queries": [[[1, 0, 0, 0]], [[1, 1, 1, 1]], [[1, 0]]],
 }
 """Values of the parameters on both sides of what is allowed, by name, whatever the kind."""
-LEAVES = [0, -0.0, 1, 1.0, "a", 5e-324, 1e308, -1, 1e-16, 1e-9, 0.5]
+LEAVES = [0, -0.0, 1, 1.0, "a", True, None, 5e-324, 1e308, -1, 1e-16, 1e-9, 0.5]
 
 
 def starts(kind):
@@ -120,3 +120,36 @@ def test_both_sides_allow_the_same(kind):
             assert asks(kind, written) is not False, f"the problem takes {params} and writes {written}"
             taken += 1
     assert taken
+
+
+QUARTERS = [[0.25, 0.25], [0.25, 0.25]]
+KNOWN = {"kind": "known", "p": QUARTERS}
+EDGES = [
+    ("fidelity", {"p": [1e-15, 1], "epsilon": 1.0}),
+    ("fidelity", {"p": [1e-15, 1 + 9e-10], "epsilon": 1.0}),
+    ("fidelity", {"p": [1e-15 * (1 - 3e-9), 1], "epsilon": 1.0}),
+    ("statistic-leakage", {"matrix": [[0.5, 0.500000001], [1, 0]], "secrets": [0, 1]}),
+    ("statistic-leakage", {"matrix": [[0.5, 0.5000000011], [1, 0]], "secrets": [0, 1]}),
+    ("staircase", {"prior": [0.5, 0.500000001], "epsilon": 1.0}),
+    ("robust-level", {"matrix": [[True, 0.0], [0.5, 0.5], [1, 0], [0, 1]], "uncertainty": KNOWN}),
+    ("robust-level", {"matrix": [[1, 0.0], [0.5, 0.5], [1, 0], [0, 1]], "uncertainty": KNOWN}),
+    ("robust-fidelity", {"epsilon": 1.0, "prior": QUARTERS}),
+    ("robust-fidelity", {"epsilon": 1.0, "prior": QUARTERS, "queries": None}),
+    ("robust-fidelity", {"epsilon": 1.0, "prior": QUARTERS, "queries": [[True, 0, 0, 0]]}),
+    ("robust-fidelity", {"epsilon": 1.0, "p_hat": QUARTERS, "n": 9, "alpha": None}),
+    ("robust-fidelity", {"epsilon": 1.0, "p_hat": QUARTERS, "n": 9}),
+    ("polyopt", {"epsilon": 1.0, "p_hat": QUARTERS, "n": 9, "counts": None}),
+    ("polyopt", {"epsilon": 1.0, "p_hat": QUARTERS, "n": 9, "width": None}),
+    ("staircase", {"prior": [True, False], "epsilon": 1.0}),
+    ("feature-release", {"table": True, "threshold": 0.5, "budget": 0.1, "weights": [1]}),
+    ("feature-release", {"table": [True], "threshold": 0.5, "budget": 0.1, "weights": [1]}),
+    ("feature-release", {"marginals": True, "threshold": 0.5, "budget": 0.1, "weights": [1]}),
+    ("leakage-design", {"tau": 2, "d": 2, "budget": 0.3, "secrets": ["a", None, True]}),
+    ("leakage-design", {"tau": 2, "d": 2, "budget": 0.3, "secrets": [1, None, True]}),
+]
+"""Parameters on both sides of an edge: of a sum before it is rounded, of a default, of a type."""
+
+
+@pytest.mark.parametrize(("kind", "params"), EDGES)
+def test_both_sides_have_the_same_edges(kind, params):
+    assert asks(kind, copy.deepcopy(params)) == (writes(kind, params) is not None)

@@ -219,6 +219,31 @@ def test_a_full_disk_is_no_verdict(tmp_path, ldpopt, monkeypatch):
     assert "No space left on device" in answer.err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full disk to write to")
+def test_the_checker_alone_on_a_full_disk(tmp_path):
+    """Python itself would end with exit code 120, which is no answer."""
+    answer = {"mechanism": "subset-selection", "inputs": 5, "size": 1, "ratio": 1.5}
+    (tmp_path / "a").write_text(
+        json.dumps(_small("broad-fidelity", {"k": 5, "epsilon": 1.0}, answer=answer))
+    )
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-I", "-S", str(PACKAGE), str(tmp_path / "a")]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+    assert done.returncode == 3
+    assert done.stderr == b"undecided: the claims cannot be printed: No space left on device\n"
+
+
+@pytest.mark.parametrize("budget", ["nan", "inf", "-inf", "1e308", "-1", "0"])
+def test_a_budget_that_no_clock_can_count_is_refused(budget, tmp_path, ldpopt, capsys):
+    answer = ldpopt("verify", tmp_path / "a.json", f"--budget={budget}")
+    assert (answer.code, answer.out) == (2, "")
+    assert "budget" in answer.err
+    with pytest.raises(SystemExit) as ended:
+        frame.main(str(tmp_path / "a.json"), f"--budget={budget}")
+    assert ended.value.code == 2
+    assert "a number above 0, at most 10000000" in capsys.readouterr().err
+
+
 def _check(path):
     """Run the checker alone, in a process that may not take more than its budget."""
 

@@ -62,7 +62,9 @@ class Robust:
         self.e = epsilon(params)
         self.cells = len(self.table) * len(self.table[0])
         self.secrets = [sum(row) for row in self.table]
-        demand(min(self.secrets) > 0, "an empty row")
+        demand(min(self.secrets) >= Fraction(1, 10**60), "an empty row")
+        least = min(p for row in self.table for p in row if p)
+        demand(least >= Fraction(1, 10**300), "a cell that is all but empty")
         self.B = quantile(self.cells - 1, alpha) / interval(self.n)
         self.settle()
 

@@ -31,9 +31,10 @@ def claims(found):
         table = params["prior"] if "prior" in params else params["hypotheses"][0]
         own = [s for s, row in enumerate(table) for _ in row]
         yield "secrets", len({(s, x // width) for x, s in enumerate(own)}) == len(set(own))
-    yield from _question(section, params, counts)
+    level = params.get("epsilon", 10 if found["problem"] == "privacy-utility-frontier" else None)
+    yield from _question(section, params, counts, level)
     if "together" in section:
-        yield "together", together(section["together"], W, params)
+        yield "together", together(section["together"], W, params, level)
     yield "digest", digest(found) == section["digest"]
 
 
@@ -168,7 +169,7 @@ def are_members(side):
     )
 
 
-def _question(section, params, counts):
+def _question(section, params, counts, level):
     mass, robust = sum(map(sum, counts)), "p_hat" in params or "counts" in params
     if "counts" in params:
         yield "counts", params["counts"] == counts
@@ -176,17 +177,17 @@ def _question(section, params, counts):
         shares = [[float(Fraction(n, mass)) for n in row] for row in counts] if mass else None
         given = params.get("p_hat", params.get("prior", params.get("p")))
         yield "counts", shares is not None and given in (shares, list(itertools.chain(*shares)))
-    yield "level", params.get("epsilon") == section["epsilon"]
+    yield "level", level == section["epsilon"]
     if robust:
         sets = {"chi2": "counts" in params, "known": params.get("n") == 1e12, "all": False}
         yield "set", params.get("alpha", 0.05) == section["alpha"] and sets[section["robust"]]
 
 
-def together(promise, W, params):
+def together(promise, W, params, level):
     """Whether r reports have together the level."""
     reports, e = promise["reports"], number(promise["epsilon"])
     if "p_hat" not in params and "counts" not in params:
-        return reports * number(params["epsilon"]) <= e
+        return level is not None and reports * number(level) <= e
     columns = sorted({tuple(map(Fraction, column)) for column in zip(*W, strict=True)})
     if math.comb(len(columns) + reports - 1, reports) > MOST_PRODUCTS:
         return None

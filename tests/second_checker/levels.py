@@ -92,6 +92,7 @@ class Set:
             demand(all(isinstance(row, list) and len(row) > 1 for row in counts), "no counts")
             demand(len({len(row) for row in counts}) == 1, "not rectangular")
             demand(all(number(n, 0, 1e12).denominator == 1 for row in counts for n in row), "counts")
+            demand(sum(map(sum, counts)) <= 10**9, "too many counts")
             alpha = number(plain.get("alpha", 0.05), 1e-12, 1 - 1e-12)
             prior = number(plain.get("prior", 0.5), 1e-3, 1e3)
             self.shape = len(counts), len(counts[0])

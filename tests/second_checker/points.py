@@ -34,6 +34,7 @@ def points_of(alpha, e):
         return list(zip([p for p, _ in found], units(weights), strict=True))
 
 
+@cache
 def gauss(a, b, order):
     (
         """The Gauss rule for Beta(a, b): Newton's method on the orthonormal polynomials, from floats.

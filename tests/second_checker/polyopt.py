@@ -36,6 +36,7 @@ def claims(found):
     keys(
         params, {"epsilon"}, OPTIONAL | {"pairs", "objective", "calibrate", "facets", "width", "groups"}
     )
+    demand(None not in params.values(), "a parameter is left out, not null")
     pairs = word(params.get("pairs", "distinct"), ("distinct", "all"))
     objective = word(params.get("objective", "empirical"), ("empirical", "robust"))
     demand(isinstance(params.get("calibrate", False), bool), "calibrate is true or false")
@@ -49,14 +50,19 @@ def claims(found):
         keys(proof, {"ceiling", "secret_dual"}, {"dual"})
         ceiling, secret_dual = number(proof["ceiling"]), duals(proof["secret_dual"])
         dual = duals(proof["dual"]) if "dual" in proof else None
+    within = not (params.get("calibrate", False) or facets or objective == "robust")
+    if within:
+        yield from _within_cone(W, robust, pairs, group)
     if found["bound"] is not None:
         bound = Fraction(found["bound"])
         yield "ceiling", is_ceiling(ceiling, secret_dual, robust)
-        if params.get("calibrate", False) or facets or objective == "robust":
-            yield "bound", bound >= ceiling
-        else:
+        if within:
             demand(dual is not None, "no dual")
-            yield from _within_cone(W, robust, pairs, group, dual, bound)
+            seen = merged(robust, group)
+            demand(len(dual) == len(seen.table) * len(seen.table[0]), "another number of duals")
+            yield "bound", sum(dual) <= bound and dominates(dual, seen, pairs)
+        else:
+            yield "bound", bound >= ceiling
     yield from mechanism_claims(found, W, robust, objective)
 
 
@@ -114,10 +120,9 @@ def merged(robust, group):
     return seen
 
 
-def _within_cone(W, robust, pairs, group, dual, bound):
+def _within_cone(W, robust, pairs, group):
     seen = merged(robust, group)
     a2 = len(seen.table[0])
-    demand(len(dual) == len(seen.table) * a2, "another number of duals")
     blocks = [W[i : i + len(group)] for i in range(0, len(W), len(group))]
     yield (
         "merged",
@@ -125,7 +130,6 @@ def _within_cone(W, robust, pairs, group, dual, bound):
     )
     kept = [rows[group.index(g)] for rows in blocks for g in range(a2)]
     yield "cone", in_cone(kept, seen, pairs)
-    yield "bound", sum(dual) <= bound and dominates(dual, seen, pairs)
 
 
 def inequalities(shape, pairs):

@@ -27,14 +27,15 @@ def dot(a, b):
 def claims(found):
     """The claims of the kind, each with its answer."""
     params, proof = found["params"], found["certificate"]["proof"]
-    keys(params, {"epsilon", "queries"}, {"prior"} | OPTIONAL)
+    keys(params, {"epsilon"}, {"queries", "prior"} | OPTIONAL)
     demand("prior" not in params or not set(params) & OPTIONAL, "a prior and a confidence set")
     robust = Robust(params) if "prior" not in params else None
     table = robust.table if robust else joint(params["prior"], columns=1)
     e, p = epsilon(params), [entry for row in table for entry in row]
     secrets = [s for s, row in enumerate(table) for _ in row]
-    demand(isinstance(params["queries"], list) and 0 < len(params["queries"]) <= 1000, "no queries")
-    queries = [numbers(row, len(p)) for row in params["queries"]]
+    rows = params.get("queries", [[int(x == z) for z in range(len(p))] for x in range(len(p))])
+    demand(isinstance(rows, list) and 0 < len(rows) <= 1000, "no queries")
+    queries = [numbers(row, len(p)) for row in rows]
     demand(all(abs(c) <= 10**6 for row in queries for c in row), "entries of queries")
     demand(any(len(set(row)) > 1 for row in queries), "constant queries")
     W = matrix(found, len(p))

@@ -39,6 +39,9 @@ def claims(found):
         return
     W = matrix(found, robust.cells)
     yield "stochastic", all(sum(row) == 1 for row in W)
+    if blocks == "grr":
+        protocol = Protocol(kind, robust)
+        yield "member", None if calibrate else protocol.is_one(W)
     if found["bound"] is not None and blocks != "grr":
         proof = found["certificate"]["proof"]
         keys(proof, {"ceiling", "secret_dual"})
@@ -46,8 +49,6 @@ def claims(found):
         yield "ceiling", is_ceiling(ceiling, duals(proof["secret_dual"]), robust)
         yield "bound", Fraction(found["bound"]) >= ceiling
     elif found["bound"] is not None:
-        protocol = Protocol(kind, robust)
-        yield "member", None if calibrate else protocol.is_one(W)
         yield "bound", None if calibrate else protocol.at_most(Fraction(found["bound"]))
     yield "private", is_private(W, robust, robust.e)
     yield "value", surely(Fraction(found["value"]), information(W, robust.table))
