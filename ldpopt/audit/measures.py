@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2_contingency
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
+from ldpopt.release.agreement import homogeneity
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.methods import Question
 from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.question import Question
 from ldpopt.theory.bayes import metrics
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.leakage import measures as leakage
@@ -235,7 +235,7 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
         counts: the counts [s][u] of the other table.
     """
     own = replace(question, counts=counts)
-    alike = homogeneity(question.counts, counts)
+    alike = homogeneity(question.counts, counts).p_value
     yield Measured(
         "data-observed",
         "level for this table's data",
@@ -260,16 +260,6 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
         f"what a design for the table of --data would have to limit: for {in_words(own.uncertainty)}",
         detail=witness_in_words(of, level),
     )
-
-
-def homogeneity(first: Any, second: Any) -> float:
-    """Compute the p-value of Pearson's test that two tables of counts are of one distribution.
-
-    >>> homogeneity([[3, 4]], [[3, 4]])
-    1.0
-    """
-    both = np.array([np.ravel(first), np.ravel(second)])
-    return float(chi2_contingency(both[:, both.any(axis=0)], correction=False).pvalue)
 
 
 def _leakages(of: Subject) -> Iterator[Measured]:

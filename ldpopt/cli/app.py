@@ -1,7 +1,8 @@
 """The application that ``ldpopt`` runs: every command, under its name.
 
 Exit codes: 0 done (for ``verify``: every claim holds), 1 refuted or contradicted, 2 bad input or an
-unreadable file, 3 a solver crashed, 130 interrupted, 141 nobody reads the output, 143 terminated.
+unreadable file, 3 a solver crashed (for ``verify``: undecided), 130 interrupted, 141 nobody reads the
+output, 143 terminated.
 """
 
 from __future__ import annotations

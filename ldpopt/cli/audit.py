@@ -44,21 +44,32 @@ def audit(
             "hellinger:0.1, wasserstein:0.05, credible:0.05, known.",
         ),
     ] = None,
+    beside: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="Another mechanism for the same values, used on the same people: the level of both."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in every sense and attack its sampler (exit 0, 1 failed, 2)."""
     from ldpopt.audit.auditing import audit as examine
+    from ldpopt.audit.mixed_use import used_beside
     from ldpopt.audit.set_levels import levels_over
 
     with watching(f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"):
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence)
         over = levels_over(file, sets or ())
+        mixed = used_beside(file, beside or ())
     if as_json:
         extra = {"sets": [level.to_json() for level in over]} if over else {}
-        print(json.dumps({**found.to_json(), **extra}, allow_nan=False))
+        both = {"beside": mixed.to_json()} if mixed else {}
+        print(json.dumps({**found.to_json(), **extra, **both}, allow_nan=False))
     else:
         _print(found)
+        if mixed:
+            say(mixed.in_words())
         for level in over:
             say(level.in_words())
     raise typer.Exit(0 if found.passed else 1)

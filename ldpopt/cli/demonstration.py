@@ -78,7 +78,7 @@ def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) ->
 
 
 def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
-    """Draw bars: what each design releases about the data, in nats."""
+    """Draw bars: what each mechanism releases about the data, in nats."""
     names = ("optimum", "secret randomised response", "plain LDP", "randomised response")
     figure = Figure(figsize=(9, 4.5), layout="constrained")
     axes = figure.subplots()

@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 import shlex
 import time
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
 from ldpopt.cli.options import (
     AsJson,
     Encoding,
@@ -26,9 +30,7 @@ from ldpopt.cli.terminal import (
     check_writable,
     checker_seconds,
     err_console,
-    hang,
     print_facts,
-    print_table,
     say,
     tell,
     watching,
@@ -115,7 +117,8 @@ def design(
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
 
     Two files are written: OUT with the counts of the table, which prove the promise, and beside it
-    OUT.public without them, with which the other commands work, too.
+    OUT.public without them, with which the other commands work, too. The exit code is that of ldpopt
+    verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
     """
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
@@ -162,7 +165,7 @@ def design(
                 time_limit=left,
                 progress=watch,
                 step=lambda done, of, name: watch.step(f"{done + 1} of {of}: {name}"),
-                row=_tell_method if err_console.is_terminal else None,
+                row=partial(tell_method, goal=goal, queries=asked) if err_console.is_terminal else None,
             )
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
@@ -172,17 +175,19 @@ def design(
         raise KeyboardInterrupt
     allowed = checker_seconds(start, time_limit)
     with watching("checking the certificate", allowed):
-        verification = verify(out, budget=allowed)
-    found = comparing.checked_within(found, checker_seconds(start, time_limit))
+        made = replace(made, decided=verify(out, budget=allowed))
+    if compare:
+        allowed = checker_seconds(start, time_limit)
+        with watching("checking the other methods", allowed):
+            found = comparing.checked_within(found, made, allowed)
     if as_json:
-        print(json.dumps(_design_summary(made, found, bool(verification), asked), allow_nan=False))
+        print(json.dumps(_design_summary(made, found, asked), allow_nan=False))
     else:
         if found:
-            _print_comparison(found, made, goal, asked)
+            print_comparison(found, made, goal, asked)
         reading = _reading(sep, encoding, missing)
-        _print_design(made, table, reading, out, verification, asked, goal)
-    if not verification:
-        raise typer.Exit(1)
+        _print_design(made, table, reading, out, asked, goal)
+    raise typer.Exit(EXIT_CODES[made.verification.verdict])
 
 
 def _robustness(robust: str | None, known: bool) -> str:
@@ -214,47 +219,37 @@ def _print_design(
     table: str,
     reading: list[str],
     out: Path,
-    verification: Verification,
     queries: list[str],
     goal: str,
 ) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
-    from ldpopt.release.methods import METHODS
+    from ldpopt.release import words
     from ldpopt.release.publishing import public_path
     from ldpopt.release.repetition import repetition
-    from ldpopt.release.words import (
-        advice,
-        attained,
-        caveat,
-        holds_for,
-        learnable,
-        merging,
-        outcome,
-        promise,
-    )
 
     result, question, domain, public = made.result, made.question, made.domain, made.domain.public
+    verification = made.verification
     status = verification.told(result.status.value)
-    if merging(made):
+    if words.merging(made):
         status = status.replace("optimal among", "the best among")
     facts = {
-        "outcome": f"{outcome(made, queries)} [{NOT_CHECKED}]{advice(made, goal, queries)}",
-        **({"merged": verification.marked(merging(made))} if merging(made) else {}),
+        "outcome": f"{words.outcome(made, queries)} [{NOT_CHECKED}]{words.advice(made, goal, queries)}",
+        **({"merged": verification.marked(words.merging(made))} if words.merging(made) else {}),
         "table": f"{table}, {int(question.counts.sum()):,} rows",
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–" if public is None else f"{public.name} ({len(public)} values)",
-        "promise": verification.marked_promise(promise(made)),
-        "it holds": holds_for(made),
+        "promise": verification.marked_promise(words.promise(made)),
+        "it holds": words.holds_for(made),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
-        "method": f"{made.method}: {METHODS[made.method].summary}",
+        "method": words.method(made),
         "utility": verification.marked(_utility(made)),
         "proven": verification.proven or "nothing about better mechanisms",
         "status": f"{verification.marked(status)}, by {result.solver} in {result.seconds:.1f} s",
-        "certificate": verification.summary,
+        "certificate": _certified(verification, out),
         "share": f"{_share(made)} [{NOT_CHECKED}]",
-        "audit": f"{attained(made)} [{NOT_CHECKED}]",
-        "estimates": f"{learnable(made)} [{NOT_CHECKED}]",
-        **({"beware": f"{caveat(made)} [{NOT_CHECKED}]"} if caveat(made) else {}),
+        "audit": f"{words.attained(made)} [{NOT_CHECKED}]",
+        "estimates": f"{words.learnable(made)} [{NOT_CHECKED}]",
+        **({"beware": f"{words.caveat(made)} [{NOT_CHECKED}]"} if words.caveat(made) else {}),
         "note": f"{out} contains the counts of the table: design on data that may be known",
         "publish": f"{public_path(out)}: {_publishable(made)}",
         "wrote": f"{out}; check it with: ldpopt verify {out}",
@@ -263,6 +258,12 @@ def _print_design(
         ),
     }
     print_facts(facts)
+
+
+def _certified(verification: Verification, out: Path) -> str:
+    """Say the verdict; where time decided it, how to give the checker more."""
+    more = f"; the checker ran out of time, so give it more: ldpopt verify {out} --budget 600"
+    return verification.summary + (more if verification.verdict is None else "")
 
 
 def _publishable(made: Design) -> str:
@@ -292,78 +293,6 @@ def _share(made: Design) -> str:
     return f"{nats}{share:.1%} of the {made.entropy:.4g} nats that the data as they are would tell"
 
 
-TITLES = {
-    "information": "Information released, most first (* is kept)",
-    "estimates": "Frequencies from as many rows as the table's, least squared error first (* is kept)",
-}
-
-
-def _print_comparison(
-    found: dict[str, Design | str], kept: Design, goal: str, queries: list[str]
-) -> None:
-    designs = [made for made in found.values() if not isinstance(made, str)]
-    designs.sort(key=lambda made: -made.worth(goal, queries))
-    rows = []
-    for made in designs:
-        row = _comparison_row(made.method, made)
-        row = row if goal == "information" else _estimates_row(row, made, queries)
-        rows.append({**row, "method": made.method + (" *" if made.method == kept.method else "")})
-    print_table(
-        list(rows[0]),
-        [list(row.values()) for row in rows],
-        left=("method", "status"),
-        title=TITLES[goal],
-        spare=("LDP level", "× rows", "reports", "of all", "seconds", "determined", "proven bound"),
-    )
-    hang(
-        "verified: ",
-        "the independent checker decided status, proven bound and nats (for learn, not nats); "
-        "the other columns are computed and not checked.",
-    )
-    for name, reason in found.items():
-        if isinstance(reason, str):
-            hang(f"{name}: ", reason)
-    print()
-
-
-def _tell_method(name: str, made: Design | str) -> None:
-    """Tell of a method as soon as it is done; the table of all follows at the end."""
-    if not isinstance(made, str):
-        bound = "" if made.bound is None else f", proven bound {made.bound:.4g}"
-        status, seconds = made.result.status.value, made.result.seconds
-        tell(f"{name}: {made.information:.4g} nats{bound}, {status}, {seconds:.1f} s")
-
-
-def _comparison_row(name: str, made: Design) -> dict[str, Any]:
-    from ldpopt.release.words import merging
-
-    value, status = made.information, made.result.status.value
-    return {
-        "method": name,
-        "nats": value,
-        "of all": f"{value / made.entropy:.1%}",
-        "proven bound": made.bound,
-        "status": made.verification.marked("merged" if merging(made) else status),
-        "level of the secret": made.level.level,
-        "LDP level": made.mechanism.epsilon(),
-        "reports": made.mechanism.shape[1],
-        "determined": f"{made.rank}/{made.mechanism.shape[0]}",
-        "× rows": made.sample_factor,
-        "seconds": made.result.seconds,
-        "verified": bool(made.verification),
-    }
-
-
-def _estimates_row(row: dict[str, Any], made: Design, queries: list[str]) -> dict[str, Any]:
-    """Give the margins of a design first, then what else a reader may ask."""
-    from ldpopt.release.words import margin
-
-    n = int(made.question.counts.sum())
-    margins = {part.name: margin(part, n) for part in made.accuracy(queries)}
-    kept = ("nats", "status", "level of the secret", "LDP level", "determined", "seconds", "verified")
-    return {"method": made.method, **margins, **{name: row[name] for name in kept}}
-
-
 def _margins(made: Design, queries: list[str]) -> dict[str, Any]:
     """Give ± of every column as a share, and the expected squared error of all frequencies together."""
     n = int(made.question.counts.sum())
@@ -371,23 +300,20 @@ def _margins(made: Design, queries: list[str]) -> dict[str, Any]:
     return {"margins": margins, "squared error": plain_number(-made.worth("estimates", queries) / n)}
 
 
-def _design_summary(
-    made: Design, found: dict[str, Design | str], verified: bool, queries: list[str]
-) -> dict[str, Any]:
+def _design_summary(made: Design, found: dict[str, Design | str], queries: list[str]) -> dict[str, Any]:
     rows = {
         name: {"reason": other}
         if isinstance(other, str)
-        else {**_finite(_comparison_row(name, other)), **_margins(other, queries)}
+        else {**_finite(comparison_row(name, other)), **_margins(other, queries)}
         for name, other in found.items()
     }
     return {
-        **_finite(_comparison_row(made.method, made)),
+        **_finite(comparison_row(made.method, made)),
         **_margins(made, queries),
         "secret": made.domain.secret.labels,
         "public": None if made.domain.public is None else made.domain.public.labels,
         "fingerprint": made.fingerprint,
         "entropy": made.entropy,
-        "verified": verified,
         "methods": rows,
     }
 

@@ -62,6 +62,11 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
     percent = f"{100 * found.level:.10g} %"
     for group in groups:
         name, rows = found.names[group], found.group(group)
+        title = f"Frequencies of {name} ({group.partition(':')[0]})"
+        if not any(row.determined or row.low > 0 or row.high < 1 for row in rows):
+            said = f"none of the {len(rows):,} is determined; no narrower range than 0 to 1 is given."
+            hang(f"{title}: ", said)
+            continue
         columns = {
             name: [row.label for row in rows],
             "estimate": [_known(row, row.estimate) for row in rows],
@@ -79,7 +84,6 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
             }
         shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
         spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[3:]))
-        title = f"Frequencies of {name} ({group.partition(':')[0]})"
         print_table(tuple(columns), shown, (name,), title, spare)
     hang(
         "",
@@ -93,7 +97,7 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
     if not all(row.determined for row in found.rows):
         hang(
             "Not determined: ",
-            "different distributions of the data give the same reports; the interval is "
+            "different distributions of the data give the same reports; the interval holds "
             "the range that they leave open.",
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
 from ldpopt.cli.terminal import check_new, check_writable, print_facts, print_table, tell, watching
 
@@ -53,8 +54,7 @@ def exposure(
 
         write_page(found, out)
         tell(f"wrote {out}")
-    if not found.verification:
-        raise typer.Exit(1)
+    raise typer.Exit(EXIT_CODES[found.verification.verdict])
 
 
 def _print_exposure(found: Exposed) -> None:

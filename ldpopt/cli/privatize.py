@@ -50,6 +50,7 @@ def privatize(
     A ledger beside the mechanism's file lists its releases: each one about the same people weakens the
     promise, and from the second on a warning says by how much.
     """
+    from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import releasing, repetition
     from ldpopt.release.designing import load_mechanism
     from ldpopt.tables.cells import CompleteRows
@@ -92,7 +93,8 @@ def privatize(
     _compare(made, found[0])
     total = len(listed)
     which = "this release has" if total == 1 else f"{total} releases on the same people have together"
-    say(f"ledger: {which} {repetition.total(made, total)}; see {repetition.ledger_of(mechanism)}")
+    level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
+    say(f"ledger: {which} {level}; see {repetition.ledger_of(mechanism)}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
 
 

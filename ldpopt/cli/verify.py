@@ -5,28 +5,33 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import math
 import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ldpopt.checker.budget import SECONDS, alarmed, confined
+from ldpopt.checker.budget import MOST_SECONDS, SECONDS, alarmed, confined
 from ldpopt.checker.claims import escaped
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson
-from ldpopt.core.errors import LdpoptError, UndecidedFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
 
 
 def verify(
     file: Annotated[Path, typer.Argument(help="A result file.")],
-    budget: Annotated[float, typer.Option(min=0.001, help="Seconds; more is undecided.")] = SECONDS,
+    budget: Annotated[
+        float, typer.Option(min=0.001, max=MOST_SECONDS, help="Seconds; more is undecided.")
+    ] = SECONDS,
     as_json: AsJson = False,
 ) -> None:
     """Let the independent checker decide every claim of a result file.
 
     Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget.
     """
+    if math.isnan(budget):  # which lies in every range
+        raise InvalidInputError("budget must be a number of seconds, not nan")
     try:
         found = _decide_and_print(file, budget, as_json)
     except (LdpoptError, BrokenPipeError):

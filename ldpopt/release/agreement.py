@@ -92,14 +92,14 @@ def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     p, n = made.question.p_hat.ravel(), proven.n
     rows, cells = float(table.sum()), p.size
     q = table / rows
-    statistic, degrees = _homogeneity(n * p, table)
+    test = homogeneity(n * p, table)
     return Agreement(
         rows=int(rows),
         distance=_distance(p, q, n),
         radius=float(chi2.isf(proven.alpha, cells - 1)),
-        statistic=statistic,
-        degrees=degrees,
-        p_value=float(chi2.sf(statistic, degrees)) if degrees else 1.0,
+        statistic=test.statistic,
+        degrees=test.degrees,
+        p_value=test.p_value,
         alpha=proven.alpha,
     )
 
@@ -115,14 +115,34 @@ def _distance(p: Array, q: Array, n: float) -> float:
     return float(n * ((p[seen] - q[seen]) ** 2 / q[seen]).sum())
 
 
-def _homogeneity(first: Array, second: Array) -> tuple[float, int]:
-    """Return Pearson's statistic for two samples of one distribution, rare cells taken together."""
-    n, rows = first.sum(), second.sum()
-    groups = _groups(min(n, rows) * (first + second) / (n + rows))
-    one, other = (np.bincount(groups, weights=part) for part in (first, second))
+class Homogeneity(NamedTuple):
+    """Pearson's test that two tables of counts are samples of one distribution.
+
+    Attributes:
+        statistic: of the test, rare cells taken together.
+        degrees: its degrees of freedom; 0 if there are too few rows to tell.
+        p_value: by the χ² distribution; 1 if there are too few rows to tell.
+    """
+
+    statistic: float
+    degrees: int
+    p_value: float
+
+
+def homogeneity(first: Any, second: Any) -> Homogeneity:
+    """Test whether two tables of counts are samples of one distribution, rare cells taken together.
+
+    >>> homogeneity([[30, 40]], [[30, 40]])
+    Homogeneity(statistic=0.0, degrees=1, p_value=1.0)
+    """
+    cells = [np.asarray(counts, dtype=np.float64).ravel() for counts in (first, second)]
+    n, rows = (part.sum() for part in cells)
+    groups = _groups(min(n, rows) * sum(cells) / (n + rows))
+    one, other = (np.bincount(groups, weights=part) for part in cells)
     both = (one + other) / (n + rows)
-    statistic = (((one - n * both) ** 2 / n + (other - rows * both) ** 2 / rows) / both).sum()
-    return float(statistic), len(both) - 1
+    statistic = float((((one - n * both) ** 2 / n + (other - rows * both) ** 2 / rows) / both).sum())
+    degrees = len(both) - 1
+    return Homogeneity(statistic, degrees, float(chi2.sf(statistic, degrees)) if degrees else 1.0)
 
 
 def _groups(expected: Array) -> NDArray[np.int64]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.limits import Limits, Progress
+from ldpopt.engine.verifying import verify_within
 from ldpopt.release.designing import GAP, Design, solved
 from ldpopt.release.methods import METHODS, applicable
 
@@ -89,13 +90,26 @@ def _attempt(
         return INTERRUPTED
 
 
-def checked_within(found: Mapping[str, Design | str], seconds: float) -> dict[str, Design | str]:
-    """Return the designs with an equal share of so many seconds for the check of each."""
+def checked_within(
+    found: Mapping[str, Design | str], kept: Design, seconds: float
+) -> dict[str, Design | str]:
+    """Return the designs with what the checker says of each in an equal share of so many seconds.
+
+    Args:
+        found: the designs, or reasons why there is none.
+        kept: the design that is kept, which was checked already.
+        seconds: of all the others together.
+    """
     share = max(seconds / max(len(found), 1), LEAST_PATIENCE)
-    return {
-        name: other if isinstance(other, str) else replace(other, patience=share)
-        for name, other in found.items()
-    }
+
+    def checked(other: Design | str) -> Design | str:
+        if isinstance(other, str):
+            return other
+        if other.method == kept.method:
+            return kept
+        return replace(other, decided=verify_within(other.to_json(), share))
+
+    return {name: checked(other) for name, other in found.items()}
 
 
 def best(

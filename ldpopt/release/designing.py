@@ -28,11 +28,13 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, verify_within
+from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import Accuracy, accuracies, query_rows
 from ldpopt.release.counting import counted
 from ldpopt.release.merging import with_width
-from ldpopt.release.methods import METHODS, Question, chosen
+from ldpopt.release.methods import METHODS, chosen
 from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
+from ldpopt.release.question import Question
 from ldpopt.release.several import LEVELS, several
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.hierarchy import Levels
@@ -55,14 +57,14 @@ class Design:
         domain: the columns and values that the mechanism's rows stand for.
         question: the counts of the table and what s is hidden against.
         method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
-        patience: seconds that the checker may take; a claim that takes longer is undecided.
+        decided: what the checker said of the file of the design, if it was asked.
     """
 
     result: Result
     domain: Domain
     question: Question
     method: str
-    patience: float = PATIENCE
+    decided: Verification | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -78,7 +80,7 @@ class Design:
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the claims, those about labels and counts included."""
-        return verify_within(self.to_json(), self.patience)
+        return verify_within(self.to_json(), PATIENCE) if self.decided is None else self.decided
 
     @cached_property
     def level(self) -> Level:
@@ -341,7 +343,7 @@ def design(
     """
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
     rows = query_rows(domain, queries)
-    wanted = rows if goal == "estimates" or method in ("queries", "split") else None
+    wanted = rows if goal == "estimates" or method in ("queries", "sampled", "split") else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []
     whole, names = Limits.within(time_limit), chosen(question, method, goal)
@@ -389,7 +391,7 @@ def solved(
     else:
         question, answer = several(question, METHODS[name], answered)
     if answer.mechanism is None:
-        raise InvalidInputError(
-            f"{name} found no mechanism in {time_limit:.3g} s; allow more, or merge values (--width 4)"
-        )
+        merge = ", or merge values (--width 4)" if isinstance(answer.problem, PolyOpt) else ""
+        given = f"in {time_limit:.3g} s" if time_limit > LEAST_SECONDS else "as no time was left"
+        raise InvalidInputError(f"no mechanism was found {given}; allow more (--time-limit){merge}")
     return Design(answer, domain, question, name)

@@ -32,6 +32,8 @@ from ldpopt.theory.fidelity import estimators
 
 MOST_DRAWN = 60
 """A group of more frequencies is left out of the plot."""
+MOST_RANGES = 100
+"""Frequencies that are not determined, for each of which two linear programs are solved."""
 
 
 @dataclass(frozen=True)
@@ -263,8 +265,9 @@ def confidence_intervals(
     Determined functionals: normal intervals around the mean of the a of least variance with W a = c,
     with the largest variance that a box of Clopper–Pearson intervals allows; the plain variance of few
     or of rare reports is too small too often. Others: the range of c·P over all P whose output law lies
-    in such a box. Each kind has half of 1 − level if both occur, shared by Bonferroni's rule. The ranges
-    hold for every number of reports; the normal intervals rest on an approximation.
+    in such a box; of more than :data:`MOST_RANGES` it is [0, 1]. Each kind has half of 1 − level if both
+    occur, shared by Bonferroni's rule. The ranges hold for every number of reports; the normal intervals
+    rest on an approximation.
 
     Args:
         W: the mechanism W[x, y].
@@ -292,7 +295,8 @@ def confidence_intervals(
         variance = _largest_means((a - centre[:, None]) ** 2, _box(counts, alpha))
         half = norm.isf(alpha / 2 / len(a)) * np.sqrt(variance / n)
         low[determined], high[determined] = centre - half, centre + half
-    for i in np.flatnonzero(~determined):
+    free = np.flatnonzero(~determined)
+    for i in free if len(free) <= MOST_RANGES else ():
         low[i], high[i] = _range(W, functionals[i], _box(counts, alpha))
     return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), determined)
 

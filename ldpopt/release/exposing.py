@@ -73,6 +73,12 @@ class Exposed:
         """How many rows the released columns expose."""
         return round(Fraction(printed(self.result.answer["exposure"])) * self.rows)
 
+    @property
+    def safe_alone(self) -> tuple[str, ...]:
+        """The columns each of which stays within the budget by itself."""
+        most = Fraction(printed(self.budget)) * self.rows
+        return tuple(name for name, n in zip(self.columns, self.alone, strict=True) if n <= most)
+
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the choice."""
@@ -99,7 +105,7 @@ class Exposed:
             "released": list(self.released),
             "exposed_by_released": self.exposed_by_released,
             "status": self.result.status.value,
-            "verified": bool(self.verification),
+            "verified": self.verification.verdict,
         }
 
 
@@ -133,6 +139,7 @@ def exposed(
     crowd = anonymity(question.threshold, len(question.table))
     sizes = np.sort(group_sizes(cells))
     alone = [group_sizes(cells, [name]) for name in names]
+    _ = question.released  # reading many rows takes longer than the search, whose time is limited
     with whole_answers():
         result = solve(question, time_limit=time_limit)
     return Exposed(

@@ -11,7 +11,8 @@ from dataclasses import replace
 
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.release.methods import METHODS, Question
+from ldpopt.release.methods import METHODS
+from ldpopt.release.question import Question
 
 WIDTHS = (2, 3, 5, 7, 10)
 """The widths that are tried, from the narrowest, until the mechanism gets worse."""

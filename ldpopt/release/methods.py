@@ -4,19 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import numpy as np
-
-from ldpopt.checker.design import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core import validate
-from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Progress
 from ldpopt.core.problem import Problem
-from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve
@@ -28,113 +21,26 @@ from ldpopt.problems.robust_fidelity import RobustFidelity
 from ldpopt.problems.robust_optimum import MOST_INPUTS, MOST_SECRETS, RobustOptimum
 from ldpopt.problems.secret_staircase import SecretStaircase
 from ldpopt.problems.staircase import Staircase
-from ldpopt.problems.ue_conditional import UEConditional
-from ldpopt.release.splitting import Built, Wanted, split
+from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
+from ldpopt.release.question import MOST_CELLS, Question
+from ldpopt.release.splitting import Built, Wanted, sampled, split
 from ldpopt.theory.robust.calibration import STEPS
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 GOALS = ("information", "estimates")
 """What a mechanism is for: much information about each person, or precise frequencies."""
-ROBUSTNESS = ("chi2", "all", "known")
-MOST_PUBLIC, MOST_CELLS = 10, 30
-"""PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
 MOST_LEARNT = 200
 """Inputs for which the checker computes φ in seconds."""
 MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
-BUILT = ("learn", "public", "srr", "grr")
-"""Methods that are built at once."""
+BUILT = ("learn", "sampled", "public", "srr", "grr")
+"""Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
 QUICK = (*BUILT, "cr", "split", "queries")
 """Methods for estimates from large tables; "split" or "queries" is last and has all the time left."""
-MOST_REPORTS = 4096
-"""Different reports of UE conditional reporting; it has a product of one factor per secret."""
 
 
-@dataclass(frozen=True, eq=False)
-class Question(Cleaned):
-    """What a table is to be protected against.
-
-    Args:
-        counts: how often each (s, u) occurs, a matrix [s][u]; one column if there is nothing but s.
-        epsilon: the level, in nats.
-        robust: the distributions against which s is hidden: "chi2", those that a χ² test at ``alpha``
-            does not reject; "all"; or "known", the observed one alone.
-        alpha: the significance level.
-        width: how many public values PolyOpt tells apart; chosen by the size if not given.
-        reports: how many reports about one person the promise covers.
-        together: the level of all of them, where there are several; ``epsilon`` is that of one.
-        queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None where
-            nobody asks.
-    """
-
-    counts: Any
-    epsilon: float
-    robust: str = "chi2"
-    alpha: float = 0.05
-    width: int | None = None
-    reports: int = 1
-    together: float | None = None
-    queries: Any = None
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        validate.choice("robust", self.robust, ROBUSTNESS)
-        if self.width is not None:
-            validate.whole_number("width", self.width, 2)
-        validate.whole_number("reports", self.reports, 1)
-        if self.reports > MOST_TOGETHER:
-            raise InvalidInputError(f"reports must be at most {MOST_TOGETHER}, not {self.reports}")
-        counts = validate.array("counts", self.counts, 2)
-        whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
-        if not (whole.all() and counts.any()):
-            raise InvalidInputError(
-                "counts must be whole numbers from 0 to 2^53, at least one of them above 0"
-            )
-        return {"epsilon": validate.epsilon(self.epsilon), "counts": counts.astype(np.int64)}
-
-    @cached_property
-    def p_hat(self) -> Array:
-        """The observed distribution [s][u]."""
-        return self.counts / self.counts.sum()
-
-    @property
-    def promised(self) -> float:
-        """The level that is promised: of all reports about one person together."""
-        return self.epsilon if self.together is None else self.together
-
-    @property
-    def joint(self) -> bool:
-        """Whether there is anything public."""
-        return bool(self.counts.shape[1] > 1)
-
-    @cached_property
-    def uncertainty(self) -> Uncertainty:
-        """The uncertainty set: the distributions against all of which s is hidden."""
-        if self.robust == "all" or not self.joint:
-            return AllDistributions(*self.counts.shape)
-        n = KNOWN_SAMPLES if self.robust == "known" else float(self.counts.sum())
-        return Chi2Set(self.p_hat, n, self.alpha)
-
-    @cached_property
-    def public_level(self) -> float:
-        """The exact level at which the public values as they are hide the secret."""
-        a1, a2 = self.counts.shape
-        return rldp_level(np.tile(np.eye(a2), (a1, 1)), self.uncertainty).level
-
-    def confidence(self) -> dict[str, Any]:
-        """Return the parameters of a problem over the confidence set."""
-        if self.robust == "known":
-            return {"p_hat": self.p_hat.tolist(), "n": KNOWN_SAMPLES, "alpha": self.alpha}
-        return {"counts": self.counts.tolist(), "alpha": self.alpha}
-
-    def merged_width(self) -> int | None:
-        """Return how many public values PolyOpt tells apart; None for all."""
-        a1, a2 = self.counts.shape
-        most = self.width or max(2, min(MOST_PUBLIC, MOST_CELLS // a1))
-        return most if most < a2 else None
+WITHOUT_COLUMNS = "is made for the columns whose frequencies are wanted, and none are named"
 
 
 class Repeats(NamedTuple):
@@ -167,7 +73,7 @@ class Method(NamedTuple):
     """How its mechanism is built, from the question, a gap and seconds, if not by a solver of it."""
 
     def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
-        """Answer the question of a table.
+        """Answer the question of a table. What is built has half of the time, its exact proof the rest.
 
         Args:
             question: what the table is to be protected against.
@@ -175,7 +81,7 @@ class Method(NamedTuple):
             seconds: the time limit.
             progress: called with (value, bound) during long work.
         """
-        solver = self.solver if self.build is None else Built(self.build(question, gap, seconds))
+        solver = self.solver if self.build is None else Built(self.build(question, gap, seconds / 2))
         problem = self.problem(question)
         return solve(problem, solver, gap=gap, time_limit=seconds, progress=progress)
 
@@ -212,7 +118,7 @@ def _without_queries(question: Question) -> str | None:
     if question.queries is None:
         return "is made for the frequencies that are wanted, and none are named"
     if (k := question.counts.size) > MOST_QUERIED:
-        return f"takes {MOST_QUERIED} cells, not {k}"
+        return f"takes at most {MOST_QUERIED} cells, not {k}"
     return None
 
 
@@ -221,14 +127,30 @@ def _split(question: Question, gap: float, seconds: float) -> Array:
     return split(F, question.p_hat, level, question.queries, gap, seconds)
 
 
+def _sampled(question: Question, gap: float, seconds: float) -> Array:
+    return sampled(question.p_hat, question.epsilon, question.queries, gap, seconds)
+
+
+def _one_column(question: Question) -> str | None:
+    if question.queries is None:
+        return WITHOUT_COLUMNS
+    if len(question.queries) == question.counts.size:
+        return "the table has one column: learn is the same"
+    return None
+
+
+def _is_narrow(question: Question) -> bool:
+    return bool(question.counts.size <= MOST_LEARNT)
+
+
 def _columns_too_wide(question: Question) -> str | None:
     if (reason := _without_public(question)) is not None:
         return reason
     if question.queries is None:
-        return "is made for the columns whose frequencies are wanted, and none are named"
+        return WITHOUT_COLUMNS
     cells = Wanted(question.queries, question.counts.shape).cells(len(question.counts))
     if cells > MOST_QUERIED:
-        return f"takes {MOST_QUERIED} cells of the secret and one public column, not {cells}"
+        return f"takes at most {MOST_QUERIED} cells of the secret and one public column, not {cells}"
     return None
 
 
@@ -256,7 +178,7 @@ def _too_many_reports(question: Question) -> str | None:
 def _too_large(question: Question) -> str | None:
     a1, a2 = question.counts.shape
     if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
-        return f"takes {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not {a1} and {a1 * a2}"
+        return f"takes at most {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not {a1} and {a1 * a2}"
     return _without_set(question)
 
 
@@ -274,21 +196,30 @@ def _tells_too_much(question: Question) -> str | None:
 
 METHODS: dict[str, Method] = {
     "optimum": Method(
-        "the best of all that are private against the confidence set",
+        "seeks the best of all that are private against the confidence set",
         lambda question: RobustOptimum(question.epsilon, **question.confidence()),
         _too_large,
         automatic=lambda question: question.width is None and question.counts.size <= MOST_PROVEN,
     ),
-    "polyopt": Method("the best over the polytopes around the confidence set", _polyopt, _without_set),
+    "polyopt": Method(
+        "seeks the best over the polytopes around the confidence set", _polyopt, _without_set
+    ),
     "calibrated": Method(
         "polyopt over wider cones, made private by the exact audit",
         lambda question: _polyopt(question, calibrate=True),
         _without_set,
         repeats=Repeats("polyopt", STEPS + 2),
     ),
-    "staircase": Method("the best for every distribution of the data", _staircase, _never, adds_up=True),
+    "staircase": Method(
+        "seeks the best for every distribution of the data", _staircase, _never, adds_up=True
+    ),
     "srr": Method(
-        "secret randomised response", _staircase, _without_public, "randomized-response", adds_up=True
+        "secret randomised response",
+        _staircase,
+        _without_public,
+        "randomized-response",
+        automatic=_is_narrow,
+        adds_up=True,
     ),
     "ir": Method(
         "independent reporting of secret and public, its levels by the exact audit",
@@ -299,7 +230,7 @@ METHODS: dict[str, Method] = {
         "conditional reporting after randomised response, its levels by the exact audit",
         lambda question: GRRConditional(question.epsilon, **question.confidence(), calibrate=True),
         _without_set,
-        automatic=lambda question: question.counts.size <= MOST_LEARNT,
+        automatic=_is_narrow,
     ),
     "ue": Method(
         "conditional reporting after unary encoding, its levels by the exact audit",
@@ -307,14 +238,14 @@ METHODS: dict[str, Method] = {
         _too_many_reports,
     ),
     "ldp": Method(
-        "the best that hides all columns, public ones too",
+        "seeks the best that hides all columns, public ones too",
         _everything,
         _without_public,
         adds_up=True,
         hides_all=True,
     ),
     "learn": Method(
-        "subset selection, or a design that is nearly it: the frequencies are learnt best from it",
+        "subset selection, or a balanced design near it, for frequencies under plain LDP",
         lambda question: BroadFidelity(question.counts.size, question.epsilon),
         _too_many_inputs,
         "restricted-designs",
@@ -322,7 +253,7 @@ METHODS: dict[str, Method] = {
         hides_all=True,
     ),
     "queries": Method(
-        "the least squared error of the wanted frequencies, within the cone of polyopt",
+        "seeks the least squared error of the wanted frequencies, within the cone of polyopt",
         _queries,
         _without_queries,
     ),
@@ -332,11 +263,20 @@ METHODS: dict[str, Method] = {
         _everything,
         _never,
         "randomized-response",
+        automatic=_is_narrow,
         adds_up=True,
         hides_all=True,
     ),
+    "sampled": Method(
+        "a report about one of the wanted columns, drawn and announced, by subset selection",
+        _everything,
+        _one_column,
+        adds_up=True,
+        hides_all=True,
+        build=_sampled,
+    ),
     "split": Method(
-        "a report about one of the wanted public columns, drawn and announced, the best for each",
+        "a report about one of the wanted public columns, drawn and announced, sought for each",
         lambda question: _staircase(question) if question.robust == "all" else _public_column(question),
         _columns_too_wide,
         automatic=lambda question: question.counts.size > MOST_QUERIED,

@@ -2,7 +2,7 @@
 
 >>> found = plan("adult:sex-race", "sex", "race", target=0.05, epsilon=1.0)
 >>> found.wanted.method, found.wanted.rows < found.n
-('learn', True)
+('sampled', True)
 """
 
 from __future__ import annotations
@@ -19,11 +19,10 @@ from ldpopt.engine.solving import whole_answers
 from ldpopt.release.accuracy import query_rows
 from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
-from ldpopt.release.methods import METHODS, Question, applicable
+from ldpopt.release.methods import BUILT, METHODS, applicable
+from ldpopt.release.question import Question
 from ldpopt.tables.survey import Bins
 
-BUILT = ("learn", "srr", "grr", "public")
-"""Methods that are built, not searched: they are tried at every level."""
 LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The levels of the table."""
 BISECTIONS = 6
@@ -95,7 +94,8 @@ def plan(
         queries: the columns whose frequencies are wanted; all without.
         robust: the distributions against which the secret is hidden: "chi2", "all" or "known".
         alpha: the significance level of the χ² set.
-        method: the name of a method; "auto" takes the best of :data:`BUILT` at each level.
+        method: the name of a method; "auto" takes at each level the best of
+            :data:`ldpopt.release.methods.BUILT`.
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words.
         top: for columns of words, how many of the most frequent are told apart.
@@ -138,7 +138,8 @@ class _Search:
     ) -> None:
         self.domain, self.question = about.domain, question
         self.target, self.queries = target, queries
-        self.names = BUILT if method == "auto" else (method,)
+        built = [name for name in BUILT if METHODS[name].automatic(question)]
+        self.names = built if method == "auto" else [method]
         self.limits = limits
         self.ahead = steps * len(self.names)  # solves that share the time left, at most
         self.n = int(about.counts.sum())

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
-from ldpopt.engine.verifying import read_document
+from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.theory.robust.level import rldp_level
@@ -158,7 +158,7 @@ def warning(made: AnyDesign, before: Sequence[Release]) -> str:
     times = "once" if len(before) == 1 else f"{len(before)} times"
     return (
         f"this mechanism was used {times} before (last on {before[-1].date}): on the same people, the "
-        f"{count} reports about a person have together {total(made, count)}, where "
+        f"{count} reports about a person have together {total(made, count)} [{NOT_CHECKED}], where "
         f"{asked.total:g} is promised for {_number(asked.reports)}"
     )
 

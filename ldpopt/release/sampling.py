@@ -53,10 +53,11 @@ class ExactSampler:
                 "the mechanism's entries must be multiples of 2^-52, and are not: it is not certified"
             )
         ends = np.cumsum(steps.astype(np.uint64), axis=1)
-        if (ends[:, -1] != 2**BITS).any() or inputs >= 2 ** (64 - BITS):
-            raise InvalidInputError(
-                "the mechanism's rows do not sum to exactly 1, or are too many to sample"
-            )
+        if (ends[:, -1] != 2**BITS).any():
+            raise InvalidInputError("the mechanism's rows must sum to exactly 1, and do not")
+        if inputs >= 2 ** (64 - BITS):
+            most = 2 ** (64 - BITS) - 1
+            raise InvalidInputError(f"a mechanism to sample has at most {most} inputs, not {inputs}")
         self._ends = (ends + self._start(np.arange(inputs))[:, None]).ravel()
         self._words = words
 

@@ -28,7 +28,8 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.release.methods import Method, Question
+from ldpopt.release.methods import Method
+from ldpopt.release.question import Question
 from ldpopt.theory.bayes.metrics import mutual_information
 from ldpopt.theory.robust.repeated import MOST_COLUMNS, collections, repeated_level
 

@@ -9,6 +9,9 @@ contracts the χ² divergence, so these marginals have the same χ² bound (:met
 
 Each W_i is the best for its column, and for the secret, about which every report tells. From n w_i
 reports u_i has the squared error e_i/(n w_i); the sum is least with w_i in proportion to √e_i.
+
+At any size, each person can report about one column alone, secret or public, by subset selection: plain
+ε-LDP, as whoever sees the report learns about one column, at the level ε (:func:`sampled`).
 """
 
 from __future__ import annotations
@@ -30,7 +33,9 @@ from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.forms.column_program import ColumnProgram, Columns
+from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
+from ldpopt.theory.fidelity.query_columns import partitions
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 Codes = NDArray[np.int64]
@@ -46,7 +51,7 @@ class Built(Solver[ColumnProgram]):
         self.matrix = matrix
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
-        """Return its columns; to a program over other inputs it is no answer."""
+        """Return the columns of the mechanism; a program over other inputs gets no answer."""
         if form.cone.dimension != len(self.matrix):
             return FormSolution(Status.LIMIT)
         columns = Columns(np.ones(self.matrix.shape[1]), self.matrix)
@@ -64,16 +69,12 @@ class Wanted:
         """
         self.secret: list[Codes] = []
         self.public: list[Codes] = []
-        rows: list[Array] = []
-        for row in np.asarray(queries, dtype=float):
-            rows.append(row)
-            if (np.sum(rows, axis=0) == 1).all():
-                codes = np.argmax(rows, axis=0).reshape(shape)
-                of_secret = (codes == codes[:, :1]).all()
-                (self.secret if of_secret else self.public).append(
-                    codes[:, 0] if of_secret else np.unique(codes[0], return_inverse=True)[1]
-                )
-                rows = []
+        for values in partitions(np.asarray(queries, dtype=float)):
+            codes = np.argmax(values, axis=0).reshape(shape)
+            of_secret = (codes == codes[:, :1]).all()
+            (self.secret if of_secret else self.public).append(
+                codes[:, 0] if of_secret else np.unique(codes[0], return_inverse=True)[1]
+            )
 
     def cells(self, secrets: int) -> int:
         """Count the cells of the secret and the widest public column."""
@@ -127,6 +128,34 @@ def split(
             raise InvalidInputError(f"no mechanism for a column in {time_limit / len(columns):.3g} s")
         matrices.append(part.lifted(found.mechanism.matrix))
         errors.append(part.error(found.mechanism.matrix))
+    return _mixture(matrices, errors)
+
+
+def sampled(table: Array, epsilon: float, queries: Any, gap: float, time_limit: float) -> Array:
+    """Build the mixture of subset selections on one of the wanted columns each.
+
+    Args:
+        table: the distribution [s][u] at which the error is taken.
+        epsilon: the level, in nats.
+        queries: the wanted frequencies, the rows of each column after each other.
+        gap: the relative gap to prove of each part.
+        time_limit: seconds for all of them.
+    """
+    columns = list(partitions(np.asarray(queries, dtype=float)))
+    matrices, errors = [], []
+    for values in columns:
+        asked, seconds = BroadFidelity(len(values), epsilon), time_limit / len(columns)
+        found = solve(asked, "restricted-designs", gap=gap, time_limit=seconds)
+        if found.mechanism is None:
+            raise InvalidInputError(f"no mechanism for a column in {seconds:.3g} s")
+        selection = found.mechanism.matrix
+        matrices.append(selection[values.argmax(axis=0)])
+        errors.append(query_error(selection, values @ table.ravel(), np.eye(len(values))))
+    return _mixture(matrices, errors)
+
+
+def _mixture(matrices: Sequence[Array], errors: Sequence[float]) -> Array:
+    """Announce which of the mechanisms a person uses; each is drawn in proportion to √error."""
     weights = np.sqrt(errors) / np.sqrt(errors).sum()
     return np.hstack([weight * matrix for weight, matrix in zip(weights, matrices, strict=True)])
 

@@ -33,6 +33,15 @@ def promise(made: AnyDesign) -> str:
     )
 
 
+def method(made: Design) -> str:
+    """Say what the method does, and what was done to its mechanism for the sake of several reports."""
+    way, reports = METHODS[made.method], made.question.reports
+    if reports == 1:
+        return f"{made.method}: {way.summary}"
+    how = "at a share of the level" if way.adds_up else "then mixed with a constant release"
+    return f"{made.method}: {way.summary}; {how}, for {reports} reports"
+
+
 def against(made: AnyDesign) -> str:
     """Say for which distributions the promise holds."""
     asked, joint = made.promise, made.domain.shape[1] > 1
@@ -56,7 +65,7 @@ def promise_of(made: AnyDesign, method: str) -> str:
     if METHODS[method].hides_all:
         return f"{secret} and {public.name} are hidden, whatever the distribution of the data"
     if METHODS[method].adds_up or made.promise.robust == "all":
-        return f"{secret} is hidden, whatever the distribution, also from who knows {public.name}"
+        return f"{secret} is hidden, whatever the distribution, also from whoever knows {public.name}"
     return f"{secret} is hidden {against(made)}"
 
 
@@ -64,7 +73,8 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
     """Say how precisely the reports of as many rows as the table's give the frequencies."""
     n = int(made.question.counts.sum())
     margins = ", ".join(f"{part.name} {margin(part, n)}" for part in made.accuracy(queries))
-    return f"with your {n:,} rows: {margins} ({100 * LEVEL:g} %)"
+    level = f" ({100 * LEVEL:g} %)" if "±" in margins else ""
+    return f"with your {n:,} rows: {margins}{level}"
 
 
 def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
@@ -86,11 +96,18 @@ def margin(part: Accuracy, n: float) -> str:
     >>> import numpy as np
     >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 1_000_000)
     '±0.39 points'
+    >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 153_000)
+    '±1.0 points'
     """
     points = 100 * part.margin(n)
     if math.isinf(points):
         return "not determined"
-    return f"±{points:.2g} points" if points < MOST_POINTS else "not to within 100 points"
+    return f"±{_two_digits(points)} points" if points < MOST_POINTS else "not to within 100 points"
+
+
+def _two_digits(points: float) -> str:
+    """Write two significant digits: 0.39, 1.0, 12."""
+    return f"{points:#.2g}".removesuffix(".")
 
 
 def attained(made: Design) -> str:
@@ -163,9 +180,14 @@ def rows_in_words(count: int, rows: int) -> str:
 
 def release_in_words(found: Exposed) -> str:
     """Say which columns may be released, what that exposes, and whether more would be possible."""
+    if not found.released and found.safe_alone:
+        safe = " or ".join(found.safe_alone)
+        return (
+            "none of the columns yet: the time was over before a set was chosen; by itself, "
+            f"{safe} stays within the budget of {found.budget:.10g}"
+        )
     if not found.released:
-        found_out = "exposes" if found.result.status.value == "optimal" else "may expose"
-        return f"none of the columns: each {found_out} more than {found.budget:.10g} of the rows"
+        return f"none of the columns: each exposes more than {found.budget:.10g} of the rows"
     proven = found.result.status.value == "optimal" and len(found.released) < len(found.columns)
     more = "; no larger set of the columns stays within it" if proven else ""
     return (

@@ -57,7 +57,7 @@ def summary(loaded: Loaded, name: str) -> Summary:
         _share(loaded) or "–",
         number(result.bound),
         number(result.gap, 2),
-        loaded.verification.marked_utility(result.status.value),
+        loaded.verification.marked_utility(loaded.verification.told(result.status.value)),
         bool(loaded.verification) if loaded.verification.claims else None,
     )
 

@@ -7,7 +7,7 @@ import math
 from ldpopt.core.problem import Problem
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
-from ldpopt.release.words import holds_for
+from ldpopt.release.words import holds_for, method
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.words import abbreviated, documented
@@ -79,7 +79,7 @@ def design_question(made: Design) -> list[Fact]:
         Fact("Hidden", _values(domain.secret)),
         Fact("Released", public),
         Fact("Table", f"{int(question.counts.sum()):,} rows"),
-        Fact("Method", f"{made.method}: {METHODS[made.method].summary}"),
+        Fact("Method", method(made)),
     ]
 
 

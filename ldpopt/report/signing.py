@@ -24,7 +24,7 @@ from ldpopt.release.repetition import (
     reports_together,
     total,
 )
-from ldpopt.release.words import against, caveat, margin
+from ldpopt.release.words import MOST_POINTS, against, caveat, margin
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.reproducing import embedded_table
@@ -98,7 +98,7 @@ def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
     if done > covered:
         yield (
             f"the ledger holds {done} releases, and the promise covers {covered}. On the same people "
-            f"they have together {total(made, done)}."
+            f"they have together {total(made, done)} [{NOT_CHECKED}]."
         )
 
 
@@ -193,6 +193,8 @@ def _accuracy(made: Design) -> Iterator[str]:
     for part in made.accuracy():
         if math.isinf(part.margin(n)):
             yield f"{part.name}: the reports leave the share of some values open; estimates are ranges"
+        elif 100 * part.margin(n) >= MOST_POINTS:
+            yield f"{part.name}: {n:,} reports leave the share of some value open by 100 points or more"
         else:
             yield (
                 f"{part.name}: from {n:,} reports, the share of each value is known to within "

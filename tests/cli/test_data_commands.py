@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from ldpopt.engine import verifying
 from ldpopt.release import comparing, designing
 from ldpopt.release.methods import METHODS
 from ldpopt.theory.robust.level import rldp_level
@@ -96,6 +97,21 @@ def test_compare(work, ldpopt, monkeypatch):
     said = ldpopt(*words, cwd=work)
     assert (said.code, said.err.splitlines()[-1]) == (130, "ldpopt: interrupted")
     assert "wrote c.json by srr [not checked]" in said.out
+
+
+def test_what_the_checker_does_not_decide_in_time_is_undecided(work, ldpopt, monkeypatch):
+    def hurried(path, *, budget):
+        return verifying.verify_within(verifying.read_document(path), 1e-9)
+
+    monkeypatch.setattr(verifying, "verify", hurried)
+    monkeypatch.setattr(comparing, "compare", lambda made, **_: {"srr": made})
+    words = ("design", "table.csv", *DESIGN, "--method", "srr", "--compare", "-o", "u.json", "--force")
+    said = ldpopt(*words, cwd=work)
+    assert said.code == 3
+    assert "the checker ran out of time, so give it more: ldpopt verify u.json --budget 600" in said.out
+    (row,) = (line for line in said.out.splitlines() if line.startswith("│ srr *"))
+    assert row.endswith("│ undecided │")
+    assert json.loads(ldpopt(*words, "--json", cwd=work).out)["verified"] is None
 
 
 def test_bins_and_known(work, ldpopt):

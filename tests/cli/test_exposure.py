@@ -5,6 +5,7 @@ import json
 import pytest
 
 from ldpopt.release.exposing import exposed
+from ldpopt.release.words import release_in_words
 
 ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"
 
@@ -42,6 +43,19 @@ def test_words_and_json(people, ldpopt):
     told = json.loads(ldpopt("exposure", people, "--threshold", "0.2", "--json").out)
     assert told["released"] == ["place"]
     assert told["verified"] is True
+
+
+def test_a_column_that_could_be_released_is_not_called_exposing(people):
+    """Where the time is over before a set is chosen, each column is still counted by itself."""
+    found = exposed(people, threshold=0.2, time_limit=1e-9)
+    assert found.released == ()
+    assert found.safe_alone == ("place",)
+    assert release_in_words(found) == (
+        "none of the columns yet: the time was over before a set was chosen; by itself, place stays "
+        "within the budget of 0"
+    )
+    none = exposed(people, ["age"], threshold=0.2)
+    assert release_in_words(none) == "none of the columns: each exposes more than 0 of the rows"
 
 
 def test_page(people, ldpopt, tmp_path):

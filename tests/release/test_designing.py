@@ -11,11 +11,13 @@ import pytest
 
 from ldpopt import load, verify
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.engine.verifying import verify_within
 from ldpopt.release import comparing, designing, methods
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.merging import with_width
-from ldpopt.release.methods import METHODS, Question, applicable, chosen
+from ldpopt.release.methods import METHODS, applicable, chosen
+from ldpopt.release.question import Question
 from ldpopt.release.words import merging
 from ldpopt.theory.fidelity.estimators import covariance
 from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -202,9 +204,14 @@ def test_bad_input(options, message):
 
 
 def test_nothing_found_in_time(monkeypatch):
-    monkeypatch.setattr(methods, "solve", lambda *_, **__: type("R", (), {"mechanism": None}))
-    with pytest.raises(InvalidInputError, match=r"optimum found no mechanism in \d.* s; allow more"):
+    nothing = type("R", (), {"mechanism": None, "problem": None})
+    monkeypatch.setattr(methods, "solve", lambda *_, **__: nothing)
+    with pytest.raises(InvalidInputError, match=r"was found in \d.* s; allow more \(--time-limit\)$"):
         design(SMALL, "s", "u", epsilon=1.0)
+    with pytest.raises(
+        InvalidInputError, match="no mechanism was found as no time was left; allow more"
+    ):
+        design(SMALL, "s", "u", epsilon=1.0, time_limit=0)
 
 
 def test_too_many_reports():
@@ -268,6 +275,6 @@ def test_many_nearly_equal_values_are_designed_and_proven(column, values):
 
 def test_a_design_without_patience_is_undecided(made):
     """A budget of no time leaves every claim undecided, whether or not the question was read."""
-    hasty = replace(made, patience=1e-9)
+    hasty = replace(made, decided=verify_within(made.to_json(), 1e-9))
     assert hasty.verification.verdict is None
     assert hasty.verification.marked("optimal") == "optimal [UNDECIDED]"

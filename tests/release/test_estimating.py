@@ -9,6 +9,7 @@ from scipy.stats import binom, binomtest, norm
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import randomized_response
+from ldpopt.release import estimating
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import _box, _largest_means, confidence_intervals, estimate, frequencies
 from ldpopt.release.releasing import privatize
@@ -166,3 +167,12 @@ def test_each_of_several_columns_has_its_frequencies():
     assert [row.label for row in found.group("public: v")] == ["0", "1", "2"]
     assert sum(row.estimate for row in found.group("public: u")) == pytest.approx(1)
     assert found.names["public: v"] == "v"
+
+
+def test_many_open_frequencies_are_open(monkeypatch):
+    """Two linear programs for each of thousands would take minutes: the interval is all of [0, 1]."""
+    W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
+    monkeypatch.setattr(estimating, "MOST_RANGES", 1)
+    found = estimating.confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)
+    assert found.determined.tolist() == [True, False, False]
+    assert (found.low[1:].tolist(), found.high[1:].tolist()) == ([0, 0], [1, 1])

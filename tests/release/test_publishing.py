@@ -100,7 +100,7 @@ def test_every_later_command_works_with_it(folder, ldpopt):
     answer = ldpopt("privatize", "t.csv", *public, "-o", "r.csv", "--seed", 5, cwd=folder)
     assert answer.code == 0, answer.err
     assert "a public file has no counts to compare the table with" in answer.err
-    assert "whatever the distribution of the data; see m.json.releases.json" in answer.out
+    assert "whatever the distribution of the data [not checked]; see m.json.releases.json" in answer.out
     answer = ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "q.csv", "--seed", 5, cwd=folder)
     assert "this mechanism was used once before" in answer.err  # one ledger for both files
     assert (folder / "q.csv").read_bytes() == (folder / "r.csv").read_bytes()
@@ -164,7 +164,7 @@ def test_what_the_file_proves(folder, private):
     )
     assert exact <= level <= exact * (1 + 1e-8)
     said = " ".join(verify(folder / "m.public.json").unchecked)
-    assert "public.epsilon = 1.0 for the distributions of 'chi2': the counts" in said
+    assert "public.epsilon = 1.0 for the distributions of 'chi2', alpha = 0.05: the counts" in said
 
 
 def test_a_promise_for_all_distributions_is_proven():

@@ -78,7 +78,7 @@ def test_unseeded_reports_differ_and_seeded_ones_do_not(made):
 def test_mechanisms_that_cannot_be_sampled_exactly():
     with pytest.raises(InvalidInputError, match="must be multiples of 2"):
         ExactSampler(Mechanism([[1 / 3, 1 / 3, 1 / 3], [0.1, 0.2, 0.7]]))
-    with pytest.raises(InvalidInputError, match="do not sum to exactly 1"):
+    with pytest.raises(InvalidInputError, match="must sum to exactly 1"):
         ExactSampler(Mechanism([[0.5, 0.5 - 2**-50], [0.5, 0.5]]))
     with pytest.raises(InvalidInputError, match="an input index must be from 0 to"):
         ExactSampler(Mechanism([[0.5, 0.5], [0.25, 0.75]])).sample([2])

@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.release import estimating, releasing
 from ldpopt.release.comparing import compare
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.methods import METHODS, Question, chosen
+from ldpopt.release.methods import METHODS, chosen
+from ldpopt.release.question import Question
 from ldpopt.release.splitting import Wanted
 from ldpopt.report.tradeoff import of_design
 from ldpopt.theory.robust.level import rldp_level
@@ -103,6 +105,45 @@ def test_the_rows_of_queries_are_read_as_columns():
     assert wanted.cells(2) == 4
 
 
+@pytest.fixture(scope="module")
+def sampled_design():
+    return design(table(), "diagnosis", PUBLIC, epsilon=1.0, method="sampled", time_limit=600)
+
+
+def test_a_sampled_column_is_private_whatever_is_known(sampled_design):
+    """Plain ε-LDP: the exact level is ε, and the checker proves it."""
+    assert sampled_design.mechanism.epsilon() == pytest.approx(1.0, rel=1e-9)
+    assert sampled_design.public.universal
+    assert sampled_design.verification
+
+
+def test_a_sampled_column_has_the_error_of_subset_selection(sampled_design):
+    """Each column from its share of the reports, the shares in proportion to the roots of the errors."""
+    alone = []
+    for column in ("diagnosis", *PUBLIC):
+        (part,) = design(table(), column, epsilon=1.0, method="learn").accuracy()
+        alone.append(part.squared_error)
+    shares = np.sqrt(alone) / np.sqrt(alone).sum()
+    found = [part.squared_error for part in sampled_design.accuracy()]
+    assert found == pytest.approx(np.array(alone) / shares, rel=1e-3)
+
+
+def test_subset_selection_on_one_column_needs_a_column_to_name():
+    refusal = METHODS["sampled"].refusal
+    assert "none are named" in refusal(Question(np.ones((2, 3)), 1.0))
+    assert refusal(Question(np.ones((3, 1)), 1.0, queries=np.eye(3))) == (
+        "the table has one column: learn is the same"
+    )
+
+
+def test_wide_tables_are_sampled_where_their_columns_are_too_wide_to_split():
+    """Twelve diseases and 36 districts: 432 cells, of which srr and grr learn next to nothing."""
+    secret, public = np.repeat(np.eye(12), 36, axis=1), np.tile(np.eye(36), 12)
+    counts = 1 + np.arange(432).reshape(12, 36) % 7  # the public values betray the secret
+    question = Question(counts, 1.0, queries=np.vstack([secret, public]))
+    assert chosen(question, "auto", "estimates") == ["sampled"]
+
+
 def test_wide_tables_are_split_and_wide_columns_refused():
     shape = (4, 36)
     narrow = [[float(u // 6 == g) for _ in range(4) for u in range(36)] for g in range(6)]
@@ -111,7 +152,20 @@ def test_wide_tables_are_split_and_wide_columns_refused():
     every = [[float(u == g) for _ in range(4) for u in range(36)] for g in range(36)]
     refusal = METHODS["split"].refusal
     reason = refusal(Question(np.ones(shape), 1.0, queries=every))
-    assert reason == "takes 120 cells of the secret and one public column, not 144"
+    assert reason == "takes at most 120 cells of the secret and one public column, not 144"
     assert "none are named" in refusal(Question(np.ones(shape), 1.0))
     with pytest.raises(InvalidInputError, match="no public column"):
         chosen(Question([[3], [4]], 1.0), "split")
+
+
+def test_columns_of_which_nothing_is_known_are_one_line(sampled_design, tmp_path, ldpopt, monkeypatch):
+    """No ranges of the combinations of public columns are sought here, and none of them is listed."""
+    monkeypatch.setattr(estimating, "MOST_RANGES", 0)
+    sampled_design.save(tmp_path / "m.json")
+    releasing.privatize(table(), tmp_path / "m.json", tmp_path / "r.csv")
+    answer = ldpopt("estimate", "r.csv", "--mechanism", "m.json", cwd=tmp_path)
+    assert answer.code == 0
+    said = " ".join(answer.out.split())
+    assert "Frequencies of ward × sex (public): none of the 6 is determined; no narrower range" in said
+    assert "w0, s0" not in said
+    assert "Frequencies of ward (public)" in said

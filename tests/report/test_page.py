@@ -184,3 +184,9 @@ def test_a_plain_answer_of_a_mechanism_too_large_for_a_matrix(tmp_path, written)
 def test_long_arrays_are_cut_short():
     assert abbreviated(list(range(100))) == "[0, 1, 2, 3, 4, 5, … 100 in all]"
     assert abbreviated({"a": [0.1234567890123], "b": None}) == "a: [0.123457], b: –"
+
+
+def test_the_table_of_all_results_says_among_what_each_is_optimal(tmp_path):
+    solve(PROBLEMS["polyopt"](1.0, [[0.3, 0.2], [0.15, 0.35]], 1000)).save(tmp_path / "a.json")
+    (part,) = report.parts([read(tmp_path / "a.json")], 0)
+    assert part.summary.status == "optimal among mechanisms within the PolyOpt cone"

@@ -1,0 +1,115 @@
+"""The table of ``ldpopt design --compare``: one question, answered by every method."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ldpopt.cli.terminal import hang, print_table, tell
+
+if TYPE_CHECKING:
+    from ldpopt.release.designing import Design
+
+TITLES = {
+    "information": "Information released, most first (* is kept)",
+    "estimates": "Frequencies from as many rows as the table's, least squared error first (* is kept)",
+}
+
+VERIFIED = (
+    "the independent checker decided status, proven bound and nats (for learn, not nats); the other "
+    "columns are computed and not checked."
+)
+OPTIMAL = "no mechanism of the method's own kind is better; which kind, a design by --method says."
+SPARE = {
+    "information": ("LDP level", "× rows", "reports", "of all", "seconds", "determined", "proven bound"),
+    "estimates": ("LDP level", "seconds", "determined", "level of the secret", "nats"),
+}
+"""The columns that a narrow terminal leaves out, the first to go first."""
+
+
+def print_comparison(
+    found: dict[str, Design | str], kept: Design, goal: str, queries: list[str]
+) -> None:
+    """Print what every method found, the best first, and why others found nothing.
+
+    Args:
+        found: the designs by method, or the reasons.
+        kept: the design that is kept.
+        goal: what they are for: "information" or "estimates".
+        queries: the columns whose frequencies are wanted; all without.
+    """
+    designs = [made for made in found.values() if not isinstance(made, str)]
+    designs.sort(key=lambda made: -made.worth(goal, queries))
+    rows = []
+    for made in designs:
+        row = comparison_row(made.method, made)
+        row = row if goal == "information" else _estimates_row(row, made, queries)
+        verified = "undecided" if row["verified"] is None else row["verified"]
+        name = made.method + (" *" if made.method == kept.method else "")
+        rows.append({**row, "method": name, "verified": verified})
+    print_table(
+        list(rows[0]),
+        [list(row.values()) for row in rows],
+        left=("method", "status"),
+        title=TITLES[goal],
+        spare=SPARE[goal],
+    )
+    hang("verified: ", VERIFIED)
+    hang("optimal: ", OPTIMAL)
+    for name, reason in found.items():
+        if isinstance(reason, str):
+            hang(f"{name}: ", reason)
+    print()
+
+
+def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) -> None:
+    """Tell of a method as soon as it is done; the table of all follows at the end.
+
+    Args:
+        name: the method.
+        made: its design, or the reason why there is none.
+        goal: what it is for: "information" or "estimates".
+        queries: the columns whose frequencies are wanted; all without.
+    """
+    if isinstance(made, str):
+        return
+    status, seconds = made.result.status.value, made.result.seconds
+    bound = "" if made.bound is None else f", proven bound {made.bound:.4g}"
+    worth = f"{made.information:.4g} nats{bound}"
+    if goal == "estimates":
+        worth = ", ".join(f"{column} {said}" for column, said in _margins(made, queries).items())
+    tell(f"{name}: {worth}, {status}, {seconds:.1f} s")
+
+
+def comparison_row(name: str, made: Design) -> dict[str, Any]:
+    """Return what there is to say of the design of a method, by the titles of the table."""
+    from ldpopt.release.words import merging
+
+    value, status = made.information, made.result.status.value
+    return {
+        "method": name,
+        "nats": value,
+        "of all": f"{value / made.entropy:.1%}",
+        "proven bound": made.bound,
+        "status": made.verification.marked("merged" if merging(made) else status),
+        "level of the secret": made.level.level,
+        "LDP level": made.mechanism.epsilon(),
+        "reports": made.mechanism.shape[1],
+        "determined": f"{made.rank}/{made.mechanism.shape[0]}",
+        "× rows": made.sample_factor,
+        "seconds": made.result.seconds,
+        "verified": made.verification.verdict,
+    }
+
+
+def _estimates_row(row: dict[str, Any], made: Design, queries: list[str]) -> dict[str, Any]:
+    """Give the margins of a design first, then what else a reader may ask."""
+    kept = ("nats", "status", "level of the secret", "LDP level", "determined", "seconds", "verified")
+    return {"method": made.method, **_margins(made, queries), **{name: row[name] for name in kept}}
+
+
+def _margins(made: Design, queries: list[str]) -> dict[str, str]:
+    """Say ± of every column, in points."""
+    from ldpopt.release.words import margin
+
+    n = int(made.question.counts.sum())
+    return {part.name: margin(part, n) for part in made.accuracy(queries)}

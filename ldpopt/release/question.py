@@ -1,0 +1,107 @@
+"""What a table is to be protected against, and which frequencies are wanted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpopt.checker.design import KNOWN_SAMPLES, MOST_TOGETHER
+from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.subject import Uncertainty
+from ldpopt.core.validate import Array
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
+
+ROBUSTNESS = ("chi2", "all", "known")
+MOST_PUBLIC, MOST_CELLS = 10, 30
+"""PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Question(Cleaned):
+    """What a table is to be protected against.
+
+    Args:
+        counts: how often each (s, u) occurs, a matrix [s][u]; one column if there is nothing but s.
+        epsilon: the level, in nats.
+        robust: the distributions against which s is hidden: "chi2", those that a χ² test at ``alpha``
+            does not reject; "all"; or "known", the observed one alone.
+        alpha: the significance level.
+        width: how many public values PolyOpt tells apart; chosen by the size if not given.
+        reports: how many reports about one person the promise covers.
+        together: the level of all of them, where there are several; ``epsilon`` is that of one.
+        queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None where
+            nobody asks.
+    """
+
+    counts: Any
+    epsilon: float
+    robust: str = "chi2"
+    alpha: float = 0.05
+    width: int | None = None
+    reports: int = 1
+    together: float | None = None
+    queries: Any = None
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        validate.choice("robust", self.robust, ROBUSTNESS)
+        if self.width is not None:
+            validate.whole_number("width", self.width, 2)
+        validate.whole_number("reports", self.reports, 1)
+        if self.reports > MOST_TOGETHER:
+            raise InvalidInputError(f"reports must be at most {MOST_TOGETHER}, not {self.reports}")
+        counts = validate.array("counts", self.counts, 2)
+        whole = (counts == np.floor(counts)) & (0 <= counts) & (counts <= 2**53)
+        if not (whole.all() and counts.any()):
+            raise InvalidInputError(
+                "counts must be whole numbers from 0 to 2^53, at least one of them above 0, not "
+                f"{counts.tolist()!r:.60}"
+            )
+        return {"epsilon": validate.epsilon(self.epsilon), "counts": counts.astype(np.int64)}
+
+    @cached_property
+    def p_hat(self) -> Array:
+        """The observed distribution [s][u]."""
+        return self.counts / self.counts.sum()
+
+    @property
+    def promised(self) -> float:
+        """The level that is promised: of all reports about one person together."""
+        return self.epsilon if self.together is None else self.together
+
+    @property
+    def joint(self) -> bool:
+        """Whether there is anything public."""
+        return bool(self.counts.shape[1] > 1)
+
+    @cached_property
+    def uncertainty(self) -> Uncertainty:
+        """The uncertainty set: the distributions against all of which s is hidden."""
+        if self.robust == "all" or not self.joint:
+            return AllDistributions(*self.counts.shape)
+        n = KNOWN_SAMPLES if self.robust == "known" else float(self.counts.sum())
+        return Chi2Set(self.p_hat, n, self.alpha)
+
+    @cached_property
+    def public_level(self) -> float:
+        """The exact level at which the public values as they are hide the secret."""
+        a1, a2 = self.counts.shape
+        return rldp_level(np.tile(np.eye(a2), (a1, 1)), self.uncertainty).level
+
+    def confidence(self) -> dict[str, Any]:
+        """Return the parameters of a problem over the confidence set."""
+        if self.robust == "known":
+            return {"p_hat": self.p_hat.tolist(), "n": KNOWN_SAMPLES, "alpha": self.alpha}
+        return {"counts": self.counts.tolist(), "alpha": self.alpha}
+
+    def merged_width(self) -> int | None:
+        """Return how many public values PolyOpt tells apart; None for all."""
+        a1, a2 = self.counts.shape
+        most = self.width or max(2, min(MOST_PUBLIC, MOST_CELLS // a1))
+        return most if most < a2 else None
