@@ -13,6 +13,8 @@ demo: $(STAMP)  ## design, solve and verify a few mechanisms; results in demo-ou
 
 # The workers of pytest are the parallelism: one thread each for the linear algebra.
 test: export OMP_NUM_THREADS := 1
+# The tests start many processes: each reads what the first has compiled.
+test: export PYTHONDONTWRITEBYTECODE :=
 test: $(STAMP)  ## run the tests and the doctests
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 

@@ -73,7 +73,7 @@ def main():
     best = design(columns, "diagnosis", "ward", **given)
     print(f"designed by {best.method} in {time.process_time() - start:.1f} s of CPU time")
     measured(best, RUNS)
-    for method in ("learn", "srr", "grr"):
+    for method in ("sampled", "learn", "srr", "grr"):
         measured(design(columns, "diagnosis", "ward", method=method, **given), 20)
     if find_spec("multi_freq_ldpy"):
         peer(table, 20)

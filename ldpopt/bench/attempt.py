@@ -30,18 +30,18 @@ MEASURED = (
 
 
 class Curve:
-    """What a solve reported on its way: (seconds, value, bound), infinite ones as None."""
+    """What a solve knew on its way: (seconds, value, bound), infinite ones as None."""
 
     def __init__(self) -> None:
         self.start = time.perf_counter()
         self.points: list[tuple[float, float | None, float | None]] = []
 
     def __call__(self, value: float, bound: float, /) -> None:
-        """Note a report of progress."""
+        """Note the best value and the proven bound so far."""
         self.points.append((time.perf_counter() - self.start, _finite(value), _finite(bound)))
 
     def rows(self, row: Row) -> list[Row]:
-        """Return a row per report and one for the result, with what names the solve."""
+        """Return a row per note and one for the result, with what names the solve."""
         names = ("form", "problem", "instance", "size", "seed", "solver")
         which = {name: row[name] for name in names}
         told = [*self.points, (row["seconds"], row["value"], row["bound"])]

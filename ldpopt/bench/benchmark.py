@@ -39,7 +39,7 @@ class Benchmark:
         time_limit: seconds per solve.
         interrupted: only the rows that were done when the user interrupted.
         skipped: a sentence for every instance that could not be drawn in time.
-        curves: what each solve knew at which second: a row per report of value and bound.
+        curves: what each solve knew at which second: a row for each pair of value and bound.
         peers: the rows of the comparison with other packages, for "all" and "peers".
     """
 
@@ -185,6 +185,7 @@ def run(
     if name == PEERS and (solvers or plugins):
         raise InvalidInputError("other packages are compared with the solver that ldpopt chooses itself")
     work = _Work(gap, time_limit, progress or _silent)
+    frozen = gc.get_freeze_count()
     try:
         if name != PEERS:
             work.solve(name, sizes, full, repeats, _entrants(solvers, plugins), catalogue(plugins))
@@ -193,7 +194,8 @@ def run(
     except KeyboardInterrupt:
         work.interrupted = True
     finally:
-        gc.unfreeze()
+        if not frozen:  # else the caller has frozen objects, and they stay so
+            gc.unfreeze()
     return work.benchmark(name)
 
 

@@ -10,6 +10,7 @@ import matplotlib as mpl
 import numpy as np
 from markupsafe import Markup, escape
 from matplotlib.axes import Axes
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
@@ -36,7 +37,7 @@ def svg(figure: Figure, title: str) -> Markup:
     text = io.StringIO()
     with mpl.rc_context({"svg.fonttype": "none", "svg.hashsalt": title}):
         nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
-        figure.savefig(text, format="svg", metadata=nothing)
+        FigureCanvasSVG(figure).print_svg(text, metadata=nothing)  # type: ignore[no-untyped-call]
     drawn = text.getvalue()[text.getvalue().index("<svg") :]
     return Markup(drawn.replace("<svg", f'<svg role="img" aria-label="{escape(title)}"', 1))
 

@@ -40,6 +40,13 @@ def new_model(
     return model
 
 
+RESCUES: tuple[dict[str, str | int], ...] = (
+    {"presolve": "on"},
+    {"simplex_strategy": 1},
+)
+"""What is tried, one after the other, where columns are so much alike that a method breaks down."""
+
+
 def run_within(model: highspy.Highs, limits: Limits) -> bool:
     """Solve; return False where the time was over before the optimum.
 
@@ -49,9 +56,12 @@ def run_within(model: highspy.Highs, limits: Limits) -> bool:
     limit_time(model, limits)
     model.run()
     status = model.getModelStatus()
-    if status == highspy.HighsModelStatus.kSolveError:  # columns that are almost alike: presolve helps
+    for options in RESCUES:
+        if status != highspy.HighsModelStatus.kSolveError:
+            break
         model.clearSolver()
-        model.setOptionValue("presolve", "on")
+        for option, setting in options.items():
+            model.setOptionValue(option, setting)
         model.run()
         status = model.getModelStatus()
     if status in (highspy.HighsModelStatus.kTimeLimit, highspy.HighsModelStatus.kInterrupt):

@@ -190,7 +190,7 @@ class Mechanism:
         rows = np.asarray(x)
         n, m = self.shape
         if rows.size and not np.issubdtype(rows.dtype, np.integer):
-            raise InvalidInputError(f"sample: inputs are row indices, not {rows.dtype}")
+            raise InvalidInputError(f"sample: inputs must be row indices, not {rows.dtype}")
         rows = rows.astype(np.int64)
         if rows.size and not (0 <= rows.min() and rows.max() < n):
             bad = rows[(rows < 0) | (rows >= n)].flat[0]

@@ -44,6 +44,8 @@ class Problem(Cleaned, ABC):
     """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
     """Those of ``ldpopt bench --full``, from seconds to minutes; empty: the same."""
+    slow_to_lift: ClassVar[bool] = False
+    """Whether :meth:`lift` may take long, and :meth:`lift_quickly` is there for when time is over."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -100,6 +102,13 @@ class Problem(Cleaned, ABC):
     def lift(self, form: Form, solution: FormSolution) -> Any:
         """Express the answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
 
+    def lift_quickly(self, form: Form, solution: FormSolution) -> Any:
+        """Build a slightly worse answer that is proven quickly, for when the time is over.
+
+        Only of problems with :attr:`slow_to_lift`.
+        """
+        raise NotImplementedError
+
     @abstractmethod
     def value(self, answer: Any) -> float:
         """Evaluate the objective of an answer from its definition, never from the form."""
@@ -138,13 +147,15 @@ class Problem(Cleaned, ABC):
 
     @classmethod
     def from_params(cls, **params: Any) -> Self:
-        """Build the problem from plain data; an unknown or missing parameter is named."""
+        """Build the problem from plain data; an unknown, empty or missing parameter is named."""
         known = inspect.signature(cls).parameters
-        for name in params:
+        for name, value in params.items():
             if name not in known:
                 raise InvalidInputError(
                     f"{cls.kind} has no parameter {name!r}; it takes {', '.join(known)}"
                 )
+            if value is None:
+                raise InvalidInputError(f"{cls.kind}: {name} must have a value or be left out, not None")
         for name, parameter in known.items():
             if parameter.default is parameter.empty and name not in params:
                 raise InvalidInputError(f"{cls.kind} needs the parameter {name!r}")
@@ -158,6 +169,6 @@ def _plain(name: str, value: Any) -> Any:
         return [_plain(name, part) for part in value]
     if isinstance(value, Mechanism):
         return value.to_json()
-    if isinstance(value, (str, int, float, bool)):
+    if value is None or isinstance(value, (str, int, float, bool)):
         return value
     raise InvalidInputError(f"the parameter {name!r} is Python code and cannot be written as JSON")

@@ -91,6 +91,8 @@ def array(name: str, value: Any, ndim: int) -> Array:
     ldpopt.core.errors.InvalidInputError: prior must be a rectangular matrix of numbers, not ragged
     """
     shape = {1: "a list of numbers", 2: "a rectangular matrix of numbers"}[ndim]
+    if _has_truth_values(value):
+        raise InvalidInputError(f"{name} must be {shape}, not of truth values")
     try:
         result = np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -102,7 +104,7 @@ def array(name: str, value: Any, ndim: int) -> Array:
         raise InvalidInputError(f"{name} must be {shape}, not {found}")
     if not np.isfinite(result).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(result))[0])
-        raise InvalidInputError(f"{name}{_index(place)} is {result[place]}, not a finite number")
+        raise InvalidInputError(f"{name}{_index(place)} must be a finite number, not {result[place]}")
     result.setflags(write=False)
     return result
 
@@ -132,14 +134,23 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
         raise InvalidInputError(f"{name}{_index(place)} must be at least 0, not {p[place]}")
     if p.max() > 1 + SUM_TOLERANCE:
         raise InvalidInputError(f"{name} must sum to 1, but has the entry {p.max():.12g}")
-    total = math.fsum(p.ravel())
-    if abs(total - 1) > SUM_TOLERANCE:
+    total, off = math.fsum(p.ravel()), excess(p.ravel())
+    if abs(off) > SUM_TOLERANCE:
         raise InvalidInputError(f"{name} must sum to 1, but sums to {total:.12g}")
-    if abs(total - 1) <= ROUNDING:
+    if abs(off) <= ROUNDING:
         return p
     scaled: Array = p / total
     scaled.setflags(write=False)
     return scaled
+
+
+def excess(numbers: Array) -> float:
+    """Compute Σ − 1 as the float nearest to it; the float nearest to Σ less 1 would be coarser.
+
+    >>> excess(np.array([0.5, 0.5 + 2.0**-53]))
+    1.1102230246251565e-16
+    """
+    return math.fsum([*numbers, -1.0])
 
 
 def row_sums(name: str, rows: Any) -> Array:
@@ -151,12 +162,12 @@ def row_sums(name: str, rows: Any) -> Array:
     ldpopt.core.errors.InvalidInputError: row 1 of the matrix must sum to 1, but sums to 0.9, off by -0.1
     """
     sums: Array = rows.sum(axis=1)
-    worst = int(np.abs(sums - 1).argmax())
-    if abs(sums[worst] - 1) > SUM_TOLERANCE:
-        raise InvalidInputError(
-            f"row {worst} of the {name} must sum to 1, but sums to {sums[worst]:.12g}, "
-            f"off by {sums[worst] - 1:.3g}"
-        )
+    for row in np.flatnonzero(np.abs(sums - 1) > SUM_TOLERANCE):
+        off = excess(rows[[row]].sum(axis=0))
+        if abs(off) > SUM_TOLERANCE:
+            raise InvalidInputError(
+                f"row {row} of the {name} must sum to 1, but sums to {sums[row]:.12g}, off by {off:.3g}"
+            )
     return sums
 
 
@@ -181,6 +192,13 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
 
 def _index(place: tuple[int, ...]) -> str:
     return "".join(f"[{i}]" for i in place)
+
+
+def _has_truth_values(value: Any) -> bool:
+    """Return whether a list, or a list in it, has an entry True or False, which numpy would count."""
+    if not isinstance(value, (list, tuple)):
+        return False
+    return bool in set(map(type, value)) or any(map(_has_truth_values, value))
 
 
 def _lengths_differ(rows: Any) -> bool:

@@ -20,7 +20,7 @@ Parallel = Callable[[Iterable[Any]], Iterable[Any]]
 
 @contextlib.contextmanager
 def workers(jobs: int, scheduler: str | None) -> Iterator[Parallel]:
-    """Yield what runs tasks.
+    """Yield a function that runs tasks and returns their results in order.
 
     Args:
         jobs: worker processes on this machine; with 1, a task begins when its result is asked for.

@@ -25,8 +25,8 @@ from ldpopt.engine.staging import run_stages
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS, solvers_of
 
-REPAIR_SHARE = 0.1
-"""Of the time: what is kept for the repair, the exact value and the audit of the answer."""
+REPAIR_SHARE, SLOW_SHARE = 0.1, 0.25
+"""Of the time: what is kept for repair, exact value and audit; and more where repairs are slow."""
 AUDIT_GRACE = 1.0
 """Seconds after the time limit at which an audit that is not finished is left out."""
 
@@ -82,7 +82,8 @@ def solve(
     start = time.perf_counter()
     seconds = None if time_limit is None else float(time_limit)
     whole = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
-    limits = whole.leaving(REPAIR_SHARE)
+    searching = whole.part(1 - SLOW_SHARE) if problem.slow_to_lift else whole
+    limits = searching.leaving(REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
@@ -251,6 +252,17 @@ def _audited(problem: Problem, answer: Any, limits: Limits) -> dict[str, Any]:
         return {}
 
 
+def _lifted(problem: Problem, form: Form, solution: FormSolution, limits: Limits) -> Any:
+    """Build the answer; where that takes longer than half the time left, one that is proven quickly."""
+    if not problem.slow_to_lift or limits.deadline is None:
+        return problem.lift(form, solution)
+    try:
+        with replace(limits, alarm=limits.part(0.5).deadline, answered=True).alarmed():
+            return problem.lift(form, solution)
+    except Overdue:
+        return problem.lift_quickly(form, solution)
+
+
 def _certified(problem: Problem, form: Form, solution: FormSolution, limits: Limits) -> dict[str, Any]:
     """Compute the fields of the result that make claims: each holds in exact arithmetic.
 
@@ -258,7 +270,8 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, limits: Lim
         problem: the question.
         form: the form that was solved.
         solution: what the solver found.
-        limits: of the whole run; of what is done here, the audit alone may be left out.
+        limits: of the whole run; where they are over, the answer is one that is proven quickly, and the
+            audit may be left out.
     """
     gap = limits.gap
     if solution.point is None:
@@ -271,7 +284,7 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, limits: Lim
             "answer": None,
             "certificate": nothing,
         }
-    answer = problem.lift(form, solution)
+    answer = _lifted(problem, form, solution, limits)
     value = problem.claim(answer)
     loss = 0.0 if solution.value is None else abs(solution.value - value)
     bound = _not_better(value, solution.bound, problem.sense)

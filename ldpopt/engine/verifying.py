@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame
 from ldpopt.checker.budget import SECONDS, UndecidedError, limited
-from ldpopt.checker.claims import MARKS, Claim, verdict
+from ldpopt.checker.claims import MARKS, Claim, escaped, quoted, verdict
 from ldpopt.checker.reading import UnreadableError, read
-from ldpopt.core.errors import UndecidedFileError, UnreadableFileError
+from ldpopt.core.errors import LdpoptError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -25,6 +25,7 @@ NOT_CHECKED = "not checked"
 
 
 OF_PRIVACY = "and makes none about the utility: it does not know it"
+"""What the summary adds for a file whose privacy alone is claimed."""
 
 
 @dataclass(frozen=True)
@@ -171,7 +172,16 @@ def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
     """Look up the statement of a kind that another package registered; None if no package did."""
     from ldpopt.problems import PROBLEMS
 
-    return PROBLEMS[kind].from_params(**params).statement() if kind in PROBLEMS else None
+    if kind not in PROBLEMS:
+        return None
+    try:
+        asked = PROBLEMS[kind].from_params(**params)
+    except LdpoptError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        words = f"{type(error).__name__}: {escaped(str(error))}"
+        raise UnreadableError(f"params are not those of a {quoted(kind)}: {words}") from None
+    return asked.statement()
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:

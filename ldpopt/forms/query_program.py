@@ -15,7 +15,10 @@ class ClimbedCone(Cone, Protocol):
     """A cone over which linear functions are maximised without listing its rays."""
 
     def best(self, directions: Array) -> Iterator[Array]:
-        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T."""
+        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T.
+
+        The part in which good columns mostly lie comes first.
+        """
 
 
 @dataclass(frozen=True, eq=False)

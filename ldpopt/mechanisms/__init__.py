@@ -5,6 +5,7 @@ from __future__ import annotations
 from ldpopt.mechanisms.catalogue import (
     UEConditional,
     binary_mechanism,
+    conditional_reporting,
     grr_conditional_reporting,
     independent_reporting,
     randomized_response,
@@ -29,6 +30,7 @@ __all__ = [
     "UEConditional",
     "UnaryEncoding",
     "binary_mechanism",
+    "conditional_reporting",
     "grr_conditional_reporting",
     "independent_reporting",
     "randomized_response",

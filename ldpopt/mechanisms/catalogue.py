@@ -100,18 +100,40 @@ def grr_conditional_reporting(
     >>> grr_conditional_reporting([[0.3, 0.2], [0.1, 0.4]], 1.0, [2.0, 2.0]).shape
     (4, 4)
     """
+    a1 = len(_conditionals(p_hat))
+    return conditional_reporting(p_hat, response(a1, epsilon_1), range(a1), blocks)
+
+
+def conditional_reporting(
+    p_hat: Any,
+    first: Mechanism,
+    announced: Sequence[int],
+    blocks: Sequence[Mechanism] | Sequence[float],
+) -> Mechanism:
+    """Report s by any mechanism that announces one secret with every output, and u if it is true.
+
+    Protocol 2 of Lopuhaä-Zwakenberg and Goseling 2021 is the case of randomised response, which
+    announces what it reports.
+
+    Args:
+        p_hat: the distribution [s][u] from which u is drawn where the announced secret is false.
+        first: the report on s.
+        announced: for every output of ``first`` the secret t that it announces.
+        blocks: for every t the mechanism R^t for u, or the level δ_t of a randomised response.
+
+    >>> pairs = Mechanism([[0.7, 0.3], [0.3, 0.7]])
+    >>> conditional_reporting([[0.3, 0.2], [0.1, 0.4]], pairs, [0, 1], [2.0, 2.0]).shape
+    (4, 4)
+    """
     given = _conditionals(p_hat)
     parts = _blocks(blocks, *given.shape)
-    first = response(len(given), epsilon_1).matrix
-    columns = []
-    for reported, part in enumerate(parts):
-        drawn = given[reported] @ part.matrix
-        rows = [
-            first[s, reported] * (part.matrix if s == reported else np.tile(drawn, (given.shape[1], 1)))
-            for s in range(len(given))
-        ]
+    columns, outputs = [], []
+    for y, t in enumerate(announced):
+        told = parts[t].matrix
+        drawn = np.tile(given[t] @ told, (given.shape[1], 1))
+        rows = [first.matrix[s, y] * (told if s == t else drawn) for s in range(len(given))]
         columns.append(np.vstack(rows))
-    outputs = [(s, y) for s, part in enumerate(parts) for y in part.outputs]
+        outputs += [(first.outputs[y], v) for v in parts[t].outputs]
     return Mechanism(_rows(np.hstack(columns)), product(*map(range, given.shape)), outputs)
 
 

@@ -322,7 +322,7 @@ def _distribution(p: ArrayLike, k: int) -> Array:
 def _indices(x: ArrayLike, k: int) -> NDArray[np.int64]:
     values = np.atleast_1d(np.asarray(x))
     if values.size and not np.issubdtype(values.dtype, np.integer):
-        raise InvalidInputError(f"sample: inputs are indices, not {values.dtype}")
+        raise InvalidInputError(f"sample: inputs must be indices, not {values.dtype}")
     values = values.astype(np.int64)
     if values.size and not (0 <= values.min() and values.max() < k):
         bad = values[(values < 0) | (values >= k)].flat[0]

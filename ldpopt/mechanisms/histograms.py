@@ -194,6 +194,25 @@ class HistogramRandomizedResponse(HistogramMechanism):
         return cls(tau, d, float(np.logaddexp(0.0, log_product)))
 
 
+def response_distortion(tau: int, d: int, budget: float) -> float:
+    """Compute the distortion of randomised response at a leakage budget, the ends included.
+
+    Args:
+        tau: the number τ of records.
+        d: the number of categories.
+        budget: the statistic maximal leakage, in nats: a uniform histogram at 0, the data themselves
+            from log(τ + 1) on.
+
+    >>> response_distortion(4, 3, 0.0) > response_distortion(4, 3, 1.0) > response_distortion(4, 3, 2.0)
+    True
+    """
+    if budget == 0:
+        return (d - 1) / d
+    if budget >= math.log(tau + 1):
+        return 0.0
+    return HistogramRandomizedResponse.for_leakage(tau, d, budget).distortion()
+
+
 @dataclass(frozen=True)
 class HistogramQuantization(HistogramMechanism):
     """A uniform histogram among those with the middle secret of the data's bin (Wang et al. 2024, V-B).

@@ -15,7 +15,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.feature_release import Release, group_sizes, sample_of, table_exposure
 from ldpopt.checker.future_users import Sample, expected_exposure
 from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals
+from ldpopt.checker.rules import Marginals, proven
 from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError
@@ -94,7 +94,8 @@ class FeatureRelease(Problem):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         if (self.marginals is None) == (self.table is None):
-            raise InvalidInputError("feature-release needs either 'marginals' or 'table', not both")
+            both = "both" if self.table is not None else "neither"
+            raise InvalidInputError(f"{self.kind} needs either 'marginals' or 'table', not {both}")
         threshold = validate.positive_number("threshold", self.threshold)
         if threshold > 1:
             raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
@@ -128,9 +129,11 @@ class FeatureRelease(Problem):
             raise InvalidInputError(f"users must be a whole number >= 1, not {self.users!r}")
 
     def _marginals(self) -> dict[str, Any]:
+        if not isinstance(self.marginals, (list, tuple)) or not self.marginals:
+            raise InvalidInputError(
+                f"marginals must be a list of at least one distribution, not {self.marginals!r:.80}"
+            )
         rows = [validate.distribution(f"marginals[{j}]", p) for j, p in enumerate(self.marginals)]
-        if not rows:
-            raise InvalidInputError("marginals must be a list of at least one distribution, not empty")
         return {"marginals": tuple(p[p > 0] for p in rows)}
 
     def _codes(self) -> dict[str, Any]:
@@ -164,7 +167,7 @@ class FeatureRelease(Problem):
 
     @cached_property
     def _risks(self) -> dict[Subset, float]:
-        """What was computed before."""
+        """The risks that were computed so far, by set of features."""
         return {}
 
     def _risk(self, subset: Subset, limits: Limits) -> float:
@@ -187,15 +190,23 @@ class FeatureRelease(Problem):
         return [self.released.marginals[j] for j in subset]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
-        """Return the features; with marginals also the thresholds that prove them safe."""
+        """Return the features; with marginals also thresholds that prove them safe, as printed."""
         features: Subset = solution.point
         answer: dict[str, Any] = {"features": list(features)}
         if features:
             answer["exposure"] = self.exposure(features)
             if self.table is None:
                 rule, choice = least_risk(self._chosen(features), self.threshold)
-                answer |= {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
+                named = {"rule": rule, "thresholds": list(choice.thresholds), "pivot": choice.pivot}
+                answer |= named if self._proves(answer, named) else {}
         return answer
+
+    def _proves(self, answer: dict[str, Any], named: dict[str, Any]) -> bool:
+        """Return whether the thresholds prove the exposure, and the budget, in exact arithmetic."""
+        exact = [printed(t) for t in named["thresholds"]]
+        question = self._chosen(answer["features"]), self.released.threshold
+        most = min(self.released.budget, printed(answer["exposure"]))
+        return proven(*question, named["rule"], exact, named["pivot"]) <= most
 
     def value(self, answer: dict[str, Any]) -> float:
         """Add up the weight that is released."""

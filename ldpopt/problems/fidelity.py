@@ -10,9 +10,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ldpopt.checker import frame
 from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import LEAST
 from ldpopt.checker.fidelity_bounds import alpha_bound
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.schema import normalised
 from ldpopt.checker.supremum import loss_above
 from ldpopt.core import certify, validate
@@ -58,12 +59,17 @@ class Fidelity(Problem):
         """Check the parameters."""
         p = validate.distribution("p", self.p)
         if len(p) < 2:
-            raise InvalidInputError("at least two inputs are needed: with one there is no secret")
-        if 0 < p.min() < LEAST:
-            raise InvalidInputError(f"every entry of p must be at least {LEAST:g}, not {p.min():g}")
+            raise InvalidInputError(f"p must have two or more entries, one per input, not {len(p)}")
         validate.choice("loss", self.loss, measures.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
+
+    def check_params(self) -> None:
+        """Refuse what the checker refuses, also entries of p that are too small after its division."""
+        try:
+            frame.question(frame.statement(self.kind, self.to_params()))
+        except UnreadableError as error:
+            raise InvalidInputError(f"{self.kind}: {error}") from None
 
     def forms(self) -> Iterable[Form]:
         """Give α over the family, and over square mechanisms, each of which is a broad one, too."""

@@ -33,6 +33,15 @@ class GRRConditional(Reporting):
     highest level that is (ε, F)-RLDP: explicit, as the output (s, v) tells s from others by what R^s
     makes of one value v, whose greatest and least probability given s are those of Lemma 9.
 
+    With ``blocks="optimal"`` s is reported by the best mechanism of level ε − ε₂ that announces a secret
+    t with every output; u is told through R^t where s = t, and else drawn. Theorem 17 holds as it
+    stands: its proof uses of the report on s its level alone, and that t is announced. What follows an
+    output y tells of u only where s = t, so that with I_t = I(R^t(U); U | S = t)
+
+        I(X; Y) = Σ_y [h(v_y) + P(t, y) I_t],  v_y = P(y | ·),  Σ_y h(v_y) = I(S; Y),
+
+    and each column takes the t of the largest P(t, y) I_t: a staircase program.
+
     >>> GRRConditional(1.0, [[0.3, 0.2], [0.1, 0.4]], 1000).box
     (array([0.]), array([1.]))
     """
@@ -68,32 +77,42 @@ class GRRConditional(Reporting):
     def utility(self, first: Array, blocks: Array) -> Array:
         """Compute the utility (86)."""
         secrets = self.uncertainty.secrets
+        if self.blocks == "optimal":
+            pairs = zip(first, self.told(blocks), strict=True)
+            return np.array([best_block(Announced(secrets, told), len(told), x)[0] for x, told in pairs])
         c, d = response(len(secrets), first)
         return response_information(secrets, first) + (c + d) * self.block_utilities(blocks)
 
     def block_utilities(self, levels: Array) -> Array:
         """Compute I(R^S(U); U | S) for every row of levels."""
-        total = np.zeros(len(levels))
-        for p, q, level in zip(self.uncertainty.secrets, self.given, levels.T, strict=True):
-            if self.blocks == "grr":
-                total += p * response_information(q, level)
-            else:
-                total += p * np.array([best_block(MutualInformation(q), len(q), x)[0] for x in level])
-        return total
+        return self.told(levels) @ self.uncertainty.secrets
+
+    def told(self, levels: Array) -> Array:
+        """Compute I(R^s(U); U | S = s) for every row of levels and every s."""
+        if self.blocks == "grr":
+            return response_information(self.given, levels)
+        return np.array([[best_block(*part)[0] for part in self._parts(row)] for row in levels])
+
+    def _parts(self, levels: Array) -> list[tuple[MutualInformation, int, float]]:
+        """List for every s the utility, the values and the level of its block."""
+        return [(MutualInformation(q), len(q), x) for q, x in zip(self.given, levels, strict=True)]
 
     def block_mechanisms(self, point: Array) -> list[Mechanism]:
         """Build R^s for every s."""
         levels = self.block_levels(point)
         if self.blocks == "grr":
             return [catalogue.response(self.given.shape[1], level) for level in levels]
-        pairs = zip(self.given, levels, strict=True)
-        return [best_block(MutualInformation(q), len(q), level)[1] for q, level in pairs]
+        return [best_block(*part)[1] for part in self._parts(levels)]
 
     def mechanism(self, point: Array) -> Mechanism:
         """Build GRR-CR with the given ε₂."""
         blocks = self.block_mechanisms(point)
-        p_hat = self.uncertainty.p_hat
-        return catalogue.grr_conditional_reporting(p_hat, self.epsilon - point[0], blocks)
+        first, F = self.epsilon - float(point[0]), self.uncertainty
+        if self.blocks == "grr":
+            return catalogue.grr_conditional_reporting(F.p_hat, first, blocks)
+        utility = Announced(F.secrets, self.told(self.block_levels(point)[None])[0])
+        _, report = best_block(utility, len(F.secrets), first)
+        return catalogue.conditional_reporting(F.p_hat, report, utility.secrets(report.matrix), blocks)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -101,3 +120,19 @@ class GRRConditional(Reporting):
         table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
         yield Example(cls(0.5, table, 1000), 0.112367115715, 1e-6)
         yield Example(cls(1.0, table, 1000), 0.188991, 1e-5)
+
+
+class Announced:
+    """What a report on s and u is worth if each output announces the secret of which u tells most."""
+
+    def __init__(self, prior: Array, told: Array) -> None:
+        """Take the law of the secrets, and what u is worth where each is announced and true."""
+        self.information, self.weights = MutualInformation(prior), prior * told
+
+    def __call__(self, columns: Array) -> Array:
+        """Evaluate every column: sublinear, as a sum of such functions."""
+        return self.information(columns) + (self.weights[:, None] * columns).max(axis=0)
+
+    def secrets(self, columns: Array) -> list[int]:
+        """Return the secret that each column announces."""
+        return (self.weights[:, None] * columns).argmax(axis=0).tolist()

@@ -37,6 +37,8 @@ from ldpopt.theory.robust.response_limits import (
 
 ROUNDS = 2
 """How often the best responses for s and for u, given each other, are found in turn."""
+ROUNDING = 1e-12
+"""What a difference of probabilities may lose in floats."""
 SPREAD = 32
 """Splits, spread over the range, whose worst members of F are part of a proof."""
 
@@ -90,7 +92,7 @@ class IndependentReporting(Reporting):
 
         half = np.full(len(s), 0.5)
         best = apart(half, half).max(axis=1, keepdims=True)
-        near = (apart(2 * half, 2 * half) >= best).any(axis=0)
+        near = (apart(2 * half, 2 * half) >= best - ROUNDING).any(axis=0)
         s, z, v = s[near], z[near], v[near]
         return (s, z, v), golden(lambda x: apart(x, 1 - x), (len(g), len(s)))
 

@@ -26,7 +26,6 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
-from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import ColumnProgram, Columns, Cone, Sublinear
 from ldpopt.theory.columns.cones import staircase_cone
@@ -42,8 +41,6 @@ from ldpopt.theory.robust.problem import (
     ConePrivacy,
     RobustPrivacy,
     TableProblem,
-    audited,
-    robust_subject,
 )
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
@@ -287,14 +284,6 @@ class PolyOpt(TableProblem, ColumnProblem):
         asked = frame.question(plain)
         seen = merged(asked.robust, asked.groups)
         return ConePrivacy(seen, asked.pairs) if asked.cone else RobustPrivacy(seen)
-
-    def subject(self, mechanism: Mechanism) -> Subject:
-        """Describe that s is hidden against every distribution of F."""
-        return robust_subject(mechanism, self.uncertainty, self.epsilon)
-
-    def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """Measure the exact level over F, with a member of F that attains it."""
-        return audited(answer, self.uncertainty)
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""

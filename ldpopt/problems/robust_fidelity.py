@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -14,7 +13,6 @@ import numpy as np
 from ldpopt.checker import frame
 from ldpopt.checker.query_bound import clear_error
 from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import AUDIT_ERROR, is_robustly_private
 from ldpopt.checker.robust_fidelity import Queries, bound_below, error_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
@@ -79,7 +77,9 @@ class RobustFidelity(Problem):
         if self.prior is not None:
             found["prior"] = validate.distribution("prior", self.prior, 2)
             if len(found["prior"]) < 2:
-                raise InvalidInputError("prior has one secret (row): there is nothing to protect")
+                raise InvalidInputError(
+                    "prior must have two or more secrets (rows), not one secret alone"
+                )
             cells = found["prior"].size
         else:
             F = self._confidence_set()
@@ -192,17 +192,11 @@ class RobustFidelity(Problem):
         return Subject.of_pairs(mechanism, self.prior, F, {"robust-all": self.epsilon})
 
     def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """Measure the exact level at which the secret is hidden.
-
-        Nothing where floats find a level that the checker does not prove: e^20 and a thousandth of a
-        row.
-        """
-        F, robust = self.uncertainty, self._question().robust
-        if robust is None or not isinstance(F, Chi2Set):
-            return {"level": self.cone.level(answer.matrix)}
-        found = audited(answer, F)
-        most = Fraction(found["level"]) + AUDIT_ERROR
-        return found if is_robustly_private(answer.matrix.tolist(), robust, most) else {}
+        """Measure the exact level at which the secret is hidden."""
+        F = self.uncertainty
+        return (
+            audited(answer, F) if isinstance(F, Chi2Set) else {"level": self.cone.level(answer.matrix)}
+        )
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

@@ -13,6 +13,7 @@ import numpy as np
 from ldpopt.checker import frame
 from ldpopt.checker.robust_level import LevelStatement
 from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -49,11 +50,14 @@ class RobustLevel(Problem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        matrix = self.matrix.matrix if isinstance(self.matrix, Mechanism) else self.matrix
-        return {
-            "matrix": validate.array("matrix", matrix, 2),
-            "uncertainty": convex_set(self.uncertainty).plain,
-        }
+        given = self.matrix.matrix if isinstance(self.matrix, Mechanism) else self.matrix
+        matrix, F = validate.array("matrix", given, 2), convex_set(self.uncertainty)
+        if len(matrix) != math.prod(F.shape):
+            raise InvalidInputError(
+                f"the matrix must have one row for each of {math.prod(F.shape)} cells (s, u), "
+                f"not {len(matrix)}"
+            )
+        return {"matrix": matrix, "uncertainty": F.plain}
 
     def to_params(self) -> dict[str, Any]:
         """Return the rows as lists, and the description of the set."""
@@ -72,12 +76,12 @@ class RobustLevel(Problem):
         return [LevelSearch(self.matrix, self.question)]
 
     def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
-        """Return the place."""
+        """Return the output, the two secrets and the member at which the level is attained."""
         found: dict[str, Any] = solution.point
         return found
 
     def value(self, answer: Any) -> float:
-        """Compute log P(y|s)/P(y|z) at the place."""
+        """Compute log P(y|s)/P(y|z) at the output, secrets and member of the answer."""
         a1, a2 = self.question.F.shape
         P = np.array(self.question.F.cells(answer["witness"])).reshape(a1, a2)
         column = self.matrix[:, answer["output"]].reshape(a1, a2)
@@ -86,7 +90,7 @@ class RobustLevel(Problem):
         return float(np.log(top / bottom))
 
     def claim(self, answer: Any) -> float:
-        """Evaluate the level at the place in exact arithmetic, rounded down."""
+        """Evaluate the level of the answer in exact arithmetic, rounded down."""
         s, z = answer["secrets"]
         place = Place(0.0, answer["output"], s, z, np.array(answer["witness"]))
         return exact_level(place, self.question)

@@ -16,13 +16,12 @@ from ldpopt.checker.least_information import robust_information
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
-from ldpopt.core.subject import Subject
 from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.forms.cut_program import CutProgram
 from ldpopt.theory.columns.utilities import MutualInformation
@@ -33,8 +32,6 @@ from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.problem import (
     RobustPrivacy,
     TableProblem,
-    audited,
-    robust_subject,
     secret_ceiling,
 )
 
@@ -73,8 +70,8 @@ class RobustOptimum(TableProblem):
         a1, a2 = self.uncertainty.shape
         if a1 > MOST_SECRETS or a1 * a2 > MOST_INPUTS:
             raise InvalidInputError(
-                f"a table of {self.kind} may have {MOST_SECRETS} secrets and {MOST_INPUTS} cells, not "
-                f"{a1} and {a1 * a2}; polyopt takes larger ones"
+                f"a table of {self.kind} may have at most {MOST_SECRETS} secrets and {MOST_INPUTS} "
+                f"cells, not {a1} and {a1 * a2}; polyopt takes larger ones"
             )
         return given
 
@@ -109,7 +106,7 @@ class RobustOptimum(TableProblem):
             return replace(solution, bound=highest, proof=ceiling)
         try:
             proof = exact_proof(solution.proof, self.uncertainty, self._question())
-        except UnreadableError:  # the tree has boxes thinner than the checker's units
+        except (SolverError, UnreadableError):  # its multipliers are too coarse, or its boxes too thin
             return replace(solution, bound=highest, proof=ceiling)
         return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
 
@@ -133,14 +130,6 @@ class RobustOptimum(TableProblem):
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         exact = robust_information if self.objective == "robust" else empirical_information
         return certify.value_below(exact(answer.matrix.tolist(), self._question()))
-
-    def subject(self, mechanism: Mechanism) -> Subject:
-        """Describe that s is hidden against every distribution of F."""
-        return robust_subject(mechanism, self.uncertainty, self.epsilon)
-
-    def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """Measure the exact level over F, with a member of F that attains it."""
-        return audited(answer, self.uncertainty)
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

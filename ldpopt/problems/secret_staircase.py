@@ -57,8 +57,8 @@ class SecretStaircase(ColumnProblem):
         level = validate.epsilon(self.epsilon)
         given, shape = cleaned_utility(self.kind, 2, vars(self), level)
         if shape[0] < 2:
-            what = "prior has" if self.prior is not None else "hypotheses have"
-            raise InvalidInputError(f"{what} one secret (row): there is nothing to protect")
+            what = "prior" if self.prior is not None else "hypotheses"
+            raise InvalidInputError(f"{what} must have two or more secrets (rows), not one secret alone")
         return {"epsilon": level, **given}
 
     @property

@@ -72,7 +72,7 @@ class Staircase(ColumnProblem):
     def _named(self, level: float) -> dict[str, Any]:
         given, (k,) = cleaned_utility(self.kind, 1, vars(self), level)
         if k < 2:
-            raise InvalidInputError("at least two inputs are needed: with one there is no secret")
+            raise InvalidInputError(f"there must be two or more inputs, not {k}: one hides nothing")
         if self.size not in (None, k):
             raise InvalidInputError(f"size must be {k}, the number of inputs, not {self.size}")
         return given | {"size": k}

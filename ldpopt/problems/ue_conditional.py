@@ -16,8 +16,10 @@ from ldpopt.checker import frame
 from ldpopt.checker.confidence import RobustStatement
 from ldpopt.checker.fixed import UNIT, rounded
 from ldpopt.checker.protocols import Protocol, Reporting, of_kind
+from ldpopt.checker.reporting import MOST_SECRETS
 from ldpopt.checker.unary import is_private, read_unary, value_below
 from ldpopt.core import certify
+from ldpopt.core.certify import GRID
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
@@ -33,10 +35,8 @@ from ldpopt.theory.robust.protocols import level_of, plain_member
 from ldpopt.theory.robust.response_limits import Apart, lines, of_pair, reported_apart, rights
 from ldpopt.theory.robust.unary_bound import set_weights
 
-MOST_SECRETS = 12
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
-GRID = 2.0**-52
 SMALLER = (1e-9, 1e-8, 1e-7, 1e-6)
 """By how much of itself a split is made smaller, until its protocol is private but for rounding."""
 NEVER = 1e-9
@@ -136,12 +136,13 @@ class UEConditional(GRRConditional):
 
         mass, size = self._subsets
         E, k = math.exp(self.epsilon), self.uncertainty.shape[1]
+        entropy = entr(self.uncertainty.secrets).sum()
 
         def objective(points: Array) -> Array:
-            g = np.exp(points[:, 0])
-            lam = self.smallest(points[:, 1], self.epsilon - points[:, 0])
-            blocks = self.block_utilities(level_of(k, rights(limits(g), g)))
-            return self.encoding_information(points[:, 1], lam) + points[:, 1] * blocks
+            g, kappa = np.exp(points[:, 0]), points[:, 1]
+            lam = self.smallest(kappa, self.epsilon - points[:, 0])
+            told = unary_bound.information(set_weights(mass, size, E / g), kappa, lam)
+            return told + kappa * self.block_utilities(level_of(k, rights(limits(g), g)))
 
         def upper(low: Array, high: Array) -> Array:
             g = np.exp(low[:, 0]), np.exp(high[:, 0])
@@ -158,7 +159,8 @@ class UEConditional(GRRConditional):
             )
             found = unary_bound.most(ends, low[:, 1], high[:, 1])
             spent = self.epsilon - low[:, 0]
-            return np.minimum(found, spent * np.tanh(spent / 2) + 1e-15 + high[:, 1] * blocks)
+            said_of_secrets = np.minimum(spent * np.tanh(spent / 2), entropy)
+            return np.minimum(found, said_of_secrets + 1e-15 + high[:, 1] * blocks)
 
         return ScalarSearch(*self.box, objective, upper, self.cost)
 

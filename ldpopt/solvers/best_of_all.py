@@ -63,11 +63,17 @@ class BestOfAll(Solver[BestBound]):
         solver = next((one for one in solvers if one.takes(whole) is True), None)
         if solver is None:
             return plain
+        worst: FormSolution | None = None
         for below, share in JUST_BELOW.items():
             joint = JointProgram(form.marginals, form.threshold * (1 - below))
-            worst = solver.attempt(joint, replace(limits.part(share), progress=None))
-            if worst.value is not None and worst.value <= value * (1 + limits.gap):
+            found = solver.attempt(joint, replace(limits.part(share), progress=None))
+            if found.value is None:  # the time was over before there was a joint
                 break
+            worst = found
+            if found.value <= value * (1 + limits.gap):
+                break
+        if worst is None:
+            return plain
         with limits.proving():
             return _least(form, plain, worst, limits.gap)
 

@@ -94,6 +94,7 @@ class BoxSearch(Generation):
                 best = rays[:, self.form.utility(rays).argmax()]
                 size = max(size, float(self.pricer.reference @ best))
             self.level += self.excess / size
+            self._keep()
             if abs(self.excess) <= 1e-13 * self.level:
                 break
         self.resolve()

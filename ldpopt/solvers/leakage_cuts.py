@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from contextlib import suppress
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import highspy
 import numpy as np
@@ -12,7 +12,7 @@ from scipy.optimize import linprog
 from scipy.sparse import block_array, block_diag, coo_array, csr_array, eye_array, kron
 
 from ldpopt.checker.leakage_design import LeakageStatement
-from ldpopt.core import certify, highs
+from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
@@ -22,9 +22,12 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.leakage_program import LeakageProgram
 from ldpopt.forms.selection_program import SelectionProgram
 from ldpopt.theory.leakage import selection
+from ldpopt.theory.leakage.repair import cost_below, repair_leakage
 
 MOST_VARIABLES = 40_000
 STARTS = 16
+DRAWN = 6
+"""Selections, per row, that the first cuts are drawn from."""
 STEPS = (0.02, 0.2)
 """How far from the inner mechanism towards the outer one the cuts are sought: near it they are deep."""
 
@@ -59,24 +62,27 @@ class LeakageCuts(Solver[LeakageProgram]):
                 status=Status.GAP,
                 point=matrix,
                 value=_worst_cost(form, matrix),
-                bound=certify.cost_below(_exactly(form), proof),
+                bound=cost_below(_exactly(form), proof),
                 proof={"privacy": selection.leaf(prices), **proof},
                 stats={"rounds": rounds, "cuts": len(outer.cuts)},
             )
 
         limits.keep(_worst_cost(form, matrix), 0.0, found)
         with suppress(OutOfTime):
-            inner, inner_prices = inner_program(form, limits.part(0.5))
-            matrix, prices = certify.repair_leakage(
-                inner, inner_prices, form.groups, form.budget, form.epsilon
+            inner = inner_program(form, limits.part(0.5))
+            matrix, prices = repair_leakage(
+                inner.matrix, inner.prices, form.groups, form.budget, form.epsilon
             )
             value = _worst_cost(form, matrix)
             rng = limits.generator()
+            outer.draw(inner, rng)
             while not search.expired():
                 candidate, bound = outer.solve(search)
                 rounds += 1
                 limits.keep(value, bound, found)
-                if bound >= value * (1 - limits.gap / 4) or not outer.cut(inner, candidate, rng, search):
+                if bound >= value * (1 - limits.gap / 4) or not outer.cut(
+                    inner.matrix, candidate, rng, search
+                ):
                     break
         with limits.proving():
             return found()
@@ -101,8 +107,21 @@ def _exactly(form: LeakageProgram) -> LeakageStatement:
     return LeakageStatement(counts, form.scale, groups, form.budget, None, form.epsilon)
 
 
-def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
-    """Find the best mechanism whose leakage prices alone prove to be within the budget, and the prices.
+class Inner(NamedTuple):
+    """A mechanism within the budget, its prices, and the multipliers of its rows and entries.
+
+    The multipliers are a fractional selection, and how much of each output its rows take: those of the
+    relaxation of the worst selection.
+    """
+
+    matrix: Array
+    prices: Array
+    rows: Array
+    entries: Array
+
+
+def inner_program(form: LeakageProgram, limits: Limits) -> Inner:
+    """Find the best mechanism whose leakage prices alone prove to be within the budget.
 
     Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost, and
     with a level the least entry of each output. A constant release is always among them.
@@ -149,11 +168,17 @@ def inner_program(form: LeakageProgram, limits: Limits) -> tuple[Array, Array]:
     found = linprog(cost, method="highs-ds", **arguments)
     if found.status == 1:
         raise OutOfTime
-    if found.status == 2:  # no such thing: at ε near 0 rounding makes it look so to HiGHS
-        return constant_release(form)
+    if found.status == 2:  # a constant release is feasible, but near ε = 0 rounding hides it from HiGHS
+        return Inner(*constant_release(form), np.zeros(m), np.zeros((m, n)))
     if found.x is None:
         raise SolverError(f"HiGHS ended with: {found.message}")
-    return found.x[:size].reshape(m, n), np.maximum(found.x[2 * size : 2 * size + n], 0.0)
+    weights = np.maximum(-found.ineqlin.marginals, 0.0)
+    return Inner(
+        matrix=found.x[:size].reshape(m, n),
+        prices=np.maximum(found.x[2 * size : 2 * size + n], 0.0),
+        rows=weights[m : 2 * m],
+        entries=weights[2 * m : 2 * m + size].reshape(m, n),
+    )
 
 
 _TIGHT: dict[str, float] = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
@@ -208,6 +233,19 @@ class OuterLP:
         m, n = self.form.costs.shape
         return np.maximum(point[: m * n], 0.0).reshape(m, n), float(point[m * n])
 
+    def draw(self, inner: Inner, rng: np.random.Generator) -> None:
+        """Add cuts of selections drawn with the multipliers of the inner program.
+
+        They are those that bound its mechanism, so that the first bound is already a fair one.
+        """
+        parts = [np.flatnonzero(self.form.groups == g) for g in range(int(self.form.groups.max()) + 1)]
+        for _ in range(DRAWN * len(inner.rows)):
+            chosen = np.array([_drawn(part, inner.rows[part], rng) for part in parts])
+            share = inner.entries[chosen]
+            takers = (share * rng.random(share.shape)).argmax(axis=0)
+            takers = np.where(share.any(axis=0), takers, inner.matrix[chosen].argmax(axis=0))
+            self._add(chosen, takers)
+
     def cut(self, inner: Array, outer: Array, rng: np.random.Generator, limits: Limits) -> bool:
         """Add cuts that the outer mechanism violates; False if the search finds none in time.
 
@@ -230,14 +268,16 @@ class OuterLP:
                 start = np.array([rng.choice(part) for part in parts])
                 chosen = selection.improve(program, start, limits)
                 takers = between[chosen].argmax(axis=0)
-                found |= self._add(chosen, takers, outer)
+                violated = outer[chosen[takers], np.arange(len(takers))].sum() > self._limit + 1e-9
+                found |= violated and self._add(chosen, takers)
         return found
 
-    def _add(self, chosen: selection.Selection, takers: selection.Selection, outer: Array) -> bool:
+    def _add(self, chosen: selection.Selection, takers: selection.Selection) -> bool:
+        """Add a cut; return False if it is there."""
         n = self.form.costs.shape[1]
         rows = chosen[takers]
         key = rows.tobytes()
-        if key in self._seen or outer[rows, np.arange(n)].sum() <= self._limit + 1e-9:
+        if key in self._seen:
             return False
         self._seen.add(key)
         self.cuts.append((chosen, takers))
@@ -266,6 +306,12 @@ class OuterLP:
             pairs = np.maximum(-duals[2 * m : first].reshape(m, n, 2), 0.0)
             proof["ratios"] = _allowed(pairs[..., 0] - pairs[..., 1], self.form.epsilon).tolist()
         return proof
+
+
+def _drawn(part: selection.Selection, weights: Array, rng: np.random.Generator) -> int:
+    """Draw a row of a group with the given weights; any row if there are none."""
+    mass = float(weights.sum())
+    return int(rng.choice(part, p=weights / mass if mass > 0 else None))
 
 
 def _allowed(ratios: Array, epsilon: float) -> Array:

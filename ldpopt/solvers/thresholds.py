@@ -12,7 +12,8 @@ from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.theory.anonymity.composition import Choice, exact_marginals, least_proven
 
 ROUNDING, LEAST = 2.0**-40, 1e-300
-"""The search is in floats: its optimum, less so much of it and this, is a bound for all thresholds."""
+"""The search is in floats: its optimum, less the share ROUNDING of it and less LEAST, is a bound for
+all thresholds."""
 
 
 class Thresholds(Solver[ThresholdSearch]):

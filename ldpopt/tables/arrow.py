@@ -1,4 +1,4 @@
-"""What pyarrow does unasked, done openly."""
+"""Import what pyarrow imports unasked, so that Ctrl-C meanwhile is heard."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -145,7 +146,7 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
         if bad is not None:
             raise InvalidInputError(
                 f"row {first_row + bad} of column {name!r} holds {quoted(plain[bad])}, which is not a "
-                f"number{comma_hint(plain[bad])}"
+                f"number{writing_hint(plain[bad])}"
             ) from None
         result = np.array([float(word) for word in plain])  # "+5", which pyarrow does not read
     if not np.isfinite(result).all():
@@ -198,10 +199,16 @@ def is_number(word: str) -> bool:
         return False
 
 
-def comma_hint(word: str) -> str:
-    """Say how a number is to be written, for a cell such as "20399,20" or "1.234,50"."""
+def writing_hint(word: str) -> str:
+    """Say how a number or a date is to be written, for a cell such as "20399,20" or "31.01.2024".
+
+    >>> writing_hint("31.01.2024")
+    '; write dates as 2024-01-31 and times as 2024-01-31 12:30'
+    """
     if "," in word and is_number(word.replace(".", "").replace(",", "")):
         return "; write numbers with a decimal point and no comma, such as 20399.20"
+    if re.match(r"\d{1,4}([./-])\d{1,2}\1\d{1,4}\b", word) and not is_moment(word):
+        return "; write dates as 2024-01-31 and times as 2024-01-31 12:30"
     return ""
 
 

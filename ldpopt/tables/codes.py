@@ -121,7 +121,10 @@ def _matrix(table: Any) -> NDArray[Any]:
 
 def _object_rows(table: Any) -> NDArray[Any]:
     """Return rows as a matrix of objects, so that 1 and "1" stay different."""
-    rows = [tuple(row) for row in table]
+    try:
+        rows = [tuple(row) for row in table]
+    except TypeError:
+        raise InvalidInputError(f"a table must be a list of rows, not {table!r:.80}") from None
     lengths = {len(row) for row in rows}
     if len(lengths) != 1:
         raise InvalidInputError(

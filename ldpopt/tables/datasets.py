@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.cleaned import Cleaned
-from ldpopt.core.errors import UnknownNameError
+from ldpopt.core.errors import InvalidInputError, UnknownNameError
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class ContingencyTable(Cleaned):
     `counts[s, u]` belongs to `secret_values[s]` and `public_values[u]`; the array is read-only.
 
     Raises:
-        ValueError: if the counts are not non-negative integers, one per pair of values.
+        InvalidInputError: the counts are not whole numbers >= 0, one per pair of values.
     """
 
     name: str
@@ -40,9 +40,11 @@ class ContingencyTable(Cleaned):
         counts = np.array(self.counts)
         shape = (len(self.secret_values), len(self.public_values))
         if counts.shape != shape:
-            raise ValueError(f"counts of {self.name} must have the shape {shape}, not {counts.shape}")
+            raise InvalidInputError(
+                f"counts of {self.name} must have the shape {shape}, not {counts.shape}"
+            )
         if counts.dtype.kind not in "iu" or counts.min() < 0:
-            raise ValueError(
+            raise InvalidInputError(
                 f"counts of {self.name} must be whole numbers >= 0, not {self.counts!r:.80}"
             )
         counts = counts.astype(np.int64)

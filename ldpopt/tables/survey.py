@@ -18,7 +18,6 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,
-    comma_hint,
     is_moment,
     is_number,
     moments,
@@ -27,6 +26,7 @@ from ldpopt.tables.cells import (
     quoted,
     text_cells,
     trimmed,
+    writing_hint,
 )
 from ldpopt.tables.domain import Attribute, Codes, Column, Domain
 from ldpopt.tables.files import TableReader
@@ -223,7 +223,7 @@ def _check_values(name: str, values: set[str], text: bool) -> None:
         most = MOST_FRACTIONS if fractions else MOST_VALUES
         raise InvalidInputError(
             f"the column {name!r} {kind} more than {most} different values; {advice}"
-            + ("" if text else comma_hint(min(values)))
+            + ("" if text else writing_hint(min(values)))
         )
 
 

@@ -1,5 +1,7 @@
 """The benchmark: agreement, ratios, memory, plugins, and that it notices a contradiction."""
 
+import gc
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -249,3 +251,14 @@ def test_an_interruption_keeps_what_is_done(cls):
 def test_a_taken_name_from_python():
     with pytest.raises(InvalidInputError, match="'greedy' of a plugin is taken"):
         small(SOLVERS["greedy"])
+
+
+@pytest.mark.parametrize("frozen", [True, False])
+def test_what_the_caller_has_frozen_stays_so(frozen):
+    gc.unfreeze()
+    if frozen:
+        gc.freeze()
+    bench.run("staircase", sizes=[2], solvers=["enumerate"])
+    after = gc.get_freeze_count()
+    gc.freeze()  # as the other tests are run
+    assert (after > 0) is frozen

@@ -28,7 +28,7 @@ def mechanisms(draw, inputs=None):
         ([[0.5, 0.4]], "row 0 of the mechanism matrix must sum to 1, but sums to 0.9, off by -0.1"),
         ([[1.5, -0.5]], r"matrix\[0\]\[1\] must be at least 0, not -0.5"),
         ([[0.5, 0.5], [1.0]], "ragged"),
-        ([[math.nan, 1]], "not a finite number"),
+        ([[math.nan, 1]], "must be a finite number"),
         ([], "empty"),
         ([0.5, 0.5], "of 1 axes"),
     ],

@@ -1,10 +1,10 @@
 """The API reference: every room that programs import has its page, rendered from the docstrings."""
 
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {page.stem: page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md")}
@@ -27,10 +27,7 @@ def test_every_room_has_a_page():
 
 @pytest.fixture(scope="module")
 def markup():
-    spec = spec_from_file_location("docstring_markdown", ROOT / "tools" / "docstring_markdown.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("docstring_markdown")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,8 @@
 
 How a page's fenced blocks are executed, in order, in one directory that is empty at first:
 
-* ``python`` runs; the blocks of a page share their names.
+* ``python`` runs; the blocks of a page share their names. A decimal number in the comment beside a
+  statement is its value, what it prints, or the value of the result that it assigns.
 * any language with ``title="NAME"`` is the content of a file NAME; a Python file is imported at once,
   and the entry points of a ``pyproject.toml`` are registered, as ``pip install -e .`` would do.
 * ``text title="Output"`` is what the block before it prints, to the letter.
@@ -11,6 +12,7 @@ How a page's fenced blocks are executed, in order, in one directory that is empt
   seconds and what a time limit may cut short are examples.
 """
 
+import ast
 import contextlib
 import importlib.util
 import io
@@ -56,9 +58,13 @@ def site(tmp_path_factory):
     return directory / "site"
 
 
+ZENSICAL = "import sys; sys.modules['ruff'] = None; from zensical.main import cli; cli()"
+"""The builder, without a process for each signature that formats it: no page and no link needs it."""
+
+
 def build(project):
     """Build the site of a project, warnings being errors."""
-    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    command = [sys.executable, "-c", ZENSICAL, "build", "--strict"]
     return subprocess.run(command, cwd=project, capture_output=True, text=True, check=False, timeout=900)
 
 
@@ -175,10 +181,33 @@ def _write(directory, title, code):
         _install(directory, code)
 
 
+STATED, NUMBER = r"(?<![\w.=])\d+\.\d\d+", r"-?\d+(?:\.\d+)?(?:e-?\d+)?"
+
+
 def _run_python(code, page, names):
+    """Run a block, statement by statement; numbers in the comment beside one are what it gives."""
+    lines = code.splitlines()
     with contextlib.redirect_stdout(io.StringIO()) as printed:
-        exec(compile(code, name(page), "exec"), names)
+        for statement in ast.parse(code).body:
+            before = len(printed.getvalue())
+            value = _value_of(statement, page, names)
+            found = [*map(float, re.findall(NUMBER, printed.getvalue()[before:] + f" {value}"))]
+            for number in re.findall(STATED, lines[statement.end_lineno - 1].partition("  # ")[2]):
+                digit = 10.0 ** -len(number.partition(".")[2])
+                near = not found or min(abs(x - float(number)) for x in found) <= 0.51 * digit
+                assert near, f"{name(page)}: {number} is stated where {found} is found"
     return printed.getvalue()
+
+
+def _value_of(statement, page, names):
+    """Run a statement and return its value; of a result that is assigned, its value."""
+    if isinstance(statement, ast.Expr):
+        value = eval(compile(ast.Expression(statement.value), name(page), "eval"), names)
+        return float(value) if isinstance(value, float) else value
+    exec(compile(ast.Module([statement], []), name(page), "exec"), names)
+    named = isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+    value = getattr(names[statement.targets[0].id], "value", None) if named else None
+    return value if isinstance(value, float) else None
 
 
 FACTS = (
@@ -240,6 +269,8 @@ def test_a_wrong_page_is_noticed(workshop, follow, monkeypatch):
     page = workshop / "page.md"
     for wrong in (
         "```python\nassert 1 == 2\n```\n",
+        "```python\nprint(\n    0.123\n)  # 0.124\n```\n",
+        "```python\n1 / 3  # 0.334, a third\n```\n",
         '```python\nprint(1)\n```\n\n```text title="Output"\n2\n```\n',
         f"{RUN_SH}\n```sh\nfalse\ntrue\n```\n",
         f"{RUN_SH}\n```sh\nldpopt verify absent.json\ntrue\n```\n",

@@ -1,6 +1,5 @@
 """The gallery: every figure and table of the papers has an entry, and no entry is stale."""
 
-import importlib.util
 import json
 import re
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import matplotlib as mpl
 import pytest
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from scripts import load
 
 from ldpopt.engine.sweep import read_csv
 from ldpopt.experiments import EXPERIMENTS
@@ -27,14 +27,7 @@ TABLES = sorted(path.stem for path in FIGURES.glob("*.csv"))
 MOST_BYTES = 100_000
 
 
-def load_tool():
-    source = importlib.util.spec_from_file_location("draw_gallery", ROOT / "tools" / "draw_gallery.py")
-    module = importlib.util.module_from_spec(source)
-    source.loader.exec_module(module)
-    return module
-
-
-TOOL = load_tool()
+TOOL = load("draw_gallery")
 
 
 def entries():

@@ -2,10 +2,10 @@
 
 import copy
 import re
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
+from scripts import load
 
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
@@ -13,10 +13,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 
 @pytest.fixture(scope="module")
 def tool():
-    spec = spec_from_file_location("notebooks", ROOT / "tools" / "notebooks.py")
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load("notebooks")
 
 
 def shown(outputs):

@@ -26,6 +26,12 @@ def citations(text: str) -> set[str]:
     return {f"{authors} {year}" for authors, year in found if authors not in NOT_AUTHORS}
 
 
+@pytest.fixture(scope="module")
+def cited():
+    """The citations of every text."""
+    return {path: citations(path.read_text(encoding="utf-8")) for path in TEXTS}
+
+
 def test_citations_are_recognised():
     assert citations("(Kairouz, Oh and\n# Viswanath 2014, Theorem 2; Wang et al.\n   2024)") == {
         "Kairouz, Oh and Viswanath 2014",
@@ -34,15 +40,15 @@ def test_citations_are_recognised():
     assert citations("In 2024 the 2000 rows of Figures 2 and 3") == set()
 
 
-def test_every_citation_has_an_entry():
-    for path in TEXTS:
-        assert citations(path.read_text(encoding="utf-8")) <= set(KEYS), path
+def test_every_citation_has_an_entry(cited):
+    for path, found in cited.items():
+        assert found <= set(KEYS), path
 
 
 @pytest.mark.parametrize("key", KEYS)
-def test_every_entry_is_cited(key):
+def test_every_entry_is_cited(key, cited):
     data_set = key == "Becker and Kohavi 1996"  # cited in the data files, in the UCI repository's form
-    assert data_set or any(key in citations(path.read_text(encoding="utf-8")) for path in TEXTS)
+    assert data_set or any(key in found for found in cited.values())
 
 
 def test_no_paper_is_cited_by_a_number():

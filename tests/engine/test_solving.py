@@ -323,7 +323,7 @@ def test_a_solver_that_forgets_the_clock_is_interrupted():
         name = "forgetful"
 
         def run(self, form, limits):
-            found = Enumerate().run(form, limits)
+            found = Enumerate().run(form, Limits())  # whatever the machine does, it finds the optimum
             limits.keep(found.value, found.bound, lambda: found)
             while True:
                 with suppress(OutOfTime):

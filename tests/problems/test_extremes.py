@@ -14,6 +14,37 @@ RARE_TABLE = [[0.5, 1e-12], [1e-12, 0.5 - 2e-12]]
 LEVELS = (1e-6, 20.0)
 REPORTING = ("independent-reporting", "grr-conditional", "ue-conditional")
 
+ALMOST = 9.999999929999994e-10
+CANCELLING = [
+    ("staircase", {"epsilon": 18.0, "prior": [1 - 2.5e-7, 2.5e-7]}),
+    ("staircase", {"epsilon": 29.9, "prior": [1 - 7e-8, 1e-8, 3e-9, 5.7e-8]}),
+    (
+        "secret-staircase",
+        {
+            "epsilon": 1e-3,
+            "hypotheses": [
+                [[0.9999999929999994, ALMOST, ALMOST, ALMOST], [ALMOST] * 4],
+                [
+                    [
+                        5.766182409174334e-09,
+                        0.004385831892230826,
+                        0.9580640149759231,
+                        8.740236154170194e-07,
+                    ],
+                    [
+                        1.23601097585925e-06,
+                        0.03670770779230129,
+                        0.0008397595387631321,
+                        5.700000080249163e-07,
+                    ],
+                ],
+            ],
+            "utility": "kl",
+        },
+    ),
+]
+"""Utilities that are small differences of large numbers: floats tell them to a part in 10^8."""
+
 
 def cases():
     """Parameters by kind: levels of 1e-6 and 20, probabilities of 1e-12, 1e-3 to 1e12 samples."""
@@ -34,6 +65,8 @@ def cases():
         yield "asymptotic-utility", {"epsilon": epsilon, "alpha": [0.5, 0.5, 0.5]}
         both = {"epsilon": epsilon, "alpha": [1.0, 1.0], "min_average_privacy": 0.01}
         yield "privacy-utility-frontier", both
+        nearly_known = {"alpha": [0.1, 1e4], "min_average_privacy": 1 - 1e-6}
+        yield "privacy-utility-frontier", {"epsilon": max(epsilon, 1e-3), **nearly_known}
         for table, n in ((RARE_TABLE, 1e-3), (TABLE, 1e12), (RARE_TABLE, 1e12)):
             set_ = {"epsilon": epsilon, "p_hat": table, "n": n}
             yield "polyopt", set_
@@ -51,6 +84,7 @@ def cases():
     yield "ue-conditional", {"epsilon": 1e-5, **rough}
     tables = [[[0.7, 0.2], [0.1 - 1e-12, 1e-12]], [[0.25, 0.25], [0.25, 0.25]]]
     yield "secret-staircase", {"epsilon": 1e-6, "hypotheses": tables, "utility": "bayes"}
+    yield from CANCELLING
     yield "leakage-design", {"tau": 2, "d": 2, "budget": 0.0, "epsilon": 1e-6}
     yield "leakage-design", {"tau": 2, "d": 3, "budget": 20.0}
     yield "leakage-design", {"tau": 3, "d": 3, "budget": 1e-12}
@@ -102,3 +136,17 @@ def test_polyopt_at_the_highest_level_ends():
     assert result.stats["iterations"] < 200
     assert result.value == pytest.approx(1.993418, abs=1e-6)
     assert verify(result)
+
+
+def test_columns_that_a_method_of_highs_takes_for_one_are_solved_by_another():
+    """At such a level columns differ by a part in a million, and the primal simplex method gives up."""
+    table = [
+        [0.030156156758319026, 7.975224602843594e-06, 1.7956827351445567e-07, 0.06619875794855211],
+        [0.3200530578434189, 0.00022389579815605917, 0.10432219885949548, 0.47903777799918207],
+    ]
+    other = [
+        [6.768205236419307e-07, 0.22104628636706936, 1.1709543394784253e-05, 5.549243492869715e-09],
+        [1.3764442563527839e-08, 0.21608048963878465, 1.0054505702683343e-06, 0.5628598128659713],
+    ]
+    asked = {"hypotheses": [table, other], "utility": "renyi", "order": 9.0}
+    test_genuine_results_verify("secret-staircase", {"epsilon": 2.454902300977987e-06, **asked})

@@ -162,7 +162,7 @@ def test_minimax_bounds(loss: str) -> None:
     ("kind", "params", "complaint"),
     [
         ("fidelity", {"p": [0.5, 0.5, 0], "epsilon": 1}, r"p\[2\] is 0"),
-        ("fidelity", {"p": [1.0], "epsilon": 1}, "at least two inputs"),
+        ("fidelity", {"p": [1.0], "epsilon": 1}, "two or more entries"),
         ("fidelity", {"p": [1.0, 1e-200], "epsilon": 1}, "must be at least 1e-15"),
         ("minimax-fidelity", {"k": 5, "epsilon": 1, "p0": 1e-200}, "p0 must be at least 1e-15"),
         ("fidelity", {"p": ZIPF, "epsilon": 1, "loss": "kl"}, "loss must be one of"),

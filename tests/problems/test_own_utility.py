@@ -1,5 +1,6 @@
 """A utility of one's own: rows, privacy and level are verified, value and bound are not certified."""
 
+import json
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -12,7 +13,7 @@ from ldpopt import testing
 from ldpopt.audit.auditing import audit
 from ldpopt.checker import frame
 from ldpopt.checker.reading import UnreadableError
-from ldpopt.core.errors import NoSolverError, UnreadableFileError
+from ldpopt.core.errors import LdpoptError, NoSolverError, UnreadableFileError
 from ldpopt.core.problem import Example
 from ldpopt.engine.verifying import verify_document
 from ldpopt.problems import PROBLEMS
@@ -171,7 +172,7 @@ def test_the_page_and_the_audit_say_what_is_certified(monkeypatch, tmp_path):
     monkeypatch.setattr(PROBLEMS, "_given", {**PROBLEMS._given, "jeffreys-test": JeffreysTest})
     path = tmp_path / "own.json"
     ldpopt.solve(JeffreysTest(1.0)).save(path)
-    found = audit(path)
+    found = audit(path, confidence=1 - 1e-9)
     assert found.passed
     assert {claim.what for claim in found.claims} == {"stochastic", "privacy", "audit"}
     page = tmp_path / "page.html"
@@ -188,6 +189,17 @@ def test_pricing_of_ones_own_and_without():
     assert priced.status is ldpopt.Status.OPTIMAL
     with pytest.raises(NoSolverError, match="not this utility"):
         ldpopt.solve(SpreadTest(1.0, priced=False), "column-generation")
+
+
+@pytest.mark.parametrize(
+    "params", [[1, 2], "ab", 5, None, {"cls": 1}, {"self": 1}, {"epsilon": [[]]}, {"epsilon": {}}, {}]
+)
+def test_hostile_parameters_of_a_kind_of_ones_own_are_unreadable(params, monkeypatch, tmp_path):
+    monkeypatch.setattr(PROBLEMS, "_given", {**PROBLEMS._given, "spread": SpreadTest}, raising=True)
+    document = ldpopt.solve(SpreadTest(1.0)).to_json() | {"problem": "spread", "params": params}
+    (tmp_path / "a.json").write_text(json.dumps(document))
+    with pytest.raises(LdpoptError):
+        ldpopt.verify(tmp_path / "a.json")
 
 
 def test_a_statement_of_privacy_names_two_secrets():

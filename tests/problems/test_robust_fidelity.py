@@ -8,9 +8,10 @@ from known import TABLE
 from ldpopt import Status, problem, solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import randomized_response
+from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems.robust_fidelity import query_error
 from ldpopt.theory.fidelity.query_columns import Climbed
-from ldpopt.theory.fidelity.query_design import best_for_queries
+from ldpopt.theory.fidelity.query_design import OUTPUTS, _fewer, _Program, best_for_queries
 from ldpopt.theory.robust.level import rldp_level
 
 SQUARE = [[0.3, 0.2], [0.1, 0.4]]
@@ -107,7 +108,7 @@ def test_three_by_three_tables_and_a_confidence_set():
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"prior": [[0.5, 0.5]]}, "nothing to protect"),
+        ({"prior": [[0.5, 0.5]]}, "two or more secrets"),
         ({"prior": SQUARE, "queries": [[1, 1, 1, 1]]}, "two different entries"),
         ({"prior": SQUARE, "queries": [[1, 0, 1]]}, "must have 4 entries"),
         ({"prior": SQUARE, "n": 10}, "a prior stands for all distributions"),
@@ -132,6 +133,20 @@ def test_climbing_comes_near_the_optimum():
     assert query_error(found.matrix, form.prior, form.queries) == pytest.approx(found.value, rel=1e-3)
 
 
+def test_the_first_round_is_as_good_as_subset_selection():
+    """Half of the reports about s, half about u: what is drawn first has no larger error."""
+    rng, epsilon = np.random.default_rng(2), 1.0
+    counts = rng.integers(50, 500, (6, 5))
+    rows = np.vstack([np.repeat(np.eye(6), 5, axis=1), np.tile(np.eye(5), 6)])
+    asked = problem("robust-fidelity", epsilon=epsilon, counts=counts.tolist(), queries=rows)
+    [form] = asked.forms()
+    columns = Climbed(form.cone, form.prior, form.queries, epsilon, rng)
+    found = best_for_queries(form.prior, rows, epsilon, columns, 0, lambda: True, lambda _: None)
+    selections = [subset_selection(k, epsilon, round(k / (1 + math.e))).matrix for k in (6, 5)]
+    halves = [np.repeat(selections[0], 5, axis=0), np.tile(selections[1], (6, 1))]
+    assert found.value < query_error(np.hstack(halves) / 2, form.prior, rows)
+
+
 def test_wide_tables_have_the_bound_of_the_data_as_they_are():
     rng = np.random.default_rng(1)
     counts = rng.integers(50, 500, (4, 5))
@@ -142,3 +157,15 @@ def test_wide_tables_have_the_bound_of_the_data_as_they_are():
     assert result.bound == pytest.approx((rows**2 @ p - (rows @ p) ** 2).sum())
     assert result.value < query_error(randomized_response(20, 1.0).matrix, p, rows) / 4
     assert verify(result)
+
+
+def test_the_heaviest_columns_are_kept_only_if_they_leave_no_query_open():
+    """Constant columns may weigh most and tell nothing: then all columns stay."""
+    response = np.eye(3) + 0.5
+    columns = np.vstack([response / response.max(), np.ones((OUTPUTS * 3, 3))])
+    program = _Program(np.full(3, 1 / 3), np.eye(3))
+    everything = program.solve(columns, 1e-3, lambda: False)
+    heavy = everything._replace(weights=np.r_[np.full(3, 1e-3), np.ones(OUTPUTS * 3)])
+    kept, found = _fewer(program, columns, heavy)
+    assert kept is columns
+    assert found is heavy

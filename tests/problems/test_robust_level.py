@@ -194,6 +194,20 @@ def test_what_is_not_a_set_is_refused(changed, words):
         problem("robust-level", matrix=np.full((4, 2), 0.5), uncertainty=plain)
 
 
+def test_tables_and_rows_that_do_not_fit_are_refused():
+    """With a sentence, as the checker does, not by the arrays that they would become."""
+    members = [[[0.5, 0.0], [0.2, 0.3]], [[0.5, 0.2], [0.3]]]
+    for given, words in ((members, "2 or more entries"), ([[[True, 0.0], [0.0, 0.0]]], "finite number")):
+        with pytest.raises(InvalidInputError, match=words):
+            ConvexSet("scenarios", members=given)
+    with pytest.raises(InvalidInputError, match=r"4 cells .* not 3"):
+        problem(
+            "robust-level",
+            matrix=np.full((3, 2), 0.5),
+            uncertainty={"kind": "known", "p": [[0.25] * 2] * 2},
+        )
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_forgeries(kind):
     """A witness outside the set, a higher value and a lower bound are not verified."""

@@ -229,7 +229,7 @@ def test_malformed_files_are_unreadable(changes) -> None:
         ([[0.5, 0.5]], [10**18], "at most 18 digits"),
         ([[0.5, 0.5]], 3, "list of labels, not 3"),
         ([[0.5], [0.5, 0.5]], [0, 0], "ragged"),
-        ([[float("nan"), 1]], [0], "not a finite number"),
+        ([[float("nan"), 1]], [0], "must be a finite number"),
         ({"rows": [0]}, [0], "matrix needs the key 'shape'"),
     ],
 )

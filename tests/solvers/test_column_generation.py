@@ -24,7 +24,7 @@ def test_pricing_is_exact(k, name, epsilon, seed, concentration):
     """The best corner found and the bound agree with a list of all corners."""
     rng = np.random.default_rng(seed)
     p0, p1 = rng.dirichlet(np.full(k, concentration), size=2)
-    p0, p1 = np.maximum(p0, 1e-12), np.maximum(p1, 1e-12)
+    p0, p1 = (np.maximum(p, 1e-12) / np.maximum(p, 1e-12).sum() for p in (p0, p1))
     utility = MutualInformation(p0) if name == "mutual-information" else Divergence(p0, p1, name)
     secrets = tuple(x // 2 for x in range(k)) if k > 2 else (0, 1)
     cone = SecretCone(secrets, epsilon)

@@ -1,13 +1,16 @@
 """The worst joint of very many cells between two ends: they hold, and lie near each other."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from ldpopt import Status, solve, verify
+from ldpopt import FormSolution, Status, solve, verify
 from ldpopt.checker import frame
 from ldpopt.forms.joint_program import JointProgram
 from ldpopt.problems import CompositionBound
 from ldpopt.solvers.joint_lp import JointLp
+from ldpopt.solvers.joint_milp import JointMilp
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -57,3 +60,21 @@ def test_what_is_too_large_is_refused():
     many = JointProgram(tuple(np.full(k, 1 / k) for k in (500, 500)), 1e-4)
     assert "more than 200000" in JointLp().accepts(many)
     assert "below" in JointLp().accepts(JointProgram((np.array([1.0]),), 1e-11))
+
+
+@pytest.mark.parametrize("joints", [0, 1])
+def test_the_best_bound_when_the_time_ends_before_a_joint(monkeypatch, joints):
+    """Without any joint the rules alone are the answer; one that was found before is still used."""
+    run, calls = JointMilp.run, []
+
+    def short(self, form, limits):
+        calls.append(form.threshold)
+        if len(calls) > joints:
+            return FormSolution(Status.LIMIT)
+        return replace(run(self, form, limits), value=2.0)  # above the rules: a second try follows
+
+    monkeypatch.setattr(JointMilp, "run", short)
+    result = solve(CompositionBound([[0.6, 0.3, 0.1], [0.9, 0.1]], 0.01, "best"), "best-of-all")
+    assert len(calls) == joints + 1
+    assert (result.bound is None) == (joints == 0)
+    assert verify(result)

@@ -12,7 +12,8 @@ from ldpopt.problems import PolyOpt, Staircase
 from ldpopt.release import comparing
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.methods import Question, applicable
+from ldpopt.release.methods import applicable
+from ldpopt.release.question import Question
 from ldpopt.solvers import PublicColumn
 from ldpopt.theory.robust.level import rldp_level
 

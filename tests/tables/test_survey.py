@@ -117,6 +117,7 @@ def test_json():
             "row 2 of column 'a' holds 'x,1', which is not a number$",
         ),
         ({"a": ["1", "1.234,5"]}, {"bins": {"a": 2}}, "a number; write numbers with a decimal point"),
+        ({"a": ["31.01.1980", "2.2.81"]}, {"bins": {"a": 2}}, "a number; write dates as 2024-01-31"),
         (
             {"a": [f"{i},20" for i in range(65)]},
             {},

@@ -8,7 +8,7 @@ partition into known blocks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -86,12 +86,13 @@ def proven_exposure(known: dict[Subset, Array], subset: Subset, threshold: float
         return exposure(known[subset], threshold)
     return min(
         best_choice(ThresholdSearch(tuple(known[b] for b in blocks), threshold, rule)).bound
-        for blocks in _partitions(subset, known)
+        for blocks in partitions(subset, known)
         for rule in ("theorem-3-tight", "theorem-2")
     )
 
 
-def _partitions(subset: Subset, known: dict[Subset, Array]) -> Iterator[tuple[Subset, ...]]:
+def partitions(subset: Subset, known: Container[Subset]) -> Iterator[tuple[Subset, ...]]:
+    """List the ways to put a set together from sets that are known, each feature once."""
     if not subset:
         yield ()
         return
@@ -101,7 +102,7 @@ def _partitions(subset: Subset, known: dict[Subset, Array]) -> Iterator[tuple[Su
             block = (first, *others)
             if block in known:
                 left = tuple(j for j in rest if j not in others)
-                for blocks in _partitions(left, known):
+                for blocks in partitions(left, known):
                     yield (block, *blocks)
 
 

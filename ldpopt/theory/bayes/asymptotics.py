@@ -155,4 +155,5 @@ def _sampled(f: LogDet, epsilon: float, prior: Dirichlet, seed: int) -> Estimate
     known = float(prior.expected_log(1 + beta * np.eye(k)).sum())
     slope = np.cov(values, control)[0, 1] / control.var(ddof=1) if control.std() > 0 else 0.0
     rest = values - slope * (control - known)
-    return Estimate(rest.mean(), rest.std(ddof=1) / math.sqrt(draws), "monte-carlo")
+    error = float(rest.std(ddof=1)) / math.sqrt(draws)
+    return Estimate(rest.mean(), error + ROUNDING * k, "monte-carlo")

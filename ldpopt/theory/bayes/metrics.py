@@ -116,8 +116,8 @@ def _set_leakage(m: SetMechanism, prior: Prior, seed: int) -> Estimate:
     for size in rng.choice(m.k + 1, draws, p=m.sizes / m.sizes.sum()):
         inside = float(alpha[rng.permutation(m.k)[:size]].sum())
         values.append(_ratio_entropy(m, inside, prior.total - inside))
-    error = float(np.std(values)) / math.sqrt(draws)
-    return Estimate(own - float(np.mean(values)), error, "monte-carlo")
+    error = float(np.std(values, ddof=1)) / math.sqrt(draws)
+    return Estimate(own - float(np.mean(values)), error + ROUNDING, "monte-carlo")
 
 
 def _ratio_entropy(m: SetMechanism, inside: float, outside: float) -> float:

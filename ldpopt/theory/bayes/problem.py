@@ -17,7 +17,7 @@ from ldpopt.checker.design_bound import atom_leakage
 from ldpopt.checker.design_value import DesignStatement, utility
 from ldpopt.checker.expectation import UNIT, prior_points
 from ldpopt.core import certify
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -32,6 +32,8 @@ from ldpopt.theory.columns.cones import staircase_cone
 
 MOST_COLUMNS = 20_000
 """Outputs of a released mechanism; a mixture over more sets is refused."""
+SILENCES = (0.0, *(1e-12 * 8**n for n in range(13)), *(1 - 2.0**-n for n in range(1, 21)))
+"""Shares of silence that are mixed into a mechanism, one after the other, until it hides enough."""
 INSIDE = 1 - 1e-10
 """The share of the leakage budget that solvers use: the rest covers the rounding of the mechanism."""
 MOST_RENAMED = 5
@@ -116,17 +118,21 @@ class DesignProblem(Problem):
         """Build the mechanism with columns θ_v v, repaired to exact arithmetic.
 
         Where rounding leaves too little privacy on average, some silence is mixed in.
+
+        Raises:
+            SolverError: with hardly more than silence there is still too little.
         """
         assert isinstance(form, ConvexProgram)
         point, silence = solution.point, np.zeros(len(form.labels))
         silence[form.labels.index((0, 0))] = 1.0
-        touch = 0.0
-        while touch < 1:
+        for touch in SILENCES:
             mixed = self._mechanism(form, (1 - touch) * point + touch * silence)
             if self.floor is None or private_enough(mixed.matrix.tolist(), self.question):
                 return mixed
-            touch = max(8 * touch, 1e-12)
-        return self._mechanism(form, silence)
+        raise SolverError(
+            f"the mechanism that was found has an average privacy below {self.floor!r}, however much "
+            "silence is mixed in; ask for less"
+        )
 
     def _mechanism(self, form: ConvexProgram, point: Array) -> Mechanism:
         parts = [self._columns(form.labels[j], float(point[j])) for j in np.flatnonzero(point)]

@@ -221,9 +221,10 @@ def _lengths(point: _Point, step: _Point, share: float) -> tuple[float, float]:
         (point.z_slack, step.z_slack),
         (point.theta_slack, step.theta_slack),
     ]
-    return _length(primal, share), _length(dual, share)
+    return longest_step(primal, share), longest_step(dual, share)
 
 
-def _length(parts: list[tuple[Array, Array]], share: float) -> float:
+def longest_step(parts: list[tuple[Array, Array]], share: float) -> float:
+    """Compute a share of the longest step that keeps x positive along dx, for all pairs; at most 1."""
     reach = (float((-x[dx < 0] / dx[dx < 0]).min(initial=np.inf)) for x, dx in parts)
     return min(1.0, share * min(reach))

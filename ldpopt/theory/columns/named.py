@@ -33,7 +33,8 @@ def cleaned_utility(
     """
     prior, hypotheses, utility = given["prior"], given["hypotheses"], given["utility"]
     if (prior is None) == (hypotheses is None):
-        raise InvalidInputError(f"{kind} needs either 'prior' or 'hypotheses', not both")
+        both = "both" if prior is not None else "neither"
+        raise InvalidInputError(f"{kind} needs either 'prior' or 'hypotheses', not {both}")
     if prior is not None:
         name = validate.choice(
             "utility", "mutual-information" if utility is None else utility, OF_A_PRIOR

@@ -30,6 +30,7 @@ from ldpopt.checker.arithmetic import exp_above
 from ldpopt.checker.fidelity_bounds import design_bound
 from ldpopt.core import certify
 from ldpopt.core.validate import Array
+from ldpopt.theory.columns.compact_program import BACK_OFF, longest_step
 from ldpopt.theory.fidelity.measures import alpha_of
 
 GAP = 1e-11
@@ -177,8 +178,8 @@ class _Program:
             change = np.linalg.lstsq(columns.T @ pull, columns.T @ free - residual, rcond=None)[0]
             step = free - pull @ change
             rise = mu / theta - slack - slack / theta * step
-            primal = _length(theta, step)
-            length = min(primal, _length(slack, rise))
+            primal = longest_step([(theta, step)], BACK_OFF)
+            length = min(primal, longest_step([(slack, rise)], BACK_OFF))
             theta, beta, slack = theta + length * step, beta + length * change, slack + length * rise
             cost, gradient, hessian = self._slope(sets, q, theta)
         return theta, beta
@@ -244,11 +245,3 @@ class _Program:
             pull = images * scaled  # −∂Σ_kk/∂θ_v
             hessian -= (pull * (0.25 / variances**1.5)) @ pull.T
         return cost, gradient, hessian
-
-
-def _length(x: Array, dx: Array) -> float:
-    """Compute the longest step, at most 1, that keeps x positive."""
-    falling = dx < 0
-    if not falling.any():
-        return 1.0
-    return float(min(1.0, 0.99 * (-x[falling] / dx[falling]).min()))

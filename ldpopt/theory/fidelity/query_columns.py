@@ -3,18 +3,21 @@
 The gain of a column is Γ(T) = Σ_i (y_i·T)²/(p·T) = max_z (2 Σ_i z_i y_i − |z|² p)·T, attained at z_i =
 y_i·T/(p·T). So a column that exceeds β is found by alternating: for a given z maximise the linear
 function (2 Σ_i z_i y_i − |z|² p − β)·T over the cone, then set z. Every step improves; nothing is
-listed, and nothing is proven.
+listed, and nothing is proven. The climb starts from the columns of subset selection on each column of
+the table that is asked for, which are private whatever the cone: even the first round has about the
+error of a report about one of them, drawn at random.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Protocol
+from itertools import combinations
 
 import numpy as np
 
 from ldpopt.core.validate import Array
+from ldpopt.forms.query_program import ClimbedCone
 from ldpopt.mechanisms import randomized_response
 
 
@@ -66,16 +69,6 @@ class Listed:
         return beta * (1 + 1e-12) + 1e-13 * np.abs(beta).max()
 
 
-class ClimbedCone(Protocol):
-    """A cone over which linear functions are maximised."""
-
-    def best(self, directions: Array) -> Iterator[Array]:
-        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T.
-
-        The part in which good columns mostly lie comes first.
-        """
-
-
 class Climbed:
     """Columns that a climb finds in each round.
 
@@ -83,7 +76,7 @@ class Climbed:
         cone: where they lie.
         p: the distribution of the inputs.
         queries: c, one a row.
-        epsilon: the level; the columns of randomised response are taken first.
+        epsilon: the level; the columns of randomised response and of subset selection are taken first.
         rng: for the starts of climbs.
     """
 
@@ -101,7 +94,24 @@ class Climbed:
         found = np.stack(list(cone.best(directions)))
         score = (found * directions).sum(axis=-1) / found.sum(axis=-1)
         nearest = found[score.argmax(axis=0), np.arange(len(directions))]
-        self.taken = _once(np.vstack([randomized_response(len(p), epsilon).matrix.T, nearest]))
+        known = [1 + (self.ratio - 1) * part for part in self._subsets()]
+        self.taken = _once(np.vstack([randomized_response(len(p), epsilon).matrix.T, *known, nearest]))
+
+    def _subsets(self) -> Iterator[Array]:
+        """Mark the inputs whose value is in a subset, one a row, for each column that is asked for.
+
+        The subsets have the size that subset selection has; where they are too many, some are drawn with
+        all that a turn of the values makes of them, so that each value is in as many as any other.
+        """
+        for values in partitions(self.queries):
+            r = len(values)
+            size = max(1, round(r / (self.ratio + 1)))
+            if math.comb(r, size) <= self.STARTS:
+                chosen = np.array(list(combinations(range(r), size)))
+            else:
+                drawn = [self.rng.permutation(r)[:size] for _ in range(max(1, self.STARTS // r))]
+                chosen = np.vstack([(subset + np.arange(r)[:, None]) % r for subset in drawn])
+            yield values[chosen].sum(axis=1)
 
     def _random(self, count: int) -> Array:
         """Draw columns of the shape that good ones have: 0 off a query's inputs, 1 and e^ε on them."""
@@ -152,6 +162,22 @@ class Climbed:
     def raised(self, Y: Array, beta: Array) -> Array | None:
         """Return None: a climb does not know all columns."""
         return None
+
+
+def partitions(queries: Array) -> Iterator[Array]:
+    """Yield consecutive queries that mark every input once: the frequencies of the values of a column.
+
+    >>> [len(values) for values in partitions(np.array([[2, 0, 0], [1, 1, 0], [0, 0, 1]]))]
+    [2]
+    """
+    rows: list[Array] = []
+    for row in queries:
+        marks = np.isin(row, (0, 1)).all()
+        fits = marks and (np.sum([*rows, row], axis=0) <= 1).all()
+        rows = [*rows, row] if fits else [row] if marks else []
+        if rows and (np.sum(rows, axis=0) == 1).all():
+            yield np.array(rows)
+            rows = []
 
 
 def _gains(columns: Array, mass: Array, Y: Array) -> Array:

@@ -22,6 +22,7 @@ from scipy.linalg import cho_factor, cho_solve, null_space
 
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import randomized_response
+from ldpopt.theory.columns.compact_program import BACK_OFF, longest_step
 
 CENTRED = 1e-10
 """The relative gap within the last rounds; that of others is a hundredth of what is left to prove."""
@@ -95,7 +96,7 @@ def best_for_queries(
         expired: asked in every round whether the time is over.
         found: told of every round's answer.
     """
-    program = QueryProgram(p, queries)
+    program = _Program(p, queries)
     best: Answer | None = None
     centred, values = 0.01, [math.inf] * PATIENCE
     for _ in range(ROUNDS):
@@ -124,13 +125,16 @@ def best_for_queries(
     return best
 
 
-def _fewer(program: QueryProgram, columns: Array, now: Optimum) -> tuple[Array, Optimum]:
-    """Keep the heaviest columns, if they are worth about as much."""
+def _fewer(program: _Program, columns: Array, now: Optimum) -> tuple[Array, Optimum]:
+    """Keep the heaviest columns, if they are worth about as much and leave no query open."""
     most = OUTPUTS * columns.shape[1]
     if len(columns) <= most:
         return columns, now
     heaviest = columns[np.argsort(-now.weights * columns.sum(axis=1))[:most]]
-    found = program.solve(heaviest, 1e-4, lambda: False)
+    try:
+        found = program.solve(heaviest, 1e-4, lambda: False)
+    except np.linalg.LinAlgError:
+        return columns, now
     full = np.abs(1 - heaviest.T @ found.weights).max() < 1e-9
     return (heaviest, found) if full and found.value < 1.01 * now.value else (columns, now)
 
@@ -149,7 +153,7 @@ def _mechanism(columns: Array, optimum: Optimum, p: Array, epsilon: float) -> Ar
     return np.hstack([(1 - BLEND) * matrix, BLEND * other])
 
 
-class QueryProgram:
+class _Program:
     """The design problem for one list of queries."""
 
     def __init__(self, p: Array, queries: Array) -> None:
@@ -193,7 +197,7 @@ class QueryProgram:
                 change = np.linalg.lstsq(columns.T @ pull, columns.T @ free - residual, rcond=None)[0]
                 step = free - pull @ change
                 rise = mu / theta - slack - slack / theta * step
-                length = min(_longest(theta, step), _longest(slack, rise))
+                length = longest_step([(theta, step), (slack, rise)], BACK_OFF)
                 moved = theta + length * step
                 cost, gradient, images = self._slope(X, moved, unit)
             except np.linalg.LinAlgError:
@@ -204,18 +208,17 @@ class QueryProgram:
         return Optimum(theta, beta * unit**2, Y, cost * unit**2)
 
     def _slope(self, X: Array, theta: Array, unit: float) -> tuple[float, Array, Array]:
-        """Compute the error, its gradient, and x_v·J⁻¹Uᵀc_i, of the queries divided by a unit."""
+        """Compute the error, its gradient, and x_v·J⁻¹Uᵀc_i, of the queries divided by a unit.
+
+        Raises:
+            LinAlgError: the columns leave a query open, or so nearly that rounding hides the error.
+        """
         queries = self.queries / unit
         J = (X * theta[:, None]).T @ X
         np.linalg.cholesky(J)
         solved = np.linalg.solve(J, queries.T)
+        cost = float((queries.T * solved).sum())
+        if not cost > 0:
+            raise np.linalg.LinAlgError("the information of these columns is singular but for rounding")
         images = X @ solved
-        return float((queries.T * solved).sum()), -(images**2).sum(axis=1), images
-
-
-def _longest(x: Array, dx: Array) -> float:
-    """Compute the longest step, at most 1, that keeps x positive."""
-    falling = dx < 0
-    if not falling.any():
-        return 1.0
-    return float(min(1.0, 0.99 * (-x[falling] / dx[falling]).min()))
+        return cost, -(images**2).sum(axis=1), images

@@ -26,6 +26,9 @@ from ldpopt.theory.robust.block_cone import BlockCone, Product
 MOST_CELLS = 2**25
 """Floats that the tables of block vertices may hold."""
 MOST_COMBINATIONS = 2**21
+"""Partial columns that one step of the exact pricing may list."""
+MOST_RETURNED = 8
+"""Columns of positive value that the exact pricing returns at most."""
 
 
 class Table(NamedTuple):
@@ -118,26 +121,12 @@ class PricedBlocks:
 
     def ascent(self, start: Relaxed) -> Array:
         """Find a good column: from the best vertices for the slope, improve one block at a time."""
-        tables, f = start.tables, start.f
-        picks = [int((g - start.slope * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
-        q = sum(t.q[i] for t, i in zip(tables, picks, strict=True))
-        for _ in range(20):
-            before = list(picks)
-            for s, t in enumerate(tables):
-                rest = q - t.q[picks[s]]
-                picks[s] = int((f[s] - xlogy(rest + t.q, rest + t.q)).argmax())
-                q = rest + t.q[picks[s]]
-            if picks == before:
-                break
-        return _stacked(tables, picks)
+        return ascended(start.tables, start.f, start.slope)
 
-    def exact(self, product: Product, start: Relaxed, most: int = 8) -> tuple[bool, Array]:
-        """Return whether no column of the product has positive value, and up to ``most`` that have.
+    def exact(self, start: Relaxed) -> tuple[bool, Array]:
+        """Return whether no column of a product has positive value, and some that have.
 
-        Args:
-            product: the product of blocks.
-            start: its splitting bound.
-            most: how many columns of positive value are returned at most.
+        ``start`` is the splitting bound of the product.
         """
         if start.bound <= 0:
             return True, np.zeros((self.cone.dimension, 0))
@@ -157,7 +146,7 @@ class PricedBlocks:
             best = undominated(q, f, *spans[s + 1 :].sum(axis=0))
             q, f, lost, picks = q[best], f[best], lost[best], picks[best]
         values = f - xlogy(q, q)
-        best = np.argsort(-values)[:most]
+        best = np.argsort(-values)[:MOST_RETURNED]
         best = best[values[best] > 0]
         columns = [_stacked(start.tables, list(picks[i])) for i in best]
         return not columns, np.array(columns).reshape(-1, self.cone.dimension).T
@@ -209,7 +198,7 @@ class PricedBlocks:
                 found.append(T)
 
     def _settled(self, product: Product, found: list[Array]) -> bool:
-        settled, columns = self.exact(product, self.relaxed(product, goal=0.0))
+        settled, columns = self.exact(self.relaxed(product, goal=0.0))
         found.extend(columns.T)
         return settled
 
@@ -217,6 +206,29 @@ class PricedBlocks:
         """Compute μ(T) − β·T."""
         q = float(self.pricer.prior.ravel() @ T)
         return float(self.pricer.prior.ravel() @ xlogy(T, T) - xlogy(q, q) - self.dual.ravel() @ T)
+
+
+def ascended(tables: list[Table], f: list[Array], slope: float) -> Array:
+    """Find a column with a large Σ f − q log q, by its vertices.
+
+    From the best vertices for the slope, one block at a time is improved.
+
+    Args:
+        tables: the vertices of the blocks.
+        f: of every vertex.
+        slope: λ.
+    """
+    picks = [int((g - slope * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
+    q = sum(t.q[i] for t, i in zip(tables, picks, strict=True))
+    for _ in range(20):
+        before = list(picks)
+        for s, t in enumerate(tables):
+            rest = q - t.q[picks[s]]
+            picks[s] = int((f[s] - xlogy(rest + t.q, rest + t.q)).argmax())
+            q = rest + t.q[picks[s]]
+        if picks == before:
+            break
+    return _stacked(tables, picks)
 
 
 def _near(t: Table, f: Array, start: Relaxed) -> tuple[Array, Array, Array, NDArray[np.int64]]:

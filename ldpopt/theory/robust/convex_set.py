@@ -9,6 +9,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ldpopt.checker import sets
+from ldpopt.checker.budget import UndecidedError
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.uncertainty import UNCERTAINTY, read_set
 from ldpopt.core.errors import InvalidInputError
@@ -37,7 +38,7 @@ class ConvexSet:
         plain = {"kind": kind, **{name: _plain(part) for name, part in described.items()}}
         try:
             self.exact = read_set(UNCERTAINTY.read(plain, "uncertainty"))
-        except UnreadableError as error:
+        except (UnreadableError, UndecidedError) as error:
             raise InvalidInputError(str(error)) from None
         self.plain: dict[str, Any] = plain
 
@@ -93,7 +94,10 @@ def convex_set(described: Any) -> ConvexSet:
 
 
 def _plain(part: Any) -> Any:
-    return np.asarray(part).tolist() if isinstance(part, (np.ndarray, list, tuple)) else part
+    """Return arrays and their numbers as lists; whether a list is one of numbers, the schema says."""
+    if isinstance(part, (list, tuple)):
+        return [_plain(entry) for entry in part]
+    return part.tolist() if isinstance(part, (np.ndarray, np.generic)) else part
 
 
 def _mixes(members: Array, P: Array) -> bool:

@@ -22,7 +22,7 @@ from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.set_level import product_level, worst_place
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Ball, Chi2Set, Single
+from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single, largest
 
 ALONE, BATCH = 16, 512
 """So many places are searched one by one, which is often enough; the others in batches of this size."""
@@ -74,7 +74,9 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
     matrix = mechanism.matrix if isinstance(mechanism, Mechanism) else np.asarray(mechanism)
     a1, a2 = uncertainty.shape
     if a1 < 2:
-        raise InvalidInputError("the uncertainty set has one secret (row): there is nothing to protect")
+        raise InvalidInputError(
+            "the uncertainty set must have two or more secrets (rows), not one secret alone"
+        )
     if matrix.shape[0] != a1 * a2:
         raise InvalidInputError(
             f"the mechanism must have {a1 * a2} inputs, one per cell of the uncertainty set "
@@ -126,13 +128,15 @@ def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
     low = np.zeros((a1, outputs))
     for s, ball in enumerate(F.conditionals):
         high[s], low[s] = -ball.minima(-columns[s]), ball.minima(columns[s])
-    product_level = _worst(high, low)[0]
+    bounds, ranked = _ratio_bounds(high, low)
+    order = np.argsort(-bounds, kind="stable")
+    bounds, ranked = bounds[order], ranked[order]
+    product_level = float(bounds[0]) if len(bounds) else 0.0
     level, y, s, other, share = -math.inf, 0, 0, 1, 0.0
-    ranked = _ranked(high, low)
     first = 0
-    while first < len(ranked) and ranked[first][0] > level:
+    while first < len(ranked) and bounds[first] > level:
         last = first + (1 if first < ALONE else BATCH)
-        places = np.array([place for _, *place in ranked[first:last]])
+        places = ranked[first:last]
         first = last
         best = _levels(columns, F, places).argmax() if len(places) > 1 else 0
         place = places[best].tolist()
@@ -197,7 +201,6 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
             comparison and whether it rises.
     """
     y, s, other = places.T
-    given = np.array([ball.center for ball in F.conditionals])
     mine, theirs = -columns[s, :, y], columns[other, :, y]
     k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
     low, high = np.zeros(len(y)), np.ones(len(y))
@@ -205,8 +208,8 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
     for step in range(SHARES):
         x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
         root, rest = 1 + x * k, 1 + (1 - x) * m
-        top, A = _least(mine, given[s], root**2)
-        bottom, C = _least(theirs, given[other], rest**2)
+        top, A = _least(mine, F.given[s], root**2)
+        bottom, C = _least(theirs, F.given[other], rest**2)
         found, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
         best = np.fmax(best, found)
         if step >= 2:
@@ -232,33 +235,43 @@ def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:
     return value, A * np.sqrt(spread[:, 0])
 
 
-def _ranked(high: Array, low: Array) -> list[tuple[float, int, int, int]]:
-    """List all (bound, y, s, s') with the bound over the product set, largest first."""
-    pairs = permutations(range(len(high)), 2)
-    found = [
-        (_log_ratio(high[s, y], low[t, y]), y, s, t)
-        for s, t in pairs
-        for y in range(high.shape[1])
-        if high[s, y] > 0
-    ]
-    return sorted(found, reverse=True)
+def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return the bounds log(high_s/low_s') over the product set and their places (y, s, s'), last first.
+
+    A report that s never makes has no bound.
+    """
+    top, bottom = high.T[:, :, None], low.T[:, None, :]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bounds = np.where(bottom > 0, np.log(top / bottom), np.inf)
+    known = (top > 0) & ~np.eye(len(high), dtype=bool)
+    return bounds[known][::-1], np.argwhere(known)[::-1]
 
 
 def _worst(high: Array, low: Array) -> tuple[float, int, int, int]:
-    ranked = _ranked(high, low)
-    return ranked[0] if ranked else (0.0, 0, 0, 1)
+    bounds, places = _ratio_bounds(high, low)
+    if not len(bounds):
+        return 0.0, 0, 0, 1
+    best = bounds.argmax()
+    y, s, other = places[best].tolist()
+    return float(bounds[best]), y, s, other
 
 
 def _log_ratio(high: float, low: float) -> float:
     return math.inf if low <= 0 else math.log(high / low)
 
 
-def _balls(F: Chi2Set, s: int, other: int, share: float) -> tuple[Chi2Ball, Chi2Ball]:
-    """Return the conditional sets of s and s' when s takes the given share of the slack."""
-    first, second = F.conditionals[s].center, F.conditionals[other].center
+def _bounds(F: Chi2Set, s: int, other: int, share: float) -> tuple[float, float]:
+    """Return the bounds of the sets of P_{U|s} and P_{U|s'} when s takes a share of the slack.
+
+    Args:
+        F: the confidence set.
+        s: the secret that takes the share.
+        other: the secret s', which takes the rest.
+        share: from 0 to 1.
+    """
     root, second_root = share * F.slack / F.secrets[s], (1 - share) * F.slack / F.secrets[other]
     # √r = 1 + root, so the bound r − 1 is root·(2 + root), free of cancellation
-    return Chi2Ball(first, root * (2 + root)), Chi2Ball(second, second_root * (2 + second_root))
+    return root * (2 + root), second_root * (2 + second_root)
 
 
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
@@ -270,9 +283,9 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
     """
 
     def loss(share: float) -> float:
-        mine, theirs = _balls(F, s, other, share)
-        low = theirs.minimum(columns[other, :, y])[0]
-        return -_log_ratio(mine.maximum(columns[s, :, y])[0], low)
+        mine, theirs = _bounds(F, s, other, share)
+        low = -largest(F.given[other], theirs, -columns[other, :, y])[0]
+        return -_log_ratio(largest(F.given[s], mine, columns[s, :, y])[0], low)
 
     inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
     found = max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
@@ -292,11 +305,11 @@ def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: floa
 
     With P_s ∝ P̂_s √r_s it is a member, by the Cauchy–Schwarz inequality.
     """
-    mine, theirs = _balls(F, s, other, share)
-    given = np.array([ball.center for ball in F.conditionals])
-    given[s] = mine.maximum(columns[s, :, y])[1]
-    given[other] = theirs.minimum(columns[other, :, y])[1]
+    mine, theirs = _bounds(F, s, other, share)
+    given = F.given.copy()
+    given[s] = largest(F.given[s], mine, columns[s, :, y])[1]
+    given[other] = largest(F.given[other], theirs, -columns[other, :, y])[1]
     mass = F.secrets.copy()
-    mass[s] *= math.sqrt(mine.bound + 1)
-    mass[other] *= math.sqrt(theirs.bound + 1)
+    mass[s] *= math.sqrt(mine + 1)
+    mass[other] *= math.sqrt(theirs + 1)
     return given * (mass / mass.sum())[:, None]

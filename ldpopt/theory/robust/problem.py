@@ -12,7 +12,7 @@ from typing import Any, Self
 
 from ldpopt.checker.confidence import RobustStatement, is_member, read_robust_question
 from ldpopt.checker.polyopt import conditional_entropy_above, in_cone
-from ldpopt.checker.robust import is_robustly_private
+from ldpopt.checker.robust import AUDIT_ERROR, is_robustly_private, tells_apart
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED
@@ -23,8 +23,11 @@ from ldpopt.core.validate import Array
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.linear_program import solve_listed
 from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.level import Level, rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
+
+MOST_LEVEL, LEAST_CELL, MOST_STEP = 10.0, 1e-6, 1e3
+"""Beyond these (level, positive cell, slack over the rarest secret) floats may miss a level by 1e-9."""
 
 
 def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> Chi2Set:
@@ -49,9 +52,11 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
             raise InvalidInputError(f"{kind} needs 'p_hat' and 'n', or 'counts'")
         found = Chi2Set(p_hat, n, alpha)
     if found.shape[0] < 2:
-        raise InvalidInputError("the table has one secret (row): there is nothing to protect")
+        raise InvalidInputError("the table must have two or more secrets (rows), not one secret alone")
     if found.shape[1] < 2:
-        raise InvalidInputError("the table has one public value (column): use a staircase instead")
+        raise InvalidInputError(
+            "the table must have two or more public values (columns), not one; use a staircase instead"
+        )
     return found
 
 
@@ -84,16 +89,50 @@ class TableProblem(Problem):
         """The confidence set F."""
         return confidence_set(self.kind, self.p_hat, self.n, self.counts, self.alpha)
 
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """Describe that s is hidden against every distribution of F."""
+        return robust_subject(mechanism, self.uncertainty, self.epsilon)
+
+    def audit(self, answer: Mechanism) -> dict[str, Any]:
+        """Measure the exact level over F, with a member of F that attains it."""
+        return audited(answer, self.uncertainty)
+
 
 def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
-    """Measure the exact robust level of a mechanism with its witness, as plain data."""
+    """Measure the exact robust level of a mechanism with its witness, as plain data.
+
+    Nothing where floats find a level that the checker does not prove: e^20, or a secret of 1e-12.
+    """
     found = rldp_level(mechanism, uncertainty)
+    witness = inside(found.witness, uncertainty)
+    proven = _is_attained(mechanism, found, witness) and (
+        not _is_extreme(found, uncertainty)
+        or is_robustly_private(
+            mechanism.matrix.tolist(), _question(uncertainty, 1.0), Fraction(found.level) + AUDIT_ERROR
+        )
+    )
+    if not proven:
+        return {}
     return {
         "level": found.level,
         "output": found.y,
         "secrets": [found.s, found.other],
-        "witness": inside(found.witness, uncertainty).tolist(),
+        "witness": witness.tolist(),
     }
+
+
+def _is_attained(mechanism: Mechanism, found: Level, witness: Array) -> bool:
+    """Return whether the witness attains the level, in exact arithmetic."""
+    exact = [[Fraction(entry) for entry in row] for row in witness.tolist()]
+    pair = found.s, found.other
+    attained = tells_apart(mechanism.matrix.tolist(), exact, pair, found.y, Fraction(found.level))
+    return attained is True
+
+
+def _is_extreme(found: Level, F: Chi2Set) -> bool:
+    rarest = F.p_hat[F.p_hat > 0].min()
+    wide = F.slack > MOST_STEP * F.secrets.min()
+    return bool(found.level > MOST_LEVEL or rarest < LEAST_CELL or wide)
 
 
 def inside(witness: Array, uncertainty: Chi2Set) -> Array:

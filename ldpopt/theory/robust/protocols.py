@@ -29,7 +29,6 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
-from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Sublinear
 from ldpopt.forms.scalar_search import ScalarSearch
@@ -40,16 +39,14 @@ from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.problem import (
     RobustPrivacy,
     TableProblem,
-    audited,
     inside,
-    robust_subject,
     secret_ceiling,
 )
 from ldpopt.theory.robust.response_limits import Apart, lines, member, rights
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
-"""Blocks below this level release nothing."""
+"""Blocks below this level have one output."""
 MOST_SECRETS = 12
 """More secrets make too many staircase columns for the ceiling."""
 BOUND_SLACK, ROUNDING = 1e-12, 4e-15
@@ -72,7 +69,8 @@ class Reporting(TableProblem):
         alpha: the significance level of the confidence set F.
         counts: the contingency table [s][u].
         blocks: "grr", randomised response for u as in the paper; or "optimal", the best mechanism for u
-            at the same level, and in independent reporting for s too: it may group secrets.
+            at the same level; in independent and GRR conditional reporting for s too, which may group
+            secrets.
         calibrate: choose the levels for u by the exact level over F instead of Theorems 15 and 17.
     """
 
@@ -191,14 +189,6 @@ class Reporting(TableProblem):
         rows = certify.repair(found.matrix, RobustPrivacy.against(self.uncertainty, self.epsilon))
         return Mechanism(rows, found.inputs, found.outputs)
 
-    def subject(self, mechanism: Mechanism) -> Subject:
-        """Describe that s is hidden against every distribution of F."""
-        return robust_subject(mechanism, self.uncertainty, self.epsilon)
-
-    def audit(self, answer: Mechanism) -> dict[str, Any]:
-        """Measure the exact level over F, with a member of F that attains it."""
-        return audited(answer, self.uncertainty)
-
     def value(self, answer: Mechanism) -> float:
         """Compute I(X; Y) under p̂, from the mechanism's matrix."""
         return float(MutualInformation(self.uncertainty.p_hat.ravel())(answer.matrix).sum())
@@ -218,7 +208,7 @@ class Reporting(TableProblem):
     @cached_property
     def given(self) -> Array:
         """P̂_{u|s}."""
-        return np.array([ball.center for ball in self.uncertainty.conditionals])
+        return self.uncertainty.given
 
 
 def unclaimed(solution: FormSolution) -> FormSolution:
@@ -261,18 +251,21 @@ def response_noise(k: int, level: Array) -> Array:
 
 
 def response_information(p: Array, level: Array) -> Array:
-    """Compute I(X; Y) of randomised response for X of distribution p, for every level."""
-    c, d = response(len(p), level)
-    out = c[:, None] * p + d[:, None]
-    return cast(Array, entr(out).sum(axis=1)) - response_noise(len(p), level)
+    """Compute I(X; Y) of randomised response for X of distribution p, for every level.
+
+    Several distributions [blocks][values] have a column of levels each: [points][blocks].
+    """
+    c, d = response(p.shape[-1], level)
+    out = c[..., None] * p + d[..., None]
+    return cast(Array, entr(out).sum(axis=-1)) - response_noise(p.shape[-1], level)
 
 
 def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechanism]:
-    """Find the best mechanism for u at a level, by the staircase program, and its value.
+    """Find the best mechanism at a level, by the staircase program, and its value.
 
     Args:
         utility: of a column.
-        k: the number of public values.
+        k: the number of its inputs.
         level: the level of the block, in nats.
 
     >>> value, mechanism = best_block(MutualInformation(np.array([0.5, 0.5])), 2, 1.0)
@@ -280,7 +273,7 @@ def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechani
     0.110944072
     """
     if level < LEAST_LEVEL:
-        return 0.0, Mechanism(np.ones((k, 1)))
+        return float(utility(np.ones((k, 1)))[0]), Mechanism(np.ones((k, 1)))
     rays = staircase_cone(k, min(level, validate.EPSILON_RANGE[1])).rays()
     gains = utility(rays)
     if gains.max() <= 1e-14:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations_with_replacement, islice, permutations, product
 from typing import NamedTuple
 
@@ -38,6 +39,10 @@ from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 MOST_COLUMNS = 2_000_000
 """Collections of reports that are listed."""
 CHUNK = 20_000
+ROUNDING = 1e-12
+"""The relative rounding of a level in floats."""
+LEAST_LOG, MOST_LEVEL = -700.0, 600.0
+"""Products are kept at e^−700 of their column's largest or more; finite levels are exact up to 600."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +86,10 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
 
     This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry.
     Equal collections of outputs have equal columns, and proportional columns equal ratios, so every
-    collection of distinct directions is looked at once, a chunk at a time. In each chunk the exact
-    audit sees only columns whose level over the simplices {R ≥ P^min_{·|s}} (Theorem 11), an upper
-    bound, exceeds the largest level found so far.
+    collection of distinct directions is looked at once, a chunk at a time. The search ends where the
+    level is the sum of the levels against all distributions. In each chunk the exact audit sees only
+    columns whose level over the simplices {R ≥ P^min_{·|s}} (Theorem 11), an upper bound, exceeds the
+    largest level found so far.
 
     Args:
         mechanisms: one for each report; the same mechanism may occur several times.
@@ -91,19 +97,21 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
 
     Raises:
         InvalidInputError: there are more than :data:`MOST_COLUMNS` collections; ask
-            :func:`least_composed_level` then.
+            :func:`least_composed_level` then. Or the level is finite and above :data:`MOST_LEVEL`.
     """
     uses = _uses(mechanisms)
     if len(uses) == 1 and isinstance(uncertainty, AllDistributions):
-        return least_composed_level(mechanisms, uncertainty)  # r times the level, see above
+        return _added_up(mechanisms[0], uncertainty, len(mechanisms))
     if (total := collections(mechanisms)) > MOST_COLUMNS:
         raise InvalidInputError(
             f"{len(mechanisms)} reports have {total:,} different collections of outputs, more than "
             f"{MOST_COLUMNS:,}"
         )
     found = least_composed_level(mechanisms, uncertainty)
+    everything = AllDistributions(*uncertainty.shape)
+    most = sum(use.times * rldp_level(use.mechanism, everything).level for use in uses)
     for chosen in _chunks(uses):
-        if found.level == math.inf:
+        if found.level >= most * (1 - ROUNDING):
             break
         columns = _columns(uses, chosen)
         worth = np.flatnonzero(_above(columns, uncertainty, found.level))
@@ -111,7 +119,22 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
             best = rldp_level(columns[:, worth], uncertainty)
             if best.level > found.level:
                 found = _named(best, uses, chosen[worth[best.y]])
+    if not _told(found):
+        raise InvalidInputError(
+            f"{len(mechanisms)} reports have a level above {MOST_LEVEL:g} nats, which floats do not tell"
+        )
     return found
+
+
+def _told(found: RepeatedLevel) -> bool:
+    """Return whether no entry that was kept at the least product matters: see :data:`LEAST_LOG`."""
+    return found.level <= MOST_LEVEL or found.level == math.inf
+
+
+def _added_up(mechanism: Mechanism, everything: AllDistributions, reports: int) -> RepeatedLevel:
+    """Compute r times the level against all distributions, where the worst output is repeated."""
+    one = rldp_level(mechanism, everything)
+    return RepeatedLevel(reports * one.level, (one.y,) * reports, one.s, one.other, one.witness)
 
 
 class Together(NamedTuple):
@@ -130,9 +153,11 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
         reports: how many, at least 1.
     """
     uses = [mechanism] * whole_number("reports", reports, 1)
-    if collections(uses) <= MOST_COLUMNS or isinstance(uncertainty, AllDistributions):
-        return Together(composed_level(uses, uncertainty), exact=True)
+    if isinstance(uncertainty, AllDistributions):
+        return Together(_added_up(mechanism, uncertainty, reports), exact=True)
     found = least_composed_level(uses, uncertainty)
+    if collections(uses) <= MOST_COLUMNS and _told(found):
+        return Together(composed_level(uses, uncertainty), exact=True)
     return Together(found, exact=found.level == math.inf)
 
 
@@ -149,11 +174,18 @@ def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertain
 
 @dataclass(frozen=True, eq=False)
 class _Use:
-    """A mechanism's distinct directions of columns, the output of each, and how often it reports."""
+    """A mechanism, its distinct directions of columns, the output of each, and how often it reports."""
 
+    mechanism: Mechanism
     columns: Array
     outputs: NDArray[np.int64]
     times: int
+
+    @cached_property
+    def logs(self) -> Array:
+        """The logarithms of the columns."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.columns)
 
 
 def _uses(mechanisms: Sequence[Mechanism]) -> list[_Use]:
@@ -167,7 +199,7 @@ def _uses(mechanisms: Sequence[Mechanism]) -> list[_Use]:
         used = np.flatnonzero(mechanism.matrix.any(axis=0))
         columns = mechanism.matrix[:, used]
         directions, first = np.unique(columns / columns.max(axis=0), axis=1, return_index=True)
-        found.append(_Use(directions, used[first], count))
+        found.append(_Use(mechanism, directions, used[first], count))
     return found
 
 
@@ -186,12 +218,16 @@ def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
 
 
 def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
-    """Compute the product columns of the collections; those that never occur are zero."""
-    factors = [use.columns for use in uses for _ in range(use.times)]
-    found = factors[0][:, chosen[:, 0]]
-    for factor, which in zip(factors[1:], chosen.T[1:], strict=True):
-        found = found * factor[:, which]
-    return found
+    """Compute the product columns of the collections, each divided by its largest entry.
+
+    Those that never occur are zero. A product of positive numbers stays positive, so that a level is
+    infinite only where a product is 0.
+    """
+    with np.errstate(invalid="ignore"):
+        factors = [use.logs for use in uses for _ in range(use.times)]
+        found = np.add.reduce([f[:, which] for f, which in zip(factors, chosen.T, strict=True)])
+        relative = np.maximum(found - found.max(axis=0), LEAST_LOG)
+        return np.where(np.isneginf(found), 0.0, np.exp(relative))
 
 
 def _above(columns: Array, uncertainty: Uncertainty, level: float) -> NDArray[np.bool_]:

@@ -102,7 +102,7 @@ def extremes(F: Chi2Set, s: IntArray, value: IntArray, share: Array, sign: int) 
         share: the shares of the slack, from 0 to 1.
         sign: 1 for the greatest, −1 for the least.
     """
-    q = np.array([ball.center for ball in F.conditionals])[s, value]
+    q = F.given[s, value]
     root = share * F.slack / F.secrets[s]
     b = root * (2 + root)
     spread = np.sqrt(b * b + 4 * b * q * (1 - q))
@@ -113,13 +113,21 @@ def extremes(F: Chi2Set, s: IntArray, value: IntArray, share: Array, sign: int) 
 
 
 def golden(function: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
-    """Find the shares x ∈ [0, 1] where quasi-concave functions of x are largest, all at once."""
+    """Find the shares x ∈ [0, 1] where quasi-concave functions of x are largest, all at once.
+
+    Each step keeps one of its two inner points for the next, with its value, and computes one more.
+    """
     low, high = np.zeros(shape), np.ones(shape)
+    first, second = np.full(shape, 1 - GOLDEN), np.full(shape, GOLDEN)
+    left, right = function(first), function(second)
     for _ in range(STEPS):
-        width = (high - low) * GOLDEN
-        first, second = high - width, low + width
-        better = function(first) >= function(second)
+        better = left >= right
         low, high = np.where(better, low, first), np.where(better, second, high)
+        width = (high - low) * GOLDEN
+        point = np.where(better, high - width, low + width)
+        value = function(point)
+        first, second = np.where(better, point, second), np.where(better, first, point)
+        left, right = np.where(better, value, right), np.where(better, left, value)
     middle = (low + high) / 2
     ends = np.stack([np.zeros(shape), middle, np.ones(shape)])
     best = np.stack([function(x) for x in ends]).argmax(axis=0)[None]
@@ -135,11 +143,11 @@ def member(F: Chi2Set, secrets: tuple[int, int], values: tuple[int, int], share:
         values: the value of each.
         share: the share of the slack of the first.
     """
-    given = np.array([ball.center for ball in F.conditionals])
+    given = F.given.copy()
     mass = F.secrets.copy()
     parts = ((1, share), (-1, 1 - share))
     for s, v, (sign, part) in zip(secrets, values, parts, strict=True):
-        R = float(extremes(F, np.array(s), np.array(v), np.array(part), sign))
+        R = min(max(float(extremes(F, np.array(s), np.array(v), np.array(part), sign)), 0.0), 1.0)
         rest = given[s].copy()
         rest[v] = 0.0
         if not rest.any():
@@ -171,12 +179,11 @@ def reported_apart(F: Chi2Set, right: Array) -> Apart:
     wrong = (1 - right) / (a2 - 1)
     listed = np.array([*product(permutations(range(a1), 2), product(range(a2), repeat=2))])
     (s, z), (v, w) = listed[:, 0].T, listed[:, 1].T
-    given = np.array([ball.center for ball in F.conditionals])
 
     def reported(t: IntArray, share: Array) -> Array:
         return wrong[t] + (right[t] - wrong[t]) * share
 
-    base = np.log(reported(z, given[z, w])) - np.log(reported(s, given[s, v]))
+    base = np.log(reported(z, F.given[z, w])) - np.log(reported(s, F.given[s, v]))
 
     def level(x: Array) -> Array:
         most, least = extremes(F, s, v, x, 1), extremes(F, z, w, 1 - x, -1)

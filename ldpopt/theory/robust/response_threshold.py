@@ -55,7 +55,7 @@ def is_response_optimal(prior: Any, epsilon: float) -> bool:
     """Return whether secret randomised response maximises I(X; Y) at a level, by its dual solution."""
     p = validate.distribution("prior", prior, ndim=2)
     if p.size > MOST_INPUTS:
-        raise InvalidInputError(f"the table may have {MOST_INPUTS} cells, not {p.size}")
+        raise InvalidInputError(f"the table may have at most {MOST_INPUTS} cells, not {p.size}")
     if math.isclose(math.exp(epsilon), p.shape[1] - 1, rel_tol=1e-9):
         return False  # α* has a pole there
     rays = SecretCone(joint_secrets(p.shape), epsilon).rays()

@@ -17,22 +17,18 @@ import numpy as np
 
 from ldpopt.checker.arithmetic import exp_below
 from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.outer_cone import Outer
 from ldpopt.checker.set_optimum import exact_columns
 from ldpopt.checker.set_privacy import SetPrivacy
 from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core import certify
-from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import Cut
-from ldpopt.theory.robust.exact_cone import ROOM
+from ldpopt.theory.robust.exact_cone import ROOM, WORST, plain_columns
+from ldpopt.theory.robust.exact_proof import Members, accepted
 from ldpopt.theory.robust.set_level import Climb, Place, inside
 
-WORST = 0.3
-"""Pairs of secrets whose excess is below this share of the largest get no cut."""
 SHRINK = 1e-6
 """By how much P^min is rounded down, relatively."""
-FIRST_RISE, MOST_RISE = 1e-14, 1e-2
 
 
 class ExcessClimb(Climb):
@@ -99,9 +95,7 @@ class SetCone:
 
     def plain_columns(self) -> Array:
         """List the columns of releases that everybody knows: of the input, of s, and of u."""
-        a1, a2 = self.F.shape
-        secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
-        return np.hstack([np.eye(self.dimension), secrets, values])
+        return plain_columns(*self.F.shape)
 
     def first_cuts(self) -> list[Cut]:
         """List the members that raise one cell most, for every cell and every other secret."""
@@ -193,21 +187,11 @@ def exact_set_proof(
         question: its center and the level, in the checker's terms.
     """
     a2 = F.shape[1]
-    cuts, exact = [], []
+    cuts: list[dict[str, Any]] = []
+    exact: Members = []
     for cut in proof["cuts"]:
         witness = inside(np.array(cut["member"]), F).tolist()
         P = F.member(witness, "witness")[0]
         cuts.append({"witness": witness, "secrets": cut["secrets"]})
         exact.append(([P[i : i + a2] for i in range(0, len(P), a2)], *cut["secrets"]))
-    prior = np.array(F.floats)
-    rise = 0.0
-    while rise < MOST_RISE:
-        dual = (np.array(proof["dual"]) + rise * np.where(prior > 0, prior, 1.0)).tolist()
-        tree = [
-            {**node, "price": node["price"] - rise} if "price" in node else node
-            for node in proof["tree"]
-        ]
-        if Outer(question, exact, dual).covers(tree):
-            return {"dual": dual, "tree": tree, "cuts": cuts}
-        rise = 4 * rise or FIRST_RISE
-    raise SolverError("the bound over the outer cone is not proven by its multipliers")
+    return {**accepted(proof, exact, np.array(F.floats), question), "cuts": cuts}

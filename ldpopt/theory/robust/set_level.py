@@ -11,7 +11,7 @@ and says where to start again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations
@@ -24,7 +24,9 @@ from ldpopt.checker.robust_level import Comparison, LevelStatement, told_apart
 from ldpopt.checker.set_privacy import SetPrivacy, multiplier
 from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core.certify import value_below
+from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
+from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
 ROUNDS = 200
@@ -117,6 +119,11 @@ class Climb:
         step = max((0.0, 1.0, *inner), key=lambda t: self.level(own + t * rise))
         return (1 - step) * near + step * far, own + step * rise
 
+    def at_home(self) -> Place:
+        """Return the center of the set as a place."""
+        level = self.level(self.parts(self.F.home))
+        return Place(level, self.y, self.s, self.z, np.array(self.F.home))
+
     def best(self) -> Place:
         """Climb from the center, and from the members that are worst for one secret alone."""
         starts = [self.F.home, self._extreme(0, 2, 1.0), self._extreme(3, 1, -1.0)]
@@ -178,24 +185,31 @@ def _roots(a: float, b: float, c: float) -> list[float]:
     return [t for t in found if 0 < t < 1]
 
 
-def worst_place(columns: Array, F: UncertaintySet, limits: Limits) -> Place:
+def worst_place(
+    columns: Array, F: UncertaintySet, limits: Limits, keep: Callable[[Place], None] | None = None
+) -> Place:
     """Find where two secrets are told apart most, in floats.
 
     Args:
         columns: the mechanism, one row per input (s, u).
         F: the set.
         limits: of the run.
+        keep: is told of every place that is better than those before, the first at once.
     """
     best: Place | None = None
     for y, pair in _ranked(columns, F):
         limits.check()
         column = columns[:, y]
         climb = Climb(F, column / column.max(), y, pair)
+        if best is None and keep is not None:
+            keep(climb.at_home())
         if best is not None and climb.most() <= best.level:
             continue
         found = climb.best()
         if best is None or found.level > best.level:
             best = found
+            if keep is not None:
+                keep(best)
         if best.level == math.inf:
             break
     assert best is not None
@@ -252,13 +266,20 @@ def proven_level(
 ) -> tuple[Place, float, float | None]:
     """Find the level with its place, its value in exact arithmetic, and a proven bound of it.
 
+    The best place so far is kept, without a bound.
+
     Args:
         columns: the mechanism in floats, one row per input (s, u).
         question: the same, exactly.
         limits: of the run.
     """
     F = question.F
-    place = worst_place(columns, F, limits)
+
+    def keep(place: Place) -> None:
+        if 0 < place.level < math.inf:
+            limits.keep(place.level, math.inf, lambda: _kept(place, question))
+
+    place = worst_place(columns, F, limits, keep)
     if place.level == math.inf:
         return place, math.inf, None
     place = Place(place.level, place.y, place.s, place.z, inside(place.witness, F))
@@ -275,6 +296,12 @@ def proven_level(
                 break
             place, value = moved, found
     return place, value, None
+
+
+def _kept(place: Place, question: LevelStatement) -> FormSolution:
+    """Return a place of a member in exact arithmetic, about which nothing is proven."""
+    moved = Place(place.level, place.y, place.s, place.z, inside(place.witness, question.F))
+    return FormSolution(Status.FEASIBLE, moved.plain(), exact_level(moved, question))
 
 
 def _better(columns: Array, question: LevelStatement, bound: float, limits: Limits) -> Place | None:

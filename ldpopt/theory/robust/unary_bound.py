@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import xlogy
 
 from ldpopt.core.validate import Array
 
@@ -40,10 +39,27 @@ def set_weights(mass: Array, size: Array, ratio: Array) -> Array:
         size: how many secrets each has.
         ratio: R.
     """
-    R = ratio[:, None]
-    phi = mass * xlogy(R, R) - xlogy(1 + mass * (R - 1), 1 + mass * (R - 1))
+    distinct, where = np.unique(ratio, return_inverse=True)  # boxes side by side share their ends
+    R = distinct[:, None]
+    mixed = 1 + mass * (R - 1)
+    phi = mass * (R * np.log(R)) - mixed * np.log(mixed)
     of_size = size[:, None] == np.arange(1, size.max())
-    return np.maximum(phi @ of_size.astype(np.float64), 0.0)
+    found: Array = np.maximum(phi @ of_size.astype(np.float64), 0.0)[where]
+    return found
+
+
+def information(weights: Array, kappa: Array, lam: Array) -> Array:
+    """Compute what the reported set tells about s (Lemma 1) from Φ_o at the ratio of the odds.
+
+    Args:
+        weights: Φ_o at every point, [points][o].
+        kappa: how often the true secret is in the set.
+        lam: how often another one is.
+    """
+    o, others = np.arange(1, weights.shape[1] + 1), weights.shape[1]
+    powers = lam[:, None] ** o * (1 - lam[:, None]) ** (others - o)
+    told: Array = (1 - kappa) * (weights * powers).sum(axis=1)
+    return told
 
 
 def most(ends: Ends, least: Array, greatest: Array) -> Array:
@@ -96,9 +112,7 @@ class _Box:
 
     def value(self) -> Array:
         """Compute V at points."""
-        kappa, lam = self.kappa[0], self.lam[0]
-        terms = self.L[0] * self._powers(lam, 1 - lam, 0)
-        return (1 - kappa) * terms.sum(axis=1) + kappa * self.C[0]
+        return information(self.L[0], self.kappa[0], self.lam[0]) + self.kappa[0] * self.C[0]
 
     def slopes(self) -> Sides:
         """Enclose the derivatives in θ and κ."""

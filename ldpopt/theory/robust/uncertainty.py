@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.stats import chi2
 
-from ldpopt.checker.confidence import ALPHA, SAMPLES
+from ldpopt.checker.confidence import ALPHA, SAMPLES, check_table
 from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.schema import normalised
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
@@ -62,31 +63,8 @@ class Chi2Ball(Cleaned):
         return np.sqrt(B * B + 4 * B * q * (1 - q))
 
     def maximum(self, c: Any) -> tuple[float, Array]:
-        """Compute max c·R over the ball, and the R that attains it.
-
-        Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c, the one root of
-        Σ q²/R = B + 1. Where an entry with q_u = 0 has the largest c, ν stops there and that entry
-        takes the mass that is left.
-        """
-        c = validate.array("linear function", c, 1)
-        q, r = self.center, self.bound + 1
-        used = q > 0
-        free = int(np.argmax(np.where(used, -np.inf, c)))
-        drops = c[used].max() - c[used]  # measured from the top: ν − c without cancellation
-        rise = -math.inf if used.all() else float(c[free] - c[used].max())
-        if self.bound == 0 or (drops.max() == 0 and rise <= 0):
-            return float(c @ q), q.copy()
-        if rise > 0 and _excess(q[used], drops, rise) <= self.bound:
-            height = rise
-        else:
-            height = max(_height(q[used], drops, self.bound), rise)
-        R = np.zeros_like(q)
-        gaps = np.sqrt(drops + height)
-        R[used] = q[used] / gaps * (q[used] @ gaps) / r
-        if rise >= height:
-            R[free] = max(0.0, 1 - R.sum())
-        R /= R.sum()
-        return float(c @ R), R
+        """Compute max c·R over the ball, and the R that attains it."""
+        return largest(self.center, self.bound, validate.array("linear function", c, 1))
 
     def minimum(self, c: Any) -> tuple[float, Array]:
         """Compute min c·R over the ball, and the R that attains it."""
@@ -161,6 +139,34 @@ class Chi2Ball(Cleaned):
             low, high = (middle, high) if inside else (low, middle)
         step = low * rng.random() ** (1 / len(self.center))
         return (1 - step) * self.center + step * far
+
+
+def largest(q: Array, bound: float, c: Array) -> tuple[float, Array]:
+    """Compute max c·R over the ball of a center and a bound, and the R that attains it.
+
+    Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c, the one root of Σ q²/R = B + 1.
+    Where an entry with q_u = 0 has the largest c, ν stops there and that entry takes the mass left.
+
+    Args:
+        q: the center.
+        bound: B.
+        c: the linear function.
+    """
+    used = q > 0
+    free = int(np.argmax(np.where(used, -np.inf, c)))
+    drops = c[used].max() - c[used]  # measured from the top: ν − c without cancellation
+    rise = -math.inf if used.all() else float(c[free] - c[used].max())
+    if bound == 0 or (drops.max() == 0 and rise <= 0):
+        return float(c @ q), q.copy()
+    stops = rise > 0 and _excess(q[used], drops, rise) <= bound
+    height = rise if stops else max(_height(q[used], drops, bound), rise)
+    R = np.zeros_like(q)
+    gaps = np.sqrt(drops + height)
+    R[used] = q[used] / gaps * (q[used] @ gaps) / (bound + 1)
+    if rise >= height:
+        R[free] = max(0.0, 1 - R.sum())
+    R /= R.sum()
+    return float(c @ R), R
 
 
 def _excess(q: Array, drops: Array, height: float) -> float:
@@ -243,14 +249,15 @@ class Chi2Set(Cleaned):
         p_hat = validate.distribution("p_hat", self.p_hat, ndim=2)
         n = validate.positive_number("n", self.n)
         alpha = validate.positive_number("alpha", self.alpha)
-        for name, number, schema in (("n", n, SAMPLES), ("alpha", alpha, ALPHA)):
-            try:
-                schema.read(number, name)
-            except UnreadableError as error:
-                raise InvalidInputError(str(error)) from None
         if p_hat.size < 2:
             raise InvalidInputError("p_hat has a single cell: there is nothing to be uncertain about")
         _check_secrets("p_hat", p_hat)
+        try:
+            SAMPLES.read(n, "n")
+            ALPHA.read(alpha, "alpha")
+            check_table(normalised(np.asarray(self.p_hat, dtype=float).tolist(), "p_hat"))
+        except UnreadableError as error:
+            raise InvalidInputError(str(error)) from None
         return {"p_hat": p_hat, "n": n, "alpha": alpha}
 
     @classmethod
@@ -307,10 +314,14 @@ class Chi2Set(Cleaned):
     @cached_property
     def conditionals(self) -> tuple[Chi2Ball, ...]:
         """For every s the set of all P_{U|s}, P ∈ F: Lemma 8, (23)."""
-        return tuple(
-            Chi2Ball(_given(row), self.slack / p * (2 + self.slack / p))  # (1 + t/p)² − 1
-            for row, p in zip(self.p_hat, self.secrets, strict=True)
-        )
+        rows, steps = (row / row.sum() for row in self.p_hat), self.slack / self.secrets
+        given = (row / row.sum() for row in rows)
+        return tuple(map(Chi2Ball, given, steps * (2 + steps)))  # (1 + t/p)² − 1
+
+    @cached_property
+    def given(self) -> Array:
+        """P̂_{u|s} as a matrix [s][u]."""
+        return np.array([ball.center for ball in self.conditionals])
 
     @cached_property
     def slack(self) -> float:
@@ -387,8 +398,3 @@ def _check_secrets(name: str, table: Array) -> None:
             raise InvalidInputError(
                 f"{name}[{s}] is all zero: nothing is known about that secret; leave its row out"
             )
-
-
-def _given(row: Array) -> Array:
-    conditional = row / row.sum()
-    return conditional / conditional.sum()

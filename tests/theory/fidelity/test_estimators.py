@@ -177,7 +177,7 @@ def test_confidence_covers() -> None:
         ([1, 2], "must have 4 entries, one per output, not 2"),
         ([0, 0, 0, 0], "all zero"),
         ([1, -2, 3, 4], "counts must be at least 0, not -2"),
-        ([1, math.nan, 3, 4], "not a finite number"),
+        ([1, math.nan, 3, 4], "must be a finite number"),
         ("abcd", "must be a list of numbers"),
     ],
 )

@@ -11,7 +11,8 @@ from ldpopt.checker import frame
 from ldpopt.checker.polyopt import rarest_together
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.problems import PolyOpt
+from ldpopt.experiments.robust_study import drawn_table
+from ldpopt.problems import GRRConditional, PolyOpt
 from ldpopt.theory.robust.merging import entropy_keeping_groups
 
 TABLE = [[0.2, 0.1, 0.05, 0.1], [0.05, 0.25, 0.1, 0.15]]
@@ -56,6 +57,14 @@ def test_more_entropy_is_kept_than_by_rarity_and_the_mechanism_is_better():
     assert best > 1.05 * other
 
 
+@pytest.mark.slow
+def test_at_a_high_level_more_groups_are_worth_more_and_both_more_than_conditional_reporting():
+    _, p_hat = drawn_table(3, 9, 1000, 0)
+    rival = solve(GRRConditional(4.0, p_hat, 1000)).value
+    six, nine = (solve(PolyOpt(4.0, p_hat, 1000, width=w), gap=1e-3).value for w in (6, None))
+    assert nine > six > 1.5 * rival
+
+
 def test_the_groups_stand_in_the_file_and_are_verified(document):
     groups = document["params"]["groups"]
     assert max(groups) == 2
@@ -83,5 +92,6 @@ def test_groups_that_do_not_fit_are_refused_on_both_sides(document, width, group
     with pytest.raises(InvalidInputError, match="groups must"):
         PolyOpt(1.0, TABLE, 1000, width=width, groups=groups)
     params = document["params"] | {"groups": groups, "width": width}
+    params = {name: given for name, given in params.items() if given is not None}
     with pytest.raises(UnreadableError, match="groups must"):
         frame.check(document | {"params": params})

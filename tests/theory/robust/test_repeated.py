@@ -13,7 +13,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.problems import GRRConditional, PolyOpt
 from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.repeated import composed_level, least_composed_level, repeated_level
+from ldpopt.theory.robust.repeated import composed_level, least_composed_level, repeated_level, together
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single
 
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
@@ -103,3 +103,17 @@ def test_what_cannot_be_listed_or_counted_is_refused():
     wide = Mechanism(np.random.default_rng(0).dirichlet(np.ones(300), size=4))
     with pytest.raises(InvalidInputError, match="4,545,100 different collections"):
         repeated_level(wide, F, 3)
+
+
+def test_levels_of_very_many_reports_are_not_infinite():
+    """Products of a thousand entries are below the least float, but a level is ∞ only for entries 0."""
+    flip, F = secret_randomized_response(2, 2, 1.0), Chi2Set([[0.4, 0.1], [0.1, 0.4]], 1000)
+    assert repeated_level(flip, AllDistributions(2, 2), 1000).level == pytest.approx(1000)
+    assert together(flip, AllDistributions(2, 2), 1000).exact
+    many = together(flip, F, 2000)
+    assert not many.exact
+    assert 600 < many.found.level < math.inf
+    some = repeated_level(Mechanism([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6], [0.5, 0.5]]), F, 400)
+    assert 0 < some.level < 600
+    with pytest.raises(InvalidInputError, match="above 600 nats, which floats do not tell"):
+        repeated_level(Mechanism([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), F, 1000)

@@ -1,0 +1,72 @@
+"""Repair mechanisms to exact arithmetic within a leakage budget, and round their bounds."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ldpopt.checker.arithmetic import dyadic
+from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
+from ldpopt.checker.mechanism import is_private
+from ldpopt.checker.statistic_leakage import Leaf
+from ldpopt.core.certify import GRID, rounded, value_below
+from ldpopt.core.validate import Array
+
+NEGLIGIBLE = 1e-9
+"""Outputs that linear programs give with less than this probability are noise."""
+
+
+def repair_leakage(
+    matrix: Array,
+    prices: Array,
+    groups: NDArray[np.int64],
+    budget: float,
+    epsilon: float | None = None,
+) -> tuple[Array, Array]:
+    """Make a mechanism stochastic and keep it within its leakage budget, by exact prices.
+
+    Mixing with a constant release c, W' = (1−t) W + t c and v' = (1−t) v + t c, takes the bound of the
+    prices from e^b to (1−t) e^b + t; at t = 1 the release is constant and leaks nothing.
+
+    Args:
+        matrix: the mechanism W[x, y] as a solver found it, its rows summing to 1 up to rounding.
+        prices: v_y ≥ 0 per output; the leakage is at most the log of
+            Σ_y v_y + Σ_s max_{x of s} Σ_y (W[x, y] − v_y)⁺.
+        groups: the number of the secret of each input.
+        budget: the leakage allowed, in nats.
+        epsilon: the level of ε-LDP that is asked for as well; mixing lowers it, too.
+
+    Returns:
+        The exact mechanism, and prices that prove its leakage to be within the budget.
+    """
+    rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
+    if epsilon is not None:
+        rows[:, rows.max(axis=0) < NEGLIGIBLE] = 0.0
+        rows = np.maximum(rows, rows.max(axis=0) * math.exp(-epsilon))
+    rows /= rows.sum(axis=1, keepdims=True)
+    constant = rows.mean(axis=0)
+    listed = [np.flatnonzero(groups == g).tolist() for g in range(int(groups.max()) + 1)]
+    touch = GRID * matrix.shape[1]
+    while touch < 1:
+        candidate = rounded((1 - touch) * rows + touch * constant)
+        scaled = (1 - touch) * prices + touch * constant
+        allowed = epsilon is None or is_private(candidate.tolist(), range(len(rows)), epsilon)
+        if allowed and _leaks_within(candidate, scaled, listed, budget):
+            return candidate, scaled
+        touch *= 2
+    exactly = rounded(constant[None, :]).repeat(len(rows), axis=0)
+    return exactly, exactly[0].copy()
+
+
+def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
+    priced, bits = dyadic(prices.tolist())
+    leaf = Leaf(dict(enumerate(priced)), bits)
+    return leaks_within(matrix.tolist(), groups, budget, leaf) is True
+
+
+def cost_below(question: LeakageStatement, proof: dict[str, Any]) -> float:
+    """Compute the lower bound that a prior and weighted cuts prove, rounded down."""
+    return value_below(cost_bound(question, proof))

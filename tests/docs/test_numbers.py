@@ -1,0 +1,141 @@
+"""Numbers that pages state: computed again, and compared with what stands there."""
+
+import math
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from ldpopt import problem, solve
+from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse
+from ldpopt.tables.datasets import adult_features
+from ldpopt.theory.anonymity.composition import ThresholdSearch, best_choice
+from ldpopt.theory.anonymity.statistical_exposure import estimate_statistical_exposure
+from ldpopt.theory.bayes.finite_protocol import best_protocol
+from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.theory.fidelity.measures import phi_bound
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def rows(page, first):
+    """List the cells of every table of a page whose heading begins with the given words."""
+    found = []
+    for table in re.findall(r"(?:^\|.*\n)+", (DOCS / page).read_text(), re.M):
+        lines = [
+            [cell.strip(" `") for cell in line.strip("|\n").split("|")] for line in table.splitlines()
+        ]
+        if lines[0][: len(first)] == first:
+            found += [dict(zip(lines[0], line, strict=True)) for line in lines[2:]]
+    assert found
+    return found
+
+
+def agrees(result, cell):
+    """Return whether a result is as far above its bound, in percent, as a cell says."""
+    if cell == "optimal":
+        return result.status.value == "optimal"
+    return 100 * (result.value / result.bound - 1) == pytest.approx(float(cell), abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "k", ["K = 4", "5", *(pytest.param(k, marks=pytest.mark.slow) for k in ("6", "8", "10"))]
+)
+def test_how_far_square_mechanisms_are_above_their_bounds(k):
+    size = int(k.removeprefix("K = "))
+    for row in rows("fidelity.md", ["ε", "K = 4"]):
+        result = solve(problem("square-fidelity", k=size, epsilon=float(row["ε"])))
+        cell, _, beside = row[k].rstrip(")").partition(" (")
+        assert agrees(result, cell), (row, result.value / result.bound)
+        if beside:
+            above = 100 * (result.value / phi_bound(size, float(row["ε"])) - 1)
+            assert above == pytest.approx(float(beside), abs=0.15)
+
+
+@pytest.mark.parametrize(
+    "row", rows("fidelity.md", ["ε", "loss"]), ids=lambda row: " ".join(row.values())
+)
+def test_how_far_minimax_mechanisms_are_above_their_bounds(row):
+    for k, cell in list(row.items())[2:]:
+        size = int(k.removeprefix("K = "))
+        params = {"k": size, "epsilon": float(row["ε"]), "p0": 1 / (2 * size), "loss": row["loss"]}
+        result = solve(problem("minimax-fidelity", **params))
+        assert agrees(result, cell), (k, result.value / result.bound)
+
+
+TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
+SMALL = [[0.3, 0.2], [0.15, 0.35]]
+JEFFREYS = Dirichlet.jeffreys(3)
+
+
+def value(kind, table=TABLE, **params):
+    return solve(problem(kind, epsilon=1.0, p_hat=table, n=1000, **params)).value
+
+
+def ceiling(table):
+    return solve(problem("polyopt", epsilon=1.0, p_hat=table, n=1000)).certificate.proof["ceiling"]
+
+
+def exposure_bound(rule):
+    data = adult_features()
+    marginals = [data.marginal(name) for name in data.joint_names]
+    return solve(problem("composition-bound", marginals=marginals, threshold=1e-3, method=rule)).value
+
+
+def tighter_bound():
+    data = adult_features()
+    marginals = tuple(data.marginal(name) for name in data.joint_names)
+    return best_choice(ThresholdSearch(marginals, 1e-3, "theorem-3-tight")).bound
+
+
+def future_users(columns):
+    data = adult_features()
+    counts = data.joint.sum(axis=tuple(range(columns, data.joint.ndim))).ravel()
+    return estimate_statistical_exposure(counts, 10_000, 10)
+
+
+def optimum():
+    return solve(problem("leakage-design", tau=4, d=3, budget=math.log(2)))
+
+
+def response():
+    return HistogramRandomizedResponse.for_leakage(4, 3, math.log(2))
+
+
+STATED = [
+    ("robust-ldp.md", "the largest I(X; Y) over the cone Γ | {}", "0.9081", lambda: value("polyopt")),
+    ("robust-ldp.md", "solved by `cdd` alone | {}", "0.9447", lambda: value("polyopt", facets=3)),
+    ("robust-ldp.md", "at ε = 1 the ceiling is {}", "1.0338", lambda: ceiling(TABLE)),
+    ("robust-ldp.md", "0.722959 | 0.722959 | {}", "0.752882", lambda: ceiling(SMALL)),
+    ("robust-ldp.md", "((.3, .2), (.15, .35)) | {}", "0.712196", lambda: value("polyopt", SMALL)),
+    ("robust-ldp.md", "| 0.712196 | {}", "0.720988", lambda: value("polyopt", SMALL, calibrate=True)),
+    *(
+        ("papers/001-robust-ldp.md", words, number, partial(value, kind, calibrate=calibrate))
+        for words, number, kind, calibrate in (
+            ("that gives {}", "0.2465", "independent-reporting", True),
+            ("(Theorem 15: {})", "0.1716", "independent-reporting", False),
+            ("{} for GRR-CR", "0.4038", "grr-conditional", True),
+            ("for GRR-CR ({})", "0.1890", "grr-conditional", False),
+            ("{} for UE-CR", "0.9129", "ue-conditional", True),
+            ("for UE-CR ({})", "0.3371", "ue-conditional", False),
+        )
+    ),
+    ("metrics.md", "ε = 1: {} and", "0.2694", lambda: best_protocol(JEFFREYS, 6, 1.0).information),
+    ("metrics.md", "and\n{})", "0.3062", lambda: best_protocol(JEFFREYS, 6, 1.0).bound),
+    ("anonymity.md", "Theorem 3 proves {}", "0.4698", lambda: exposure_bound("theorem-3")),
+    ("anonymity.md", "its tighter variant {}", "0.1025", tighter_bound),
+    ("anonymity.md", "statistical exposure of {} by plug-in", "0.019", lambda: future_users(4).value),
+    ("anonymity.md", "(Theorem 8: {})", "0.229", lambda: future_users(3).high),
+    ("leakage.md", "the least distortion is {}", "0.30", lambda: optimum().value),
+    ("leakage.md", "randomised response has {}", "0.50", lambda: response().distortion()),
+    ("leakage.md", "quantisation {}", "0.625", lambda: HistogramQuantization(4, 3, 3).distortion()),
+]
+
+
+@pytest.mark.parametrize(("page", "words", "number", "found"), STATED, ids=[row[2] for row in STATED])
+def test_numbers_in_the_text(page, words, number, found):
+    text = (DOCS / page).read_text()
+    assert words.format(number) in text
+    digit = 10.0 ** -len(number.partition(".")[2])
+    assert float(found()) == pytest.approx(float(number), abs=0.51 * digit)

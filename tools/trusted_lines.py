@@ -1,0 +1,86 @@
+"""Print how many lines of the checker have to be right for each kind of file, as a Markdown table.
+
+    python tools/trusted_lines.py
+
+A line counts if it holds code: no blank line, no comment, no docstring (the lemmas are in docstrings).
+The lines of a kind are those of its section and of all that this imports. The frame, which decides
+what all files have in common, has a row of its own, and is left out of the others.
+"""
+
+import ast
+import io
+import tokenize
+from collections import defaultdict
+from functools import cache
+from pathlib import Path
+
+from ldpopt.checker import frame
+
+CHECKER = Path(frame.__file__).parent
+LAYOUT = {
+    tokenize.COMMENT,
+    tokenize.NL,
+    tokenize.NEWLINE,
+    tokenize.INDENT,
+    tokenize.DEDENT,
+    tokenize.ENDMARKER,
+}
+
+
+@cache
+def code_lines(module: str) -> int:
+    """Count the lines of a module that hold code."""
+    source = (CHECKER / f"{module}.py").read_text()
+    held: set[int] = set()
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type not in LAYOUT:
+            held.update(range(token.start[0], token.end[0] + 1))
+    return len(held - _docstring_lines(ast.parse(source)))
+
+
+def _docstring_lines(tree: ast.AST) -> set[int]:
+    """Collect the lines of strings that stand as statements of their own: docstrings of all kinds."""
+    alone = (node for node in ast.walk(tree) if isinstance(node, ast.Expr))
+    texts = (node for node in alone if isinstance(node.value, ast.Constant))
+    return {line for node in texts for line in range(node.lineno, (node.end_lineno or 0) + 1)}
+
+
+@cache
+def imported(module: str) -> frozenset[str]:
+    """List a module of the checker and all modules of the checker that it imports, directly or not."""
+    tree = ast.parse((CHECKER / f"{module}.py").read_text())
+    nodes = (node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level == 1)
+    direct = {name for node in nodes for name in ([node.module] if node.module else _names(node))}
+    return frozenset({module}).union(*(imported(name) for name in direct if name))
+
+
+def _names(node: ast.ImportFrom) -> list[str]:
+    return [alias.name for alias in node.names]
+
+
+def lines_of(modules: frozenset[str]) -> int:
+    """Add up the lines of code of some modules."""
+    return sum(map(code_lines, modules))
+
+
+def table() -> str:
+    """Write the table: a row for each section of the checker, with its kinds."""
+    shared = imported("frame")
+    kinds = defaultdict(list)
+    for kind, name in frame.KINDS.items():
+        kinds[name].append(f"`{kind}`")
+    rows = [
+        "| kinds | section | modules beside the frame | lines of code |",
+        "|---|---|---|---|",
+        f"| all: the frame | `frame` | {len(shared)} | {lines_of(shared):,} |",
+    ]
+    for name, own in kinds.items():
+        beside = imported(name) - shared
+        rows.append(f"| {', '.join(own)} | `{name}` | {len(beside)} | {lines_of(beside):,} |")
+    everything = frozenset(path.stem for path in CHECKER.glob("*.py"))
+    rows.append(f"| all together | | {len(everything - shared)} | {lines_of(everything):,} |")
+    return "\n".join(rows)
+
+
+if __name__ == "__main__":
+    print(table())
