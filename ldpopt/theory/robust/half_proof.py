@@ -23,8 +23,9 @@ from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
+from ldpopt.theory.robust.chord_box import ChordBox
 from ldpopt.theory.robust.half_bound import HalfSearch, Piece
-from ldpopt.theory.robust.outer_bound import DIGITS, INSIDE
+from ldpopt.theory.robust.outer_bound import DIGITS
 from ldpopt.theory.robust.outer_cone import PENALTY, TOLERANCE
 
 TREES = 0.9
@@ -42,29 +43,18 @@ ROUNDING = 1e-11
 
 
 @dataclass(eq=False)
-class Box:
-    """A box of a block: a leaf with its multipliers, or cut in two.
+class Box(ChordBox):
+    """A box of a block, with its multipliers where it is a leaf.
 
     Attributes:
-        low, high: the ends.
         used, weights, centre: the corners with a multiplier, it, and that of P̂_{U|s}.
-        point: the column at which the chords are worth most.
-        gaps: by how much each chord lies above the curve there.
         most: the bound; that of the worst leaf at the root.
-        cut: the value of u that is cut, and where.
-        parts: below and above.
     """
 
-    low: Array
-    high: Array
     used: list[int] = field(default_factory=list)
     weights: list[float] = field(default_factory=list)
     centre: float = 0.0
-    point: Array = field(default_factory=lambda: np.zeros(0))
-    gaps: Array = field(default_factory=lambda: np.zeros(0))
     most: float = math.inf
-    cut: tuple[int, float] | None = None
-    parts: tuple[Box, ...] = ()
 
     def nodes(self) -> list[dict[str, Any]]:
         """Write the tree below as plain data, the lower part of a box first."""
@@ -127,14 +117,8 @@ class BlockModel:
         return root
 
     def _split(self, leaf: Box, limits: Limits) -> tuple[Box, ...]:
-        u = int(leaf.gaps.argmax())
-        low, high = leaf.low[u], leaf.high[u]
-        edge = INSIDE * (high - low)
-        at = float(np.clip(leaf.point[u], low + edge, high - edge))
-        left, right = Box(leaf.low, leaf.high.copy()), Box(leaf.low.copy(), leaf.high)
-        left.high[u] = right.low[u] = at
-        leaf.cut = (u, at)
-        leaf.parts = tuple(self._solved(part, limits) for part in (left, right))
+        leaf.cut = leaf.worst_cut()
+        leaf.parts = tuple(self._solved(part, limits) for part in leaf.halves(*leaf.cut))
         return leaf.parts
 
     def _solved(self, box: Box, limits: Limits) -> Box:

@@ -21,6 +21,7 @@ from scipy.special import xlogy
 
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
+from ldpopt.theory.robust.chord_box import ChordBox
 from ldpopt.theory.robust.column_search import FINE, ColumnSearch
 
 MOST_LEAVES = 20_000
@@ -30,8 +31,6 @@ SHOW_ALL = 8
 """Of every so many batches one is shown to the oracle as a whole."""
 CLOSE = 0.3
 """Chords that account for less than this share of the excess are close."""
-INSIDE = 0.1
-"""A box is cut at least this share of its width away from its ends."""
 MOST_SHOWN = 3
 """How often the column of one leaf is shown to the oracle: cuts that it violates by less than the
 tolerance of the linear program leave it where it is."""
@@ -42,33 +41,24 @@ DIGITS = 11
 
 
 @dataclass(eq=False)
-class Box:
-    """A box of ratios: a leaf with its multipliers, or cut in two.
+class Box(ChordBox):
+    """A box of ratios, with its multipliers where it is a leaf.
 
     Attributes:
-        low, high: the ends.
         used, weights, price: the cuts with λ > 0, their λ, and ν.
         pull: Σ_i λ_i a_i.
-        point: the column at which the chords are worth most.
-        gaps: by how much each chord lies above the curve there.
         excess: the bound on the excess.
         version: of the prices for which the multipliers were found.
         shown: how often its column was shown to the oracle; at most :data:`MOST_SHOWN` times.
     """
 
-    low: Array
-    high: Array
     used: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
     weights: Array = field(default_factory=lambda: np.zeros(0))
     price: float = 0.0
     pull: Array = field(default_factory=lambda: np.zeros(0))
-    point: Array = field(default_factory=lambda: np.zeros(0))
-    gaps: Array = field(default_factory=lambda: np.zeros(0))
     excess: float = np.inf
     version: int = -1
     shown: int = 0
-    cut: tuple[int, float] | None = None
-    parts: tuple[Box, ...] = ()
 
 
 class BoundTree:
@@ -161,14 +151,10 @@ class BoundTree:
             self.search.optimum = self.search.optimum._replace(dual=self.dual)
 
     def _split(self, leaf: Box, limits: Limits) -> None:
-        x = int(leaf.gaps.argmax())
-        low, high = leaf.low[x], leaf.high[x]
-        edge = INSIDE * (high - low)
-        at = float(np.clip(leaf.point[x], low + edge, high - edge))
-        left, right = Box(leaf.low, leaf.high.copy()), Box(leaf.low.copy(), leaf.high)
-        left.high[x] = right.low[x] = at
-        parts = self._solved(left, limits), self._solved(right, limits)
-        leaf.cut, leaf.parts = (x, at), parts
+        cut = leaf.worst_cut()
+        below, above = leaf.halves(*cut)
+        parts = self._solved(below, limits), self._solved(above, limits)
+        leaf.cut, leaf.parts = cut, parts
 
     def _solved(self, leaf: Box, limits: Limits) -> Box:
         """Bound the excess within a box by the chords, and keep the multipliers."""
