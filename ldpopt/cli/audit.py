@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 def audit(
     file: Annotated[Path, typer.Argument(help="A file of ldpopt design or of ldpopt solve.")],
     data: Annotated[
-        str | None, typer.Option(help="A table: is its distribution one the mechanism is made for?")
+        str | None, typer.Option(help="A table: test whether the mechanism is made for such data.")
     ] = None,
     released: Annotated[
-        str | None, typer.Option(help="What was released of that table, row by row: test the pairs.")
+        str | None, typer.Option(help="The reports on that table, row by row: test the pairs.")
     ] = None,
     missing: Annotated[
         str, typer.Option(help="Rows of --data with an empty cell: refuse or drop, as for privatize.")
@@ -52,7 +52,10 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Measure a mechanism's privacy in every sense and attack its sampler (exit 0, 1 failed, 2)."""
+    """Measure a mechanism's privacy in several senses, and attack its sampler.
+
+    Exit code 0: passed, 1: failed, 2: bad input.
+    """
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.mixed_use import used_beside
     from ldpopt.audit.set_levels import levels_over

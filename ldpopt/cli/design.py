@@ -60,7 +60,7 @@ def design(
     robust: Annotated[
         str | None,
         typer.Option(
-            help="chi2 (default): hide it for every distribution near the table's; all: for all."
+            help="chi2 (default): hide the secret for distributions near the table's; all: for all."
         ),
     ] = None,
     known: Annotated[
@@ -84,7 +84,7 @@ def design(
     ] = None,
     levels: Annotated[
         list[str] | None,
-        typer.Option(help="COLUMN=2: its first 2 characters count; COLUMN=FILE: groups, from a table."),
+        typer.Option(help="COLUMN=2: keep the first 2 characters; COLUMN=FILE: groups, from a table."),
     ] = None,
     missing: Annotated[
         str,
@@ -100,16 +100,16 @@ def design(
         typer.Option(help="How many groups of public values polyopt tells apart; default: the best."),
     ] = None,
     reports: Annotated[
-        int, typer.Option(min=1, help="How many reports about one person have together the level.")
+        int, typer.Option(min=1, help="How many reports about one person share the level.")
     ] = 1,
     goal: Annotated[
-        str, typer.Option("--for", help="information, or estimates: the least error of frequencies.")
+        str, typer.Option("--for", help="What to seek: information, or estimates (precise frequencies).")
     ] = "information",
     queries: Annotated[
         str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
     ] = "",
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for all; default: 30, and 120 with --compare.")
+        float | None, typer.Option(help="Seconds for all solves; default: 30, with --compare 120.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,

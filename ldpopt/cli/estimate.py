@@ -30,7 +30,7 @@ def estimate(
         bool,
         typer.Option("--all", help="Also other estimates, intervals that hold at once, a posterior."),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Of the sampled posterior.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="The seed of the sampled posterior.")] = 0,
     jobs: Jobs = 1,
     scheduler: Scheduler = None,
     as_json: AsJson = False,

@@ -33,7 +33,7 @@ def list_entries(
     ],
     as_json: AsJson = False,
 ) -> None:
-    """List what there is, with one line on each."""
+    """List problems, solvers, experiments, methods or tables, with one line on each."""
     rows = _rows(what)
     if as_json:
         print(json.dumps(rows))

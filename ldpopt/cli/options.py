@@ -27,7 +27,7 @@ TableName = Annotated[
     ),
 ]
 Separator = Annotated[
-    str | None, typer.Option("--sep", help="Between the columns of a text file, e.g. ';' or '|'.")
+    str | None, typer.Option("--sep", help="The separator of columns in a text file, e.g. ';' or '|'.")
 ]
 Encoding = Annotated[str, typer.Option(help="The encoding of a text file, e.g. latin-1.")]
 MechanismFile = Annotated[

@@ -1,4 +1,4 @@
-"""``ldpopt plan``: how private, or how many rows, for frequencies of a wanted precision."""
+"""``ldpopt plan``: the level, or the number of rows, that a precision of the frequencies takes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def plan(
         str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
     ] = "",
     robust: Annotated[
-        str, typer.Option(help="chi2: hide for distributions near the table's; all; known: for its own.")
+        str, typer.Option(help="Which distributions: near the table's (chi2), all, or its own (known).")
     ] = "chi2",
     alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
     method: Annotated[
@@ -44,7 +44,7 @@ def plan(
     time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
-    """Find the privacy level, or with --epsilon the number of rows, for frequencies of a precision."""
+    """Find the privacy level, or with --epsilon the number of rows, that a precision takes."""
     from ldpopt.release import planning
 
     with counting("levels") as progress:

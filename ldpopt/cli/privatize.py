@@ -26,7 +26,7 @@ def privatize(
     ],
     seed: Annotated[
         int | None,
-        typer.Option(min=0, help="Repeatable noise, for tests: whoever knows it undoes the protection."),
+        typer.Option(min=0, help="Repeatable noise, for tests: the seed undoes the protection."),
     ] = None,
     missing: Annotated[
         str,

@@ -25,7 +25,7 @@ def solve(
         str, typer.Option(help="A solver's name, auto, or one of your own: file.py:CLASS.")
     ] = "auto",
     gap: Annotated[float, typer.Option(help="Relative gap to prove.")] = 1e-9,
-    time_limit: Annotated[float | None, typer.Option(help="Seconds.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result file here.")] = None,
     force: Force = False,

@@ -22,7 +22,7 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileErro
 def verify(
     file: Annotated[Path, typer.Argument(help="A result file.")],
     budget: Annotated[
-        float, typer.Option(min=0.001, max=MOST_SECONDS, help="Seconds; more is undecided.")
+        float, typer.Option(min=0.001, max=MOST_SECONDS, help="Seconds; slower claims are undecided.")
     ] = SECONDS,
     as_json: AsJson = False,
 ) -> None:

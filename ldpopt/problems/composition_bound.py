@@ -26,7 +26,7 @@ from ldpopt.theory.anonymity.joints import exact_joint
 
 @dataclass(frozen=True, eq=False)
 class CompositionBound(Problem):
-    """The least upper bound on the joint exposure Q(t) that follows from the marginals.
+    """Find the least upper bound on the joint exposure Q(t) that follows from the marginals.
 
     Bravo-Hermsdorff et al. 2022.
 

@@ -39,7 +39,7 @@ def anonymity(threshold: float, users: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class FeatureRelease(Problem):
-    """Release the heaviest set of features that is safe, by what the curator knows.
+    """Choose the heaviest set of features that is safe to release, by what the curator knows.
 
     A user is *exposed* if less than a fraction t of the users share its released values. A set J of
     features is *safe* if risk(J) ≤ budget, and a *conflict* if risk(J) > budget; risk never falls when a

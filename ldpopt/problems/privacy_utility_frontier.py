@@ -16,7 +16,7 @@ from ldpopt.theory.bayes.problem import DesignProblem
 
 @dataclass(frozen=True, eq=False)
 class PrivacyUtilityFrontier(DesignProblem):
-    """One point of the frontier: maximise U^as subject to S_μ ≥ ``min_average_privacy``.
+    """Maximise U^as subject to S_μ ≥ ``min_average_privacy``: one point of the frontier.
 
     Lopuhaä-Zwakenberg et al. 2019, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class
     of mechanisms is made of columns with two values at several levels up to ε; see

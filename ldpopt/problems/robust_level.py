@@ -25,7 +25,7 @@ from ldpopt.theory.robust.set_level import Place, exact_level
 
 @dataclass(frozen=True, eq=False)
 class RobustLevel(Problem):
-    """The level max log P(y|s)/P(y|z) over the members P of a set F, outputs y and secrets s ≠ z.
+    """Compute the level max log P(y|s)/P(y|z) over the members P of a set F, all y and s ≠ z.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Definition 1, for any of the sets of
     :class:`~ldpopt.theory.robust.convex_set.ConvexSet`. The answer is {"output", "secrets", "witness"}:

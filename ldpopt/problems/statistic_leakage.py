@@ -29,7 +29,7 @@ MOST_DENSE = 2_000
 
 @dataclass(frozen=True, eq=False)
 class StatisticLeakage(Problem):
-    """SML = max over one parameter θ_g per secret g of log Σ_θ' max_g P(θ'|θ_g), in nats.
+    """Compute SML, the largest log Σ_θ' max_g P(θ'|θ_g) over one parameter θ_g per secret g.
 
     Wang et al. 2024, (2) and Proposition 1. For a deterministic mechanism it is the logarithm of a
     largest matching between secrets and outputs; in general it is NP-hard (Theorem 1; the approximation

@@ -28,7 +28,7 @@ its share of the time left."""
 
 
 class BestOfAll(Solver[BestBound]):
-    """All four rules, then the proof about the worst joint where its cells can be listed.
+    """Take the best of all four rules; prove the worst joint where its cells can be listed.
 
     The worst joint found is the bound from below: no proof from the marginals alone can do better. It
     comes from :class:`JointMilp`, and where its cells are too many for that from :class:`JointLp`.

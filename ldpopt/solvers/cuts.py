@@ -17,9 +17,10 @@ TRIES = 150
 
 
 class Cuts(Solver[SelectionProgram]):
-    """min_v Σ_y v_y + Σ_g max_θ Σ_y (W[θ,y] − v_y)⁺, and a selection rounded from its dual.
+    """Minimise Σ_y v_y + Σ_g max_θ Σ_y (W[θ,y] − v_y)⁺, and round a selection from its dual.
 
-    It does not branch: where the LP has a gap (the Fano plane: 2 against 5/3), so has the result.
+    The solver does not branch: where the LP has a gap (the Fano plane: 2 against 5/3), the result
+    has it too.
     """
 
     name: ClassVar[str] = "cuts"

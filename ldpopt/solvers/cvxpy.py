@@ -22,7 +22,7 @@ LARGEST = 300_000
 
 
 class Cvxpy(Solver[ConvexProgram]):
-    """Each log det becomes a semidefinite and some exponential cones: simple, for small programs."""
+    """Hand small programs to cvxpy, each log det as semidefinite and exponential cones."""
 
     name: ClassVar[str] = "cvxpy"
 

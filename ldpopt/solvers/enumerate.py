@@ -41,7 +41,7 @@ class Enumerate(Solver[ColumnProgram]):
 
 
 class EnumerateDefault(Enumerate):
-    """The same LP with HiGHS's default settings: a baseline for the benchmark."""
+    """The LP of ``enumerate`` with HiGHS's default settings: a baseline for the benchmark."""
 
     name: ClassVar[str] = "enumerate-default"
     tuned: ClassVar[bool] = False

@@ -22,9 +22,9 @@ Whole = NDArray[np.int64]
 
 
 class FlowNetworkx(Solver[SelectionProgram]):
-    """Algorithm 1 to the letter, with the costs −P(θ'|θ) ∈ {−1, 0} as integers.
+    """Algorithm 1 of Wang et al. 2024 to the letter, with integer costs −P(θ'|θ) ∈ {−1, 0}.
 
-    Wang et al. 2024, Proposition 2, corrected: SML is the logarithm of the *negative* cost.
+    Proposition 2, corrected: SML is the logarithm of the *negative* cost.
     """
 
     name: ClassVar[str] = "flow-networkx"

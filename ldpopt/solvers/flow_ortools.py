@@ -20,7 +20,7 @@ Whole = NDArray[np.int64]
 
 
 class FlowOrtools(Solver[SelectionProgram]):
-    """Algorithm 1 to the letter, with the costs −P(θ'|θ) ∈ {−1, 0}, in a fast implementation."""
+    """Algorithm 1 of Wang et al. 2024, as ``flow-networkx``, in a faster implementation."""
 
     name: ClassVar[str] = "flow-ortools"
     requires: ClassVar[tuple[str, ...]] = ("ortools",)

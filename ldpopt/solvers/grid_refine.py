@@ -20,7 +20,7 @@ CHUNK = 8
 
 
 class GridRefine(Solver[ScalarSearch]):
-    """The cross-check of ``bracket``: it relies on values alone, never on upper bounds."""
+    """Refine a grid around the best values: a cross-check of ``bracket`` that needs no upper bounds."""
 
     name: ClassVar[str] = "grid-refine"
 

@@ -37,7 +37,7 @@ PRICE = 10.0
 
 
 class JointMilp(Solver[JointProgram]):
-    """HiGHS finds the joint; a branch-and-bound tree of our own proves the bound.
+    """Find the worst joint by HiGHS, and prove its bound by a branch-and-bound tree of our own.
 
     HiGHS does not hand out its proof, so the bound that is claimed comes from a tree whose leaves carry
     multipliers that anyone can evaluate. It may stay above the joint's value where HiGHS, with

@@ -33,7 +33,7 @@ STEPS = (0.02, 0.2)
 
 
 class LeakageCuts(Solver[LeakageProgram]):
-    """The inner LP asks for prices that prove the budget, the outer one for finitely many cuts.
+    """Close in on the optimum by two LPs: an inner one with prices, an outer one with cuts.
 
     Inside: W, v, u with Σ_y v_y + Σ_g u_g ≤ e^b and u_g ≥ Σ_y (W[θ,y] − v_y)⁺. Its mechanism is within
     the budget. Outside: cuts Σ_y W[θ_g(y), y] ≤ e^b found by local search over selections. Its value is

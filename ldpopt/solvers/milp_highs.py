@@ -26,7 +26,7 @@ EFFORT = 2_000_000
 
 
 class MilpHighs(Solver[SelectionProgram]):
-    """max Σ W[θ,y] z[θ,y], z ≤ x, Σ_θ z[θ,y] ≤ 1, one x per group, x binary.
+    """Solve max Σ W[θ,y] z[θ,y], z ≤ x, Σ_θ z[θ,y] ≤ 1, one x per group, x binary, by HiGHS.
 
     HiGHS finds the selection. Its own bound leaves no trace that could be checked, so the bound of
     the result is what a tree of price LPs proves (``milp_bound`` in the stats is what HiGHS says).

@@ -13,7 +13,7 @@ from ldpopt.forms.subset_program import Subset, SubsetProgram
 
 
 class SubsetGreedy(Solver[SubsetProgram]):
-    """The baseline: fast, and without a proof."""
+    """Take features, heaviest first, while they fit: fast, and without a proof."""
 
     name: ClassVar[str] = "subset-greedy"
 

@@ -17,7 +17,7 @@ all thresholds."""
 
 
 class Thresholds(Solver[ThresholdSearch]):
-    """Exact: the search covers every choice of break-points."""
+    """Search every choice of break-points: exact."""
 
     name: ClassVar[str] = "thresholds"
 
