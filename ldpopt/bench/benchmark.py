@@ -138,7 +138,7 @@ class Doing(Protocol):
 
         Args:
             finished: the number of finished instances.
-            total: of all instances.
+            total: the number of all instances.
             doing: what is being done now.
         """
 
@@ -223,7 +223,7 @@ class _Work:
 
         Args:
             name: the target.
-            sizes: of the instances; None for those of the problems.
+            sizes: the sizes of the instances; None for those of the problems.
             full: the longer of their lists.
             repeats: how many instances of a size.
             entrants: the solvers, by name.

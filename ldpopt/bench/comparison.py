@@ -28,7 +28,7 @@ class Contender(NamedTuple):
     """One way to the answer.
 
     Attributes:
-        name: of the package, and of what is called.
+        name: the name of the package, and of what is called.
         answer: the call that is timed; what it needs is prepared before.
         module: must be importable; "" for what ldpopt itself needs.
         refusal: why the instance is not for it; "" if it is.
@@ -49,9 +49,9 @@ class Contest(NamedTuple):
         task: what is asked for.
         label: the instance, in words.
         contenders: ldpopt and its peers.
-        difference: of two answers, ldpopt's first.
+        difference: the difference of two answers, ldpopt's first.
         tolerance: the largest difference of answers that agree.
-        unit: of the difference.
+        unit: the unit of the difference.
     """
 
     task: str

@@ -54,7 +54,7 @@ def draw_all(
 
     Args:
         kinds: the problems.
-        sizes: of the instances; by default those of each problem.
+        sizes: the sizes of the instances; by default those of each problem.
         full: the longer of its lists.
         repeats: how many of each size.
         form: the form that an instance must have; None for any.

@@ -44,7 +44,7 @@ LEAST_ALPHA, MOST_ALPHA = 1e-12, 1 - 1e-12
 LEAST_SAMPLES, MOST_SAMPLES = 1e-9, 1e12
 """Fewer samples say nothing; more would ask for more digits than a mechanism of floats has."""
 LEAST_SECRET, LEAST_CELL = Fraction(1, 10**60), Fraction(1, 10**300)
-"""Of a secret, and of a cell that is not 0: beyond, the floats of a solver overflow or lose digits."""
+"""The least probability of a secret, and of a cell that is not 0: with less, floats lose digits."""
 ALPHA = Number(LEAST_ALPHA, MOST_ALPHA)
 SAMPLES = Number(LEAST_SAMPLES, MOST_SAMPLES)
 COUNTS = Matrix(Number(0, MOST_SAMPLES, whole=True), 2, 2)

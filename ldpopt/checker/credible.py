@@ -44,7 +44,7 @@ ENOUGH, TERMS = 10**30, 16
 TINY = Decimal("1e-300")
 """A smaller lower quantile is enclosed by 0, where the distribution function is 0, and this."""
 MOST_COUNTED = 10**9
-"""Of a table: the series has some √n terms, and beyond takes minutes."""
+"""The most counts of a table: the series has some √n terms, and with more it takes minutes."""
 
 
 def credible_ends(
@@ -53,7 +53,7 @@ def credible_ends(
     """Enclose l and h of every cell.
 
     Args:
-        counts: of the cells.
+        counts: the counts of the cells.
         prior: the parameter τ of every cell.
         alpha: 1 minus the posterior probability.
     """

@@ -212,7 +212,7 @@ def all_heavier_conflict(
     where a conflict is complete. Sets are whole numbers, a bit per feature.
 
     Args:
-        weights: of the features.
+        weights: the weights of the features.
         conflicts: sets of features, each with a risk above the budget.
         bound: the weight in question.
     """

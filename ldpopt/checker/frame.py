@@ -284,7 +284,7 @@ def is_optimal(value: float, bound: float, asked: float) -> bool:
     :data:`OPTIMAL_NOISE` where the optimum is zero but for the rounding of floats.
 
     Args:
-        value: of the answer.
+        value: the value of the answer.
         bound: what no answer exceeds, or undercuts where the problem minimises.
         asked: the relative gap that was asked for.
     """

@@ -176,9 +176,9 @@ class HalfCone:
         Args:
             s: the secret of the block.
             ends: lo and hi.
-            mass: those of m_s.
+            mass: the ends of m_s.
             slope: κ, in multiples of 2^−64.
-            tree: of boxes; the lower part of a box comes first.
+            tree: a tree of boxes; the lower part of a box comes first.
         """
         row = self.question.p_hat[s]
         total = sum(row, Fraction(0))

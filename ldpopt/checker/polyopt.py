@@ -207,7 +207,7 @@ def ceiling_claim(
     Args:
         proof: the ceiling, and the dual vector.
         question: p̂ and the level.
-        name: of the set F, in the claim.
+        name: the name of the set F, in the claim.
     """
     ceiling, dual = proof["ceiling"], proof["secret_dual"]
     secret = tuple(sum(row, Fraction(0)) for row in question.p_hat)

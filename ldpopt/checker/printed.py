@@ -21,7 +21,7 @@ from .reading import UnreadableError
 from .schema import SUM_TOLERANCE, List, Number, Schema
 
 MOST_DIGITS = 4000
-"""Of a whole number that is written as a string."""
+"""The most digits of a whole number that is written as a string."""
 
 
 def printed(number: float) -> Fraction:

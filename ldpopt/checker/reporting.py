@@ -83,7 +83,7 @@ from .unary_bound import most as most_unary
 
 PROTOCOLS = ("independent-reporting", "grr-conditional", "ue-conditional")
 THEOREMS = dict(zip(PROTOCOLS, ("Theorem 15", "Theorem 17", "Theorem 19"), strict=True))
-"""Which says how often the responses on u may be right, unless they are calibrated."""
+"""The theorem that says how often the responses on u may be right, unless they are calibrated."""
 BLOCKS = Word("grr", "optimal")
 MOST_SECRETS = 12
 """The utility of unary encoding is a sum over all subsets of the secrets."""
@@ -108,7 +108,7 @@ PROOF = Record(
 CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
 """The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
 MOST_HALVED = 60
-"""A box so often halved on every side that is not below the bound is above it, or too close to tell."""
+"""How often a side of a box is halved; a box that is not below the bound by then counts as above it."""
 Box = list[tuple[int, int]]
 """The ends of g and, for unary encoding, of κ, in units."""
 

@@ -87,7 +87,7 @@ def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:
 
 
 SHARE_STEPS = 12
-"""Of the search for a share x of the slack, whose log x/(1 − x) is at most ``FAR``."""
+"""Steps of the search for a share x of the slack, whose log x/(1 − x) is at most ``FAR``."""
 MOST_STEP = 1e90
 """Larger steps are not cubed in floats: the guess is one half."""
 

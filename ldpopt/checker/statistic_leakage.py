@@ -138,7 +138,7 @@ def released_row(columns: Sequence[int], entries: Sequence[float], number: int) 
     Args:
         columns: the outputs with an entry.
         entries: the entries, ≥ 0.
-        number: of the row, for messages.
+        number: the number of the row, for messages.
     """
     tick()
     parts, bits = dyadic(entries)

@@ -110,7 +110,8 @@ def is_private(answer: Unary, question: RobustStatement) -> bool:
 
 
 Ratios = list[tuple[Fraction, Fraction, Fraction]]
-"""For every value: the most and the least that it may be reported relative to a drawn one, and that."""
+"""For every value of u: its greatest probability over the drawn one, the drawn one over its least, and
+the drawn one itself."""
 
 
 class Reports:

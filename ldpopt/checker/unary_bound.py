@@ -105,7 +105,7 @@ def most(ends: Ends, least: int, greatest: int) -> Interval:
     """Bound the utility where κ is between two numbers, from above: Lemmas 3 and 4.
 
     Args:
-        ends: of the splits.
+        ends: the ends of the splits.
         least: the least κ, in units.
         greatest: the greatest.
     """

@@ -22,7 +22,7 @@ from .sets import UncertaintySet
 
 MOST_RADIUS = 1e6
 RADIUS = Number(above=0, most=1)
-"""Of total variation; smaller divergences than those below are beyond the floats that guess."""
+"""The radius of a ball of total variation; for smaller divergences than those below no float guesses."""
 TABLE = Joint(2, 2)
 JEFFREYS = 0.5
 """The parameter of the prior of a credible set, unless the file says another."""

@@ -61,7 +61,7 @@ def draw_mechanism(result: Result, labels: list[str], path: Path, title: str) ->
         result: holds the mechanism.
         labels: the names of the inputs.
         path: the figure to write.
-        title: of the figure.
+        title: the title of the figure.
     """
     mechanism = result.mechanism
     assert isinstance(mechanism, Mechanism)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from ldpopt.release.designing import Design
 
 COMPARING = 0.8
-"""Of the time left: for the other methods; the rest is for the check of their claims."""
+"""The share of the time left for the other methods; the rest is for the check of their claims."""
 
 
 def design(

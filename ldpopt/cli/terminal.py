@@ -69,7 +69,7 @@ def print_table(
         titles: the titles of the columns.
         rows: the values of each row, in the order of the titles.
         left: the titles of the columns of words, which are aligned left and may be wrapped.
-        title: of the table.
+        title: the title of the table.
         spare: the titles of the columns that may be left out, the first to go first.
     """
     cells = [[cell(value) for value in row] for row in rows]
@@ -163,7 +163,7 @@ def checker_seconds(start: float, time_limit: float | None) -> float:
 
     Args:
         start: when the command began, by :func:`time.monotonic`.
-        time_limit: of the command, in seconds; without one the checker has its usual time.
+        time_limit: the command's time limit in seconds; without one the checker has its usual time.
     """
     if time_limit is None:
         return SECONDS
@@ -272,14 +272,14 @@ def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
 
 
 class Counting(Protocol):
-    """Hears how much is done, of how much (None: nobody knows), and what is being done now."""
+    """A function that is told how much is done, how much there is in all, and what is done now."""
 
     def __call__(self, finished: int, total: int | None, doing: str = "", /) -> None:
-        """Receive how far it is.
+        """Receive how far the work is.
 
         Args:
             finished: how much is done.
-            total: of how much; None if nobody knows.
+            total: how much there is in all; None if nobody knows.
             doing: what is being done now.
         """
 

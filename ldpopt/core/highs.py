@@ -44,7 +44,7 @@ RESCUES: tuple[dict[str, str | int], ...] = (
     {"presolve": "on"},
     {"simplex_strategy": 1},
 )
-"""What is tried, one after the other, where columns are so much alike that a method breaks down."""
+"""Settings tried one after the other where columns are so similar that a method breaks down."""
 
 
 def run_within(model: highspy.Highs, limits: Limits) -> bool:

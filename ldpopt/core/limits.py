@@ -1,4 +1,4 @@
-"""What bounds a run: the gap to be proven, the clock, the seed, and who hears of progress."""
+"""What bounds a run: the gap to be proven, the clock, the seed, and the display of progress."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _silent_where_lost() -> Iterator[None]:
 
 
 LATE = 0.5
-"""Seconds that work gets at least which begins after the alarm, and between two rings of it."""
+"""Seconds between two rings of the alarm; work that begins after the alarm gets at least as many."""
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def matrix(
 
 
 def picture(probabilities: Array) -> str:
-    """Return a matrix as an image, a cell a pixel; the more probable, the darker."""
+    """Return a matrix as an image with a pixel per cell; darker is more probable."""
     shown = probabilities[:MOST_DRAWN, :MOST_DRAWN]
     high, wide = shown.shape
     largest = float(shown.max(initial=0.0)) or 1.0

@@ -43,7 +43,7 @@ class Problem(Cleaned, ABC):
     bench_sizes: ClassVar[tuple[int, ...]] = ()
     """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
-    """Those of ``ldpopt bench --full``, from seconds to minutes; empty: the same."""
+    """The sizes that ``ldpopt bench --full`` runs, from seconds to minutes; if empty, the same."""
     slow_to_lift: ClassVar[bool] = False
     """Whether :meth:`lift` may take long, and :meth:`lift_quickly` is there for when time is over."""
 

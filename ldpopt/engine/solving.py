@@ -26,7 +26,7 @@ from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS, solvers_of
 
 REPAIR_SHARE, SLOW_SHARE = 0.1, 0.25
-"""Of the time: what is kept for repair, exact value and audit; and more where repairs are slow."""
+"""The share of the time kept for repair, exact value and audit, and the share where repairs are slow."""
 AUDIT_GRACE = 1.0
 """Seconds after the time limit at which an audit that is not finished is left out."""
 
@@ -194,7 +194,7 @@ def _refusal(name: str, form: Form, by_name: bool = False) -> str | None:
     """Return why a solver cannot be chosen for a form, or None if it can.
 
     Args:
-        name: of the solver; one that cannot be imported gives the reason.
+        name: the name of the solver; one that cannot be imported gives the reason.
         form: what is to be solved.
         by_name: whether it may be one that ``auto`` never takes.
     """
@@ -270,8 +270,8 @@ def _certified(problem: Problem, form: Form, solution: FormSolution, limits: Lim
         problem: the question.
         form: the form that was solved.
         solution: what the solver found.
-        limits: of the whole run; where they are over, the answer is one that is proven quickly, and the
-            audit may be left out.
+        limits: the limits of the whole run. Where the time is over, the answer is one that is proven
+            quickly, and the audit may be left out.
     """
     gap = limits.gap
     if solution.point is None:

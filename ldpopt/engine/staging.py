@@ -24,7 +24,7 @@ def run_stages(
         problem: declares the stages.
         form: the form to begin with.
         solver: solves the form of every stage.
-        limits: of all stages together.
+        limits: the limits of all stages together.
 
     Returns:
         The form whose point is the answer, and the solution with the best bound of all stages.

@@ -26,7 +26,7 @@ def panels(
 
     Args:
         count: how many panels.
-        height: of a row, in inches.
+        height: the height of a row, in inches.
         columns: panels of a row.
         options: for :meth:`matplotlib.figure.Figure.subplots`.
     """

@@ -83,7 +83,7 @@ def forest_roc(learned: Any, test: Any, values: list[Any], trees: int, seed: int
         test: the rows to judge by.
         values: the values of every column, by which cells become numbers.
         trees: how many trees the forest has.
-        seed: of the forest.
+        seed: the seed of the forest.
 
     Raises:
         MissingDependencyError: scikit-learn is not installed.

@@ -59,7 +59,7 @@ def drawn_table(a1: int, a2: int, n: int, seed: int) -> tuple[Array, Array]:
         a1: the number of secrets.
         a2: the number of public values.
         n: the number of draws.
-        seed: of the generator.
+        seed: the seed of the generator.
     """
     rng = np.random.default_rng(seed)
     while True:

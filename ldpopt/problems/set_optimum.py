@@ -36,7 +36,7 @@ from ldpopt.theory.robust.set_level import level_question, proven_level
 MOST_SECRETS, MOST_INPUTS = 8, 36
 """More secrets or inputs make too many climbs."""
 SEARCH_SHARE = 0.7
-"""Of the time: the proof that a mechanism is private takes some two rounds of the search."""
+"""The share of the time for the search: the proof of privacy takes as long as some two of its rounds."""
 TOUCH, HASTE = 2e-11, 0.1
 """The share of the uniform mechanism that makes room for the proof of privacy; and for a short one."""
 

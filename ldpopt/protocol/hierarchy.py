@@ -29,7 +29,7 @@ from ldpopt.protocol.session import LONGEST
 Subset = tuple[int, ...]
 """The numbers of some features, in order."""
 Counts = dict[tuple[str, ...], int]
-"""How often each list of values occurs; what is no list of values is one text."""
+"""How often each list of values occurs; a text that cannot be read as a list counts as one value."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Hierarchy:
         asked: for every set of features that was asked about, how often each list of values occurs.
         refused: the sets that were not proven to be safe to ask about.
         blocks: the sets by whose counts the release is proven; empty if nothing is released.
-        outcome: of the last session, in terms of single features; ``proven`` is about its users.
+        outcome: that of the last session, in terms of single features; ``proven`` is about its users.
     """
 
     asked: dict[tuple[str, ...], Counts]
@@ -185,7 +185,8 @@ def _read(
 ) -> tuple[str, ...]:
     """Read the values of sets that :func:`_written` wrote.
 
-    A user may send any text: one that is no list of values leaves the texts as they are.
+    A user may send any text. If one of them cannot be read as a list of values, all texts stay as they
+    are.
 
     Args:
         texts: one for each set.

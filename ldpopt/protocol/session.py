@@ -290,7 +290,7 @@ class Round:
         """Sign a content for one purpose.
 
         Args:
-            key: of the signer.
+            key: the key of the signer.
             purpose: what is signed.
             content: the bytes.
             user: the number of the user whose message it is.

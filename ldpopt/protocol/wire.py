@@ -167,7 +167,7 @@ def send_frames(port: int, frames: Iterable[bytes], patience: float, answer: int
     """Send frames over a connection of their own; return their hash and the answer.
 
     Args:
-        port: of the receiver, on this machine.
+        port: the port of the receiver, on this machine.
         frames: the contents, in order.
         patience: seconds after which a silent connection is given up.
         answer: the most bytes of the answer.

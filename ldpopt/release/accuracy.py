@@ -27,9 +27,9 @@ from ldpopt.core.validate import Array
 from ldpopt.tables.domain import Attribute, Domain
 
 LEVEL = 0.95
-"""Of the interval of one frequency by itself."""
+"""The confidence level of the interval of one frequency by itself."""
 ERROR = 1e-9
-"""How near W a must come to c."""
+"""How near the product W·a must come to c."""
 
 
 class Query(NamedTuple):

@@ -30,7 +30,7 @@ class Agreement(NamedTuple):
         rows: the rows of the table.
         distance: n Σ (p̂ − q)²/q for its frequencies q; the set holds those up to ``radius``.
         radius: the 1 − α quantile of χ².
-        statistic: of the χ² test that table and design are samples of one distribution.
+        statistic: the statistic of the χ² test that table and design are samples of one distribution.
         degrees: its degrees of freedom; 0 if there are too few rows to tell.
         p_value: by the χ² distribution.
         alpha: the significance level of the design.
@@ -119,7 +119,7 @@ class Homogeneity(NamedTuple):
     """Pearson's test that two tables of counts are samples of one distribution.
 
     Attributes:
-        statistic: of the test, rare cells taken together.
+        statistic: the statistic of the test, rare cells taken together.
         degrees: its degrees of freedom; 0 if there are too few rows to tell.
         p_value: by the χ² distribution; 1 if there are too few rows to tell.
     """

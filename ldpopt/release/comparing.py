@@ -98,7 +98,7 @@ def checked_within(
     Args:
         found: the designs, or reasons why there is none.
         kept: the design that is kept, which was checked already.
-        seconds: of all the others together.
+        seconds: the seconds of all the others together.
     """
     share = max(seconds / max(len(found), 1), LEAST_PATIENCE)
 

@@ -162,7 +162,7 @@ def estimate(
         level: the confidence level of each interval.
         others: whether to compute other estimates and intervals, too; the posterior of many cells takes
             minutes.
-        seed: of the sampled posterior.
+        seed: the seed of the sampled posterior.
         jobs: worker processes on this machine, which count the parts of a released directory.
         scheduler: the address of a Dask scheduler to count on instead.
 
@@ -197,7 +197,7 @@ def frequencies(
         made: the design of the mechanism that made them.
         level: the confidence level of each interval.
         others: whether to compute other estimates and intervals, too.
-        seed: of the sampled posterior.
+        seed: the seed of the sampled posterior.
     """
     if not 0 < level < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")

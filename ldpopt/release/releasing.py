@@ -148,7 +148,7 @@ def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 
     Args:
         reader: the table.
         made: the design of the mechanism.
-        seed: of repeatable noise.
+        seed: the seed of repeatable noise.
         start: how many rows come before the part.
     """
     words = secure_words if seed is None else seeded_words(seed, start)

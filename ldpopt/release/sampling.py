@@ -27,7 +27,7 @@ def seeded_words(seed: int, start: int = 0) -> RandomWords:
     """Draw words that everybody who knows the seed can draw again: for tests, never for a release.
 
     Args:
-        seed: of the sequence of words.
+        seed: the seed of the sequence of words.
         start: how many of its words to leave out.
     """
     rng = np.random.Generator(np.random.PCG64(seed).advance(start))

@@ -31,13 +31,13 @@ Proof = dict[str, Any]
 START_SHARE, START_GAP = 0.3, 1e-3
 """The share of the time, at most, and the gap for a first mechanism, of the inner cone."""
 IMPROVE_SHARE, SEARCH_SHARE, TREE_SHARE = 0.7, 0.35, 0.6
-"""Of the time left, at most: for better columns in place of those in use, which small tables have soon;
-for columns from elsewhere; for the tree. The rest is for the proof."""
+"""The largest shares of the time left: for better columns in place of those in use, which small tables
+have soon; for columns from elsewhere; for the tree. The rest is for the proof."""
 FIRST_SHARE, HALF_SHARE, HALF_SEARCH = 0.35, 0.65, 0.3
-"""Of the time left, at most, for better columns before the bound over half shares; for that bound; and
-of its time for prices and pieces."""
+"""The largest shares of the time left: for better columns before the bound over half shares; for that
+bound; and, of the time of that bound, for prices and pieces."""
 HALF_SECONDS = 8.0
-"""With less time the mechanism comes first: there would hardly be a bound."""
+"""With fewer seconds left no bound over half shares is sought: it would hardly be finished."""
 TREE_INPUTS, MOST_VALUES = 12, 5
 """Inputs from which on the tree is of no use beside the pieces of half shares; the most public values
 whose blocks have their vertices listed."""
@@ -160,7 +160,7 @@ def _solution(
 
     Args:
         search: the columns so far.
-        tree: of the cuts.
+        tree: a tree of the cuts.
         gap: the relative gap that counts as none.
         half: the proof over half shares.
     """

@@ -33,7 +33,7 @@ MILP_NODES = 2000
 PROOF_WORK = 100_000
 """Linear programs times cells that a proof may cost."""
 PRICE = 10.0
-"""Of a missing unit of mass; a unit is the threshold, and a cell earns at most 1."""
+"""The price of a missing unit of mass. A unit is the threshold, and a cell earns at most 1."""
 
 
 class JointMilp(Solver[JointProgram]):

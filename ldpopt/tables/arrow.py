@@ -1,4 +1,4 @@
-"""Import what pyarrow imports unasked, so that Ctrl-C meanwhile is heard."""
+"""Import what pyarrow imports on its own, so that Ctrl-C during these imports is not lost."""
 
 from __future__ import annotations
 

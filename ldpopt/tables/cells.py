@@ -36,7 +36,7 @@ class CompleteRows(TableReader):
     Args:
         table: the table.
         needed: the columns in which no cell may be empty; all that are read if not given.
-        text: those of them whose cells are words, "NA" too.
+        text: the columns whose cells are words, "NA" too.
 
     Attributes:
         dropped: how many rows the last reading left out.
@@ -161,8 +161,8 @@ def moments(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
     """Read the cells as times, in whole seconds since 1970; the error names one that holds none.
 
     Args:
-        name: of the column.
-        cells: of the type date or timestamp, or text such as "2024-01-31" or "2024-01-31 12:30".
+        name: the name of the column.
+        cells: dates, timestamps, or text such as "2024-01-31" or "2024-01-31 12:30".
         first_row: the number of the first cell's row.
     """
     seconds = pa.timestamp("s")

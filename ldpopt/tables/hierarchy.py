@@ -22,7 +22,8 @@ from ldpopt.tables.domain import Column
 from ldpopt.tables.files import TableReader, open_table
 
 Levels = int | str | os.PathLike[str] | Mapping[str, str]
-"""So many first characters, or the group of every word: a mapping, or a table with these two columns."""
+"""The number of first characters that count; or the group of every word, as a mapping or as a table
+of two columns."""
 MOST_VALUES = 64
 """Values of a column that are told apart."""
 MOST_GROUPED = 100_000
@@ -42,7 +43,7 @@ def coarsened(
 
     Args:
         table: the data.
-        name: of the column.
+        name: the name of the column.
         levels: so many first characters, or the groups of its words.
         kept: how many values are told apart; all others are "(other)".
         text: whether "NA" and the like are words.

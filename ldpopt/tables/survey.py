@@ -257,7 +257,7 @@ def _binned(table: TableReader, name: str, spec: Bins, empty: bool) -> Column:
 
     Args:
         table: the data.
-        name: of the column.
+        name: the name of the column.
         spec: how many bins of about equal frequency, or the edges between them.
         empty: whether empty cells are a value.
     """

@@ -34,7 +34,8 @@ class Knowledge:
         known: the joint distribution of every set that was asked about, single features included.
         refused: the sets that were not safe to ask about.
         released: the heaviest set that is known, or proven, to be within the budget.
-        exposure: of the released set: the true one if it was asked about, else the least bound.
+        exposure: the exposure of the released set, the true one if the set was asked about, else the
+            least bound.
     """
 
     known: dict[Subset, Array]

@@ -170,7 +170,7 @@ def estimate_statistical_exposure(
         support: how many values are possible, if more than were counted.
         delta: the error probability of both intervals.
         resamples: bootstrap samples.
-        seed: of the bootstrap.
+        seed: the seed of the bootstrap.
 
     >>> estimate = estimate_statistical_exposure([40, 30, 20, 10], 128, 32)
     >>> estimate.low <= estimate.bootstrap[0] <= estimate.value <= estimate.high

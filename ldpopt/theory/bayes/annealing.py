@@ -24,7 +24,7 @@ from ldpopt.theory.bayes.tallies import Tallies
 
 LEAP, LEAPS = 0.35, 4
 FITS = 8
-"""So often along the way the moves are fitted to the density."""
+"""How often the moves are fitted to the density along the way."""
 TINY = 1e-300
 
 
@@ -42,7 +42,7 @@ def bracket(
 
     Args:
         W: the mechanism W[x, y].
-        prior: of P.
+        prior: the prior of P.
         points: the P behind each tally, one a row.
         counts: the tallies, drawn from those P.
         steps: the number of densities on the way; more narrow the bracket.

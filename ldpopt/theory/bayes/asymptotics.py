@@ -39,10 +39,10 @@ def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed
     """Compute U^as of a faithful mechanism.
 
     Args:
-        mechanism: of full rank.
-        prior: of P; only a Dirichlet is known.
+        mechanism: a mechanism of full rank.
+        prior: the prior of P; only a Dirichlet is known.
         method: "auto"; "exact" for a closed form or quadrature; "monte-carlo" draws.
-        seed: of the Monte Carlo draws.
+        seed: the seed of the Monte Carlo draws.
 
     Raises:
         InvalidInputError: the prior is not a Dirichlet, or "exact" was asked for and is not known.
@@ -84,7 +84,7 @@ def participation_bound(epsilon: float, a: int, prior: Prior | None = None) -> f
     Args:
         epsilon: the level ε, in nats.
         a: the number of data values.
-        prior: of P; None for a bound that holds for every prior.
+        prior: the prior of P; None for a bound that holds for every prior.
     """
     least = -HALF_LOG_2PIE + a * math.log(a) / (2 * a - 2)
     identity = least if prior is None else unobfuscated_utility(prior)
@@ -113,9 +113,9 @@ def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, see
     Args:
         f: a function of points, one a row, smooth inside the simplex.
         epsilon: the level of the mechanism behind f.
-        prior: of P.
+        prior: the prior of P.
         method: "auto", "exact" (quadrature, else refused) or "monte-carlo".
-        seed: of the draws.
+        seed: the seed of the draws.
     """
     a = prior.size
     largest = LARGEST_QUADRATURE if epsilon < math.inf else 4

@@ -102,7 +102,7 @@ def solution(form: ConvexProgram, theta: Array, limits: Limits, stats: dict[str,
     Args:
         form: the convex program.
         theta: the weights of the atoms.
-        limits: of the run; its gap decides between optimal and not.
+        limits: the limits of the run; its gap decides between optimal and not.
         stats: counts worth printing.
     """
     reached = value(form, theta)

@@ -28,7 +28,7 @@ def discretised_entropy(prior: Dirichlet, digits: float) -> Estimate:
     it tends to the entropy of (1/8, 3/4, 1/8), 0.736 nats.
 
     Args:
-        prior: of P, with two or three values.
+        prior: the prior of P, with two or three values.
         digits: d ≥ 0, in base e; at most e^d = 3000 steps.
 
     >>> round(discretised_entropy(Dirichlet.uniform(2), math.log(100)), 2)

@@ -32,7 +32,7 @@ def log_evidence(
 
     Args:
         columns: W[x, y]; every output that was reported has a positive entry.
-        prior: of P.
+        prior: the prior of P.
         counts: s_y, how often each output was reported.
         rng: the source of randomness.
         method: what the estimate states as its method.

@@ -57,10 +57,10 @@ def best_protocol(prior: Dirichlet, n: int, epsilon: float, *, seed: int = 0) ->
     The two meet for one user and for two values; else they are a bracket.
 
     Args:
-        prior: of P.
+        prior: the prior of P.
         n: the number of users.
         epsilon: the level ε, in nats.
-        seed: of the random starts.
+        seed: the seed of the random starts.
 
     Raises:
         InvalidInputError: the tallies of n reports of the 2^a − 1 columns are too many to list.

@@ -69,8 +69,8 @@ def growth(m: Mechanism | SetMechanism, prior: Prior, *, seed: int = 0) -> Growt
 
     Args:
         m: the mechanism; values with equal rows count as one, and so merged it must be faithful.
-        prior: of P, a Dirichlet.
-        seed: of the Monte Carlo draws beyond six values.
+        prior: the prior of P, a Dirichlet.
+        seed: the seed of the Monte Carlo draws beyond six values.
 
     Raises:
         InvalidInputError: the prior is not a Dirichlet, or different rows are linearly dependent: the

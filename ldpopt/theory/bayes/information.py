@@ -51,11 +51,11 @@ def information_about_p(
 
     Args:
         columns: the mechanism W[x, y].
-        prior: of P.
+        prior: the prior of P.
         n: the number of reports.
         method: "auto", or "exact" or "monte-carlo".
         draws: how many P and tallies are drawn where the tallies are too many to list.
-        seed: of the draws.
+        seed: the seed of the draws.
 
     Raises:
         InvalidInputError: the method asked for takes too many operations, or its error is too large.

@@ -83,8 +83,8 @@ def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate
 
     Args:
         m: the mechanism.
-        prior: of P, about as many values as the mechanism has inputs.
-        seed: of the draws for set-valued mechanisms under a prior that is not exchangeable.
+        prior: the prior of P, about as many values as the mechanism has inputs.
+        seed: the seed of the draws for set-valued mechanisms under a prior that is not exchangeable.
     """
     _check(m, prior)
     leaked = _set_leakage(m, prior, seed) if isinstance(m, SetMechanism) else _leakage(m.matrix, prior)
@@ -141,11 +141,11 @@ def distribution_utility(
 
     Args:
         m: the mechanism.
-        prior: of P.
+        prior: the prior of P.
         n: the number of users.
         method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
-        draws: of P and reports, where the tallies are too many to list.
-        seed: of the draws.
+        draws: how many draws of P and reports, where the tallies are too many to list.
+        seed: the seed of the draws.
     """
     W, n = _prepare(m, prior, n, method, draws)
     whole = information_about_p(np.eye(prior.size), prior, n, method, draws, seed)
@@ -159,11 +159,11 @@ def tally_utility(
 
     Args:
         m: the mechanism.
-        prior: of P.
+        prior: the prior of P.
         n: the number of users.
         method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
-        draws: of P and tallies, where the tallies are too many to list.
-        seed: of the draws.
+        draws: how many draws of P and tallies, where the tallies are too many to list.
+        seed: the seed of the draws.
     """
     W, n = _prepare(m, prior, n, method, draws)
     gained = information_about_tallies(W, prior, n, method, draws, seed)
@@ -177,11 +177,11 @@ def digit_utility(
 
     Args:
         m: the mechanism.
-        prior: of P, with a density.
+        prior: the prior of P, with a density.
         n: the number of users.
         method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
-        draws: of P and reports, where the tallies are too many to list.
-        seed: of the draws.
+        draws: how many draws of P and reports, where the tallies are too many to list.
+        seed: the seed of the draws.
     """
     W, n = _prepare(m, prior, n, method, draws)
     scale = 1 / (prior.size - 1)
@@ -200,9 +200,9 @@ def asymptotic_utility(
 
     Args:
         m: the mechanism.
-        prior: of P, a Dirichlet.
+        prior: the prior of P, a Dirichlet.
         method: "auto"; "exact" for a closed form or quadrature, else refused; "monte-carlo" draws.
-        seed: of the Monte Carlo draws.
+        seed: the seed of the Monte Carlo draws.
     """
     _check(m, prior)
     validate.choice("method", method, METHODS)
@@ -220,9 +220,9 @@ def participation_factor(
 
     Args:
         m: the mechanism.
-        prior: of P, a Dirichlet.
+        prior: the prior of P, a Dirichlet.
         method: "auto"; "exact" for a closed form or quadrature, else refused; "monte-carlo" draws.
-        seed: of the Monte Carlo draws.
+        seed: the seed of the Monte Carlo draws.
     """
     found = asymptotic_utility(m, prior, method=method, seed=seed)
     value = math.exp(2 * (float(found) - asymptotics.unobfuscated_utility(prior)))

@@ -319,9 +319,9 @@ def posterior(
 
     Args:
         m: the mechanism that made the reports.
-        prior: of P, a Dirichlet.
+        prior: the prior of P, a Dirichlet.
         counts: whole numbers, one per output.
-        seed: of the sampler, where the posterior is sampled.
+        seed: the seed of the sampler, where the posterior is sampled.
 
     Raises:
         InvalidInputError: prior or counts do not fit the mechanism, or an output that it never gives was
@@ -349,9 +349,9 @@ def of_columns(columns: Array, prior: Dirichlet, s: Tallies, seed: int) -> Poste
 
     Args:
         columns: the likelihoods W[x, y], each column up to a factor; none is zero where it was reported.
-        prior: of P.
+        prior: the prior of P.
         s: how often each column was reported.
-        seed: of the sampler.
+        seed: the seed of the sampler.
     """
     n, beta = int(s.sum()), response_level(columns)
     if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:

@@ -25,9 +25,9 @@ def posterior_of_reports(
 
     Args:
         m: the mechanism that made the reports.
-        prior: of P, a Dirichlet.
+        prior: the prior of P, a Dirichlet.
         reports: one per user: output indices of a matrix; rows of a set-valued mechanism.
-        seed: of the sampler, where the posterior is sampled.
+        seed: the seed of the sampler, where the posterior is sampled.
 
     Raises:
         InvalidInputError: prior or reports do not fit the mechanism.

@@ -41,7 +41,7 @@ def log_probability(prior: Dirichlet, beta: float, counts: Array) -> float:
     """Compute log P(Y = y) of one sequence of reports in which y occurs ``counts[y]`` times.
 
     Args:
-        prior: of P.
+        prior: the prior of P.
         beta: β = e^ε − 1 of the randomised response.
         counts: s_y ≥ 0, one per value.
 

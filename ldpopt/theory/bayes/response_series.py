@@ -99,7 +99,7 @@ def response_entropy(prior: Dirichlet, beta: float, n: int) -> float:
     """Compute H(Y) of n reports; for an exchangeable prior over sorted tallies only.
 
     Args:
-        prior: of P.
+        prior: the prior of P.
         beta: β = e^ε − 1 of the randomised response.
         n: the number of reports.
     """

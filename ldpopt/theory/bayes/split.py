@@ -64,11 +64,11 @@ def information_split(
 
     Args:
         m: the mechanism.
-        prior: of P.
+        prior: the prior of P.
         n: the number of users.
         method: "auto", "exact" (refused where it takes too long) or "monte-carlo".
-        draws: of P and reports, where the tallies are too many to list.
-        seed: of the draws.
+        draws: how many draws of P and reports, where the tallies are too many to list.
+        seed: the seed of the draws.
 
     >>> from ldpopt.theory.bayes.priors import Dirichlet
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])

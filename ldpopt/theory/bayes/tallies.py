@@ -54,7 +54,7 @@ def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: A
         counts: the tallies s, one a row.
         columns: the mechanism W[x, y].
         points: the nodes p of the quadrature, one a row.
-        weights: of the nodes.
+        weights: the weights of the nodes.
     """
     log_q = np.log(np.maximum(points @ columns, 1e-300))
     log_w = np.log(weights)

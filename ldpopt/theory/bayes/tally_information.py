@@ -48,11 +48,11 @@ def information_about_tallies(
 
     Args:
         columns: the mechanism W[x, y].
-        prior: of P.
+        prior: the prior of P.
         n: the number of reports.
         method: "auto", "exact" or "monte-carlo".
-        draws: of P and both tallies, where they are too many to list.
-        seed: of the draws.
+        draws: how many draws of P and both tallies, where they are too many to list.
+        seed: the seed of the draws.
 
     Raises:
         InvalidInputError: the method asked for takes too many operations.

@@ -52,7 +52,7 @@ def solve_compact(
         boxes: whose corners generate the cone.
         slopes: a column a_j of k entries for each tangent.
         accuracy: the relative gap to stop at.
-        limits: of the run.
+        limits: the limits of the run.
 
     Raises:
         OutOfTime: the time is over before the gap is reached.

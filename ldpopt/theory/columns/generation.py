@@ -25,7 +25,7 @@ class Generation(ABC):
 
     Args:
         form: the column program.
-        limits: of the run.
+        limits: the limits of the run.
         start: columns of which some mechanism can be made.
         reference: a distribution over the inputs; multiples of it are added to a dual vector to
             give its proof some room.
@@ -33,7 +33,7 @@ class Generation(ABC):
     """
 
     search_share = 0.9
-    """Of the time; the rest is reserved for the last linear program and the proof."""
+    """The share of the time for the search; the rest is for the last linear program and the proof."""
     least_value = 1e-4
     """Smaller optima count as this large where the gap is relative to them."""
 

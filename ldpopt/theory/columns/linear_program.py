@@ -96,7 +96,7 @@ def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = Tru
     Args:
         rays: the columns v, side by side.
         gains: g(v) of each.
-        limits: of the run.
+        limits: the limits of the run.
         tuned: False leaves HiGHS its own choice of method.
     """
     k = len(rays)

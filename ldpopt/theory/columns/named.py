@@ -103,7 +103,7 @@ def named_utility(
     """Build the utility of a column from cleaned parameters.
 
     Args:
-        name: of the utility.
+        name: the name of the utility.
         prior: for mutual-information and guessing; it and the hypotheses may be matrices [s][u].
         hypotheses: for the other utilities.
         weights: the probabilities of the hypotheses of bayes.

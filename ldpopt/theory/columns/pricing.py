@@ -20,7 +20,7 @@ from ldpopt.theory.columns.utilities import Largest, MutualInformation, TwoHypot
 Mask = NDArray[np.bool_]
 
 ALIKE, ALIKE_FROM = 1.5, 16
-"""So many inputs whose probabilities differ by at most this factor are nearly alike."""
+"""Inputs are nearly alike if their probabilities differ by at most this factor, and they are so many."""
 ZOOMS = 8
 ROUNDING = 1e-15
 """The float error allowed for in every upper bound, relative to the sums involved."""
@@ -192,8 +192,8 @@ def by_size(
 
     Args:
         start: A and q of the empty set.
-        gain: of each item.
-        weight: of each item.
+        gain: the gain of each item.
+        weight: the weight of each item.
         slack: not used: every size has its bound.
         width: the most sets that are returned.
     """

@@ -46,7 +46,7 @@ LEAST_WEIGHT = 1e-9
 BATCH = 64
 """Sets that are drawn in one order of the entries."""
 WHOLE = 1e-9
-"""A probability this close to 0 or 1 is that."""
+"""A probability this close to 0 or 1 counts as 0 or 1."""
 
 
 class Part(NamedTuple):
@@ -82,7 +82,7 @@ def relax(prior: Array, parts: Sequence[Part], limits: Limits) -> Relaxed | None
     Args:
         prior: P.
         parts: the boxes, with sizes or without.
-        limits: of the run.
+        limits: the limits of the run.
     """
     blocks = [_Block(prior, part) for part in parts]
     for done in range(MOST_ROUNDS):
@@ -202,7 +202,7 @@ def random_sets(
 
     Args:
         high: the probabilities.
-        weights: of the entries.
+        weights: the weights of the entries.
         sized: whether the number of entries is kept, too.
         count: how many sets.
         rng: the random numbers.

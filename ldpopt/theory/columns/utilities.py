@@ -102,7 +102,7 @@ class TwoHypotheses(ABC):
 
 
 SPREAD = 25
-"""So many tangents to begin with; fewer need more rounds."""
+"""The number of tangents to begin with; with fewer, more rounds are needed."""
 
 
 def _log_reach(p: Array, q: Array, span: float) -> float:

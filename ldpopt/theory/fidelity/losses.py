@@ -135,7 +135,7 @@ def expected_loss(
         estimator: "ml", "mmse" or any other of
             :data:`ldpopt.theory.fidelity.estimators.ESTIMATORS` that returns distributions.
         samples: how many count vectors to draw where they cannot be enumerated.
-        seed: of the random numbers.
+        seed: the seed of the random numbers.
 
     >>> W = [[0.75, 0.25], [0.25, 0.75]]
     >>> round(expected_loss(W, [0.5, 0.5], 1, "tv", "ml"), 6)

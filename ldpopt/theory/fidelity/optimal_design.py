@@ -38,7 +38,7 @@ GAP = 1e-11
 MOST_INPUTS = 16
 """2^K columns are priced, and visited by the checker."""
 LISTED = 400
-"""Up to so many columns are all taken at once."""
+"""A list of at most this many columns is taken as a whole."""
 ADDED = 40
 """Columns that one round of pricing adds, at least."""
 

@@ -85,7 +85,7 @@ def composition_bound(steps: Sequence[Step], secrets: Any, *, effort: float = EF
     Args:
         steps: as for :func:`compose_adaptively`.
         secrets: the secret of each input.
-        effort: of every search, see :func:`statistic_maximal_leakage`.
+        effort: the effort of every search, see :func:`statistic_maximal_leakage`.
 
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
     >>> round(math.exp(composition_bound([flip, flip], [0, 1])), 12)
@@ -135,7 +135,7 @@ class LeakageAccount:
         Args:
             step: a mechanism; one for each earlier history, which costs the largest; or a proven bound
                 on the SML of a mechanism that is too large to list, in nats.
-            effort: of the search, see :func:`statistic_maximal_leakage`.
+            effort: the effort of the search, see :func:`statistic_maximal_leakage`.
 
         Raises:
             InvalidInputError: the release does not fit into what is left of the budget.

@@ -36,7 +36,8 @@ class RateQuantization(BinnedSecret):
 
     Args:
         tau: the number of records.
-        blocks: of each category 0, 1, 2 or 3: marked or other inside, marked or other outside.
+        blocks: the block of each category: 0 marked inside, 1 other inside, 2 marked outside, 3 other
+            outside.
         cells: how many values the secret has, at most tau/2, so that each occurs.
         interval: how many cells make a bin.
     """

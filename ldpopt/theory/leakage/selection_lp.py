@@ -92,7 +92,7 @@ class PriceLP:
         Args:
             limits: when to stop.
             stop: no smaller bound is of interest.
-            most_rounds: of cuts.
+            most_rounds: the most rounds of cuts.
         """
         m = self.form.matrix.shape[0]
         weights = self._uniform()

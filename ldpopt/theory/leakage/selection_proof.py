@@ -26,7 +26,7 @@ def proven(
         point: the selection to begin with.
         nodes: the most nodes of the branching.
         stats: counts worth printing.
-        limits: of the run.
+        limits: the limits of the run.
     """
     with limits.proving():
         best, tree = Branching(limits.part(0.8), nodes).run(form, point)
@@ -45,7 +45,7 @@ def keep_priced(
         form: the selection program.
         point: the selection.
         stats: counts worth printing.
-        limits: of the run, which keep the solution.
+        limits: the limits of the run, which keep the solution.
     """
     reached = selection.covered(form.matrix, point)
     candidates = [reached, np.zeros_like(reached), form.matrix.max(axis=0).toarray()]

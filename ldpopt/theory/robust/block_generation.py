@@ -27,7 +27,7 @@ from ldpopt.theory.robust.block_pricing import BlockPricer, PricedBlocks
 from ldpopt.theory.robust.information import RobustInformation
 
 INNER_SHARE = 0.5
-"""Of the time: for the columns of the empirical objective, where the objective is the robust one."""
+"""With the robust objective, the share of the time for the columns of the empirical one."""
 MOST_FOUND = 200
 MOST_VALUES = 12
 """Public values up to which the 2^a2 subsets of a block are listed."""

@@ -215,7 +215,7 @@ def ascended(tables: list[Table], f: list[Array], slope: float) -> Array:
 
     Args:
         tables: the vertices of the blocks.
-        f: of every vertex.
+        f: f of every vertex.
         slope: λ.
     """
     picks = [int((g - slope * t.q).argmax()) for g, t in zip(f, tables, strict=True)]

@@ -108,7 +108,7 @@ class ColumnSearch:
             starts: columns, anywhere.
             least: the excess up to which a column counts as one of the cone.
             steps: tangents to follow at most.
-            limits: of the run.
+            limits: the limits of the run.
         """
         dual = self.optimum.dual
         slopes = self.tangent(starts) - dual[:, None]

@@ -163,7 +163,7 @@ def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float
 
     Args:
         columns: one a column of the matrix.
-        excess: of every column (rows) and ordered pair of secrets, as :meth:`ExactCone.excess` gives it.
+        excess: a row per column and an entry per ordered pair of secrets, from :meth:`ExactCone.excess`.
         shape: the numbers of secrets and of public values.
         epsilon: the level.
     """

@@ -26,7 +26,7 @@ def exact_proof(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) ->
     """Move the cuts into F exactly, and raise the dual vector until the checker's test accepts the tree.
 
     Args:
-        proof: of the tree, in floats.
+        proof: the proof of the tree, in floats.
         F: the confidence set.
         question: the same in the checker's terms.
     """

@@ -34,7 +34,7 @@ from ldpopt.theory.robust.half_cone import HalfCone
 TOLERANCE, ASKED = 1e-3, 3e-3
 """What is left of an excess, relative to the value; and what corners are not asked for, relatively."""
 PRICE_SHARE, RATIOS = 0.5, 4
-"""Of the time, at most, for the first prices; and how many ρ they look at."""
+"""The largest share of the time for the first prices, and the number of ρ that they look at."""
 SLOPE_STEPS, MOST_RISE = 50, 20.0
 """Halvings of the range of τ; and how far from 1 + log q it is sought."""
 MOST_PIECES = 400
@@ -64,10 +64,10 @@ class Piece:
 
     Attributes:
         secret: s*.
-        ratio: of ρ.
-        masses: of P̂_{U|s}·w_s.
+        ratio: the ends of ρ.
+        masses: the ends of P̂_{U|s}·w_s for every s.
         found: None where the piece is empty.
-        version: of the prices.
+        version: the version of the prices.
         cut: 0 for ρ, 1 + s for a mass, and where.
         parts: below and above the cut.
     """
@@ -98,10 +98,10 @@ class HalfSearch:
     """Prices by column generation over the cone, and the pieces that prove them.
 
     Args:
-        cone: it gets more corners on the way.
+        cone: the cone of half shares; the search adds corners to it.
         prior: p, positive.
         columns: private columns that are known, to begin with.
-        limits: of this part of the work.
+        limits: the limits of this part of the work.
     """
 
     def __init__(self, cone: HalfCone, prior: Array, columns: Array, limits: Limits) -> None:

@@ -29,9 +29,9 @@ from ldpopt.theory.robust.outer_bound import DIGITS
 from ldpopt.theory.robust.outer_cone import PENALTY, TOLERANCE
 
 TREES = 0.9
-"""Of the time, for cutting boxes; the first box of every block needs the rest."""
+"""The share of the time for cutting boxes; the first box of every block needs the rest."""
 MOST_LEAVES = 400
-"""Of one block; then the tree is taken as it is."""
+"""The most leaves of the tree of one block; a larger tree is taken as it is by then."""
 SPARE = 4e-3
 """What the trees may add to a bound, relative to the value."""
 ABOVE = 1 + 1e-12
@@ -97,7 +97,7 @@ class BlockModel:
             linear: the linear part.
             target: when to stop.
             part: the time of this block.
-            limits: of the whole proof.
+            limits: the limits of the whole proof.
         """
         self.linear = linear
         for i, (low, high) in enumerate(zip(self.low.tolist(), self.high.tolist(), strict=True)):
@@ -153,7 +153,7 @@ def half_proof(search: HalfSearch, limits: Limits) -> dict[str, Any]:
 
     Args:
         search: the prices and the pieces.
-        limits: of this part of the work.
+        limits: the limits of this part of the work.
     """
     cone, prior = search.cone, search.prior
     models = [
@@ -189,11 +189,11 @@ def _pieces(
     Args:
         search: the prices.
         piece: where to begin.
-        models: of the blocks.
+        models: the models of the blocks.
         goal: δ.
         left: counts the leaves that are left down to 1, so that each has its part of the time.
         cutting: the time for cutting boxes.
-        limits: of the whole proof.
+        limits: the limits of the whole proof.
     """
     if piece.cut is not None:
         below, above = (

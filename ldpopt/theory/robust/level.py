@@ -25,7 +25,7 @@ from ldpopt.theory.robust.set_level import product_level, worst_place
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single, largest
 
 ALONE, BATCH = 16, 512
-"""So many places are searched one by one, which is often enough; the others in batches of this size."""
+"""How many places are searched one by one, which is often enough; the size of later batches."""
 NEAR = 1e-3
 """Shares within this of 0 or 1 are sought more closely."""
 SHARES, LEVELS = 32, 48

@@ -28,7 +28,7 @@ MOST_LEAVES = 20_000
 """Larger trees make files that nobody wants to check."""
 BATCH = 16
 SHOW_ALL = 8
-"""Of every so many batches one is shown to the oracle as a whole."""
+"""One batch in this many is shown to the oracle as a whole."""
 CLOSE = 0.3
 """Chords that account for less than this share of the excess are close."""
 MOST_SHOWN = 3
@@ -48,7 +48,7 @@ class Box(ChordBox):
         used, weights, price: the cuts with λ > 0, their λ, and ν.
         pull: Σ_i λ_i a_i.
         excess: the bound on the excess.
-        version: of the prices for which the multipliers were found.
+        version: the version of the prices for which the multipliers were found.
         shown: how often its column was shown to the oracle; at most :data:`MOST_SHOWN` times.
     """
 

@@ -75,7 +75,7 @@ class OuterCone:
             cost: the function.
             low: the lower ends of the box.
             high: the upper ends.
-            limits: of the run; an expired deadline raises :class:`OutOfTime`.
+            limits: the limits of the run; an expired deadline raises :class:`OutOfTime`.
         """
         limits.check()
         k = self.dimension

@@ -264,7 +264,7 @@ def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechani
     """Find the best mechanism at a level, by the staircase program, and its value.
 
     Args:
-        utility: of a column.
+        utility: the utility of a column.
         k: the number of its inputs.
         level: the level of the block, in nats.
 

@@ -182,7 +182,7 @@ def exact_set_proof(
     """Move the cuts into F exactly, and raise the dual vector until the checker accepts the tree.
 
     Args:
-        proof: of the tree, in floats; the member of a cut is its witness.
+        proof: the proof of the tree, in floats; the member of a cut is its witness.
         F: the set.
         question: its center and the level, in the checker's terms.
     """

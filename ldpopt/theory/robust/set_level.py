@@ -193,7 +193,7 @@ def worst_place(
     Args:
         columns: the mechanism, one row per input (s, u).
         F: the set.
-        limits: of the run.
+        limits: the limits of the run.
         keep: is told of every place that is better than those before, the first at once.
     """
     best: Place | None = None
@@ -271,7 +271,7 @@ def proven_level(
     Args:
         columns: the mechanism in floats, one row per input (s, u).
         question: the same, exactly.
-        limits: of the run.
+        limits: the limits of the run.
     """
     F = question.F
 

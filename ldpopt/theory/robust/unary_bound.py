@@ -14,7 +14,7 @@ from ldpopt.core.validate import Array
 Span = tuple[Array, Array]
 """The least and the greatest of a number, an entry per box."""
 Sides = tuple[Span, Span]
-"""Of θ and of κ."""
+"""The spans of θ and of κ."""
 
 
 class Ends(NamedTuple):
@@ -66,7 +66,7 @@ def most(ends: Ends, least: Array, greatest: Array) -> Array:
     """Bound the utility on boxes: ranges of splits, with κ between two numbers for each.
 
     Args:
-        ends: of the splits.
+        ends: the ends of the splits.
         least: the least κ.
         greatest: the greatest.
     """
