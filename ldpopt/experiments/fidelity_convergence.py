@@ -82,6 +82,11 @@ def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_minor_formatter(NullFormatter())
+        low, high = axes.get_ylim()
+        if high < 100 * low:  # powers of ten alone would leave the axis with one number
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     grid[0].set_ylabel(label)
     legend_below(figure, grid)
     return save(figure, path)

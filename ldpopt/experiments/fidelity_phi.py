@@ -18,9 +18,9 @@ from ldpopt.theory.fidelity import measures
 
 
 def points(quick: bool) -> Iterable[Point]:
-    """List ε and K on a logarithmic grid."""
+    """List ε and K on a logarithmic grid, until the curves of ε = 10 near their asymptotes, too."""
     for epsilon in (0.1, 1.0, 2.5, 5.0, 10.0):
-        for k in np.unique(np.geomspace(2, 1000, 8 if quick else 40).round().astype(int)):
+        for k in np.unique(np.geomspace(2, 1e6, 10 if quick else 50).round().astype(int)):
             yield {"epsilon": epsilon, "k": int(k)}
 
 

@@ -51,6 +51,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         curve="alpha",
         styles=ALPHAS,
         ylabels=("I(X;Y) / H(X)", "share of that at α = 0.1"),
+        sharey="col",
     )
 
 

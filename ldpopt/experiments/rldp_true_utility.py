@@ -57,7 +57,7 @@ def conclude(rows: list[Row]) -> str:
         below = sum(row["mean"] < 0 for row in mine)
         extremes = [min(row["mean"] for row in mine), max(row["mean"] for row in mine)]
         parts.append(
-            f"n = {n}: from {extremes[0]:+.4f} to {extremes[1]:+.4f}, below zero (the truth gives more) "
+            f"n = {n}: from {extremes[0]:+.2g} to {extremes[1]:+.2g}, below zero (the truth gives more) "
             f"in {below} of {len(mine)} means"
         )
     return (

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -122,6 +122,7 @@ def draw_curves(
     styles: dict[Any, tuple[str, str]] = STYLES,
     ylabels: tuple[str, ...] = ("I(X;Y) / H(X)",),
     columns: int = 2,
+    sharey: Literal["none", "col"] = "none",
 ) -> list[Path]:
     """Draw one panel per group of rows, a curve of means against ε per method, ± two standard errors.
 
@@ -133,9 +134,10 @@ def draw_curves(
         styles: for each value of that column its line style and its name.
         ylabels: the labels of the vertical axes, by column of panels from the left.
         columns: panels side by side.
+        sharey: "col" gives all panels of a column the same heights.
     """
     titles = list(dict.fromkeys(panel(row) for row in rows))
-    figure, grid = panels(len(titles), columns=columns)
+    figure, grid = panels(len(titles), columns=columns, sharey=sharey)
     for place, (axes, title) in enumerate(zip(grid, titles, strict=True)):
         for (name, (style, label)), pen in zip(styles.items(), nested(len(styles)), strict=True):
             mine = [row for row in rows if panel(row) == title and row[curve] == name]
