@@ -23,6 +23,7 @@ from ldpopt.audit.pairing import paired
 from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.plain import plain_number
+from ldpopt.core.rounding import at_least
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
@@ -86,10 +87,10 @@ class Empirical:
         secret, other = self.told_apart
         chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
         return (
-            f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {bound.epsilon:.4g}, allowed "
-            f"{self.allowed:.4g}; {chosen} chosen from inputs of {self.inputs} made up "
-            f"{bound.hits / max(bound.trials, 1):.4g} of those on {secret} and "
-            f"{bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
+            f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {at_least(bound.epsilon)} "
+            f"({self.confidence:.4g} confidence), allowed {self.allowed:.4g}; {chosen} chosen from "
+            f"inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
+            f"{secret} and {bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
             f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
             f"p = {self.fit.p_value:.2g}).",
         )
@@ -120,7 +121,7 @@ class Audit:
         measures: every measure of privacy that applies.
         empirical: what reports show.
         verdict: the outcome in one or two sentences.
-        passed: whether nothing contradicts what was promised.
+        passed: whether every claim was verified and nothing contradicts what was promised.
     """
 
     epsilon: float | None
@@ -319,10 +320,8 @@ def _levels_of(made: AnyDesign, of: Subject, counts: Indices) -> Iterator[Measur
         return iter(())  # against all distributions, every table is alike
     absent = np.flatnonzero(counts.sum(axis=1) == 0)
     if len(absent):
-        name, value = made.domain.secret.name, made.domain.secret.labels[absent[0]]
-        raise InvalidInputError(
-            f"no row of the table has {name} = {value!r}: it says nothing about that secret"
-        )
+        which = f"{made.domain.secret.name} = {made.domain.secret.labels[absent[0]]!r}"
+        raise InvalidInputError(f"no row of the table has {which}: it says nothing about that secret")
     return data_measures(of, made.question, counts)
 
 
@@ -369,13 +368,13 @@ def _caught(test: Empirical) -> Iterator[str]:
     sure = f"{test.confidence:.4g} confidence"
     if not test.private:
         yield (
-            f"{test.source} gives away at least ε = {test.bound.epsilon:.4g}, more than "
+            f"{test.source} gives away at least ε = {at_least(test.bound.epsilon)}, more than "
             f"{test.allowed:.4g} ({sure})"
         )
     if not test.fits:
         yield (
-            f"the reports of {test.source} are not those of the mechanism ({sure}): they differ most "
-            f"for the input {test.fit_x} (p = {test.fit.p_value:.2g})"
+            f"the reports of {test.source} are not those of the mechanism ({sure}): they differ "
+            f"most for the input {test.fit_x} (p = {test.fit.p_value:.2g})"
         )
 
 
@@ -388,8 +387,9 @@ def _kept(
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
     promises = f"what was promised holds ({', '.join(kept)})" if kept else "nothing was promised"
     shown = ", ".join(
-        f"an attack on {test.reports} reports of {test.source} shows ε ≥ {test.bound.epsilon:.4g}"
-        for test in tests
+        f"an attack on {t.reports} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
+        f"({t.confidence:.4g} confidence)"
+        for t in tests
     )
     chance = "".join(
         f"; the frequencies of this table alone give {m.value:.4g}, which may be chance"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
+from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
@@ -71,8 +72,9 @@ class Measured:
     def text(self) -> str:
         """The value, or the proven interval."""
         value = f"{self.value:.4g}"
-        upper = value if self.upper is None else f"{self.upper:.4g}"
-        return value if value == upper else f"{value} to {upper}"
+        if self.upper is None or value == f"{self.upper:.4g}":
+            return value
+        return f"{at_least(self.value)} to {at_most(self.upper)}"
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""

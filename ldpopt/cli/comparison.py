@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.cli.terminal import hang, print_table, tell
+from ldpopt.core.rounding import at_most
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import Design
@@ -45,6 +46,8 @@ def print_comparison(
         row = row if goal == "information" else _estimates_row(row, made, queries)
         verified = "undecided" if row["verified"] is None else row["verified"]
         name = made.method + (" *" if made.method == kept.method else "")
+        if row.get("proven bound") is not None:
+            row["proven bound"] = at_most(row["proven bound"])
         rows.append({**row, "method": name, "verified": verified})
     print_table(
         list(rows[0]),
@@ -73,7 +76,7 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
     if isinstance(made, str):
         return
     status, seconds = made.result.status.value, made.result.seconds
-    bound = "" if made.bound is None else f", proven bound {made.bound:.4g}"
+    bound = "" if made.bound is None else f", proven bound {at_most(made.bound)}"
     worth = f"{made.information:.4g} nats{bound}"
     if goal == "estimates":
         worth = ", ".join(f"{column} {said}" for column, said in _margins(made, queries).items())

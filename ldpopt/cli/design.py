@@ -37,6 +37,7 @@ from ldpopt.cli.terminal import (
 )
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
+from ldpopt.core.rounding import at_least, at_most
 
 if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification
@@ -274,14 +275,16 @@ def _publishable(made: Design) -> str:
     elif level is None:
         said = "without the counts; it proves no level, as the promise is about the counts"
     else:
-        said = f"without the counts; it proves the level {level:.4g} alone, as the promise is about them"
+        about = "as the promise is about them"
+        said = f"without the counts; it proves the level {at_most(level)} alone, {about}"
     return f"{said}. The mechanism itself was made for them"
 
 
 def _utility(made: Design) -> str:
     """Say the value that the method aims at, and what is proven about it."""
     result = made.result
-    bound = "" if result.bound is None else f"; proven bound {result.bound:.4g}"
+    side = at_least if result.problem.sense == "minimise" else at_most
+    bound = "" if result.bound is None else f"; proven bound {side(result.bound)}"
     if made.informs:
         return f"{made.information:.4g} nats of information{bound}"
     return f"{result.problem.measure.name}: {result.value:.4g}{bound}"

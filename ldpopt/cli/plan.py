@@ -111,7 +111,7 @@ def _sentence(found: Plan, level_given: bool) -> str:
         )
     if not level_given:
         return (
-            f"{points} are reached at epsilon = {wanted.epsilon:.3g} with your {found.n:,} rows, by "
+            f"{points} are reached at epsilon = {wanted.epsilon:g} with your {found.n:,} rows, by "
             f"--method {wanted.method}."
         )
     if math.isinf(wanted.rows):

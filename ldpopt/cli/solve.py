@@ -12,6 +12,7 @@ import typer
 from ldpopt.cli.options import AsJson, Force
 from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.rounding import at_least, at_most
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -101,6 +102,13 @@ def _verified(result: Result, out: Path | None, seconds: float) -> tuple[Verific
         return Verification(()), str(error)
 
 
+def _bound(result: Result) -> str:
+    """Write the bound, rounded away from the value."""
+    if result.bound is None:
+        return cell(None)
+    return (at_least if result.problem.sense == "minimise" else at_most)(result.bound, 12)
+
+
 def _parts(result: Result) -> str:
     """Say what part of the time went into what."""
     parts = ("search", "proof", "repair")
@@ -114,7 +122,7 @@ def _print_result(result: Result, out: Path | None, verification: Verification, 
         "problem": result.problem.kind,
         "status": verification.marked_utility(verification.told(result.status.value)),
         "value": verification.marked_utility(cell(result.value, digits=12)),
-        "bound": verification.marked_utility(cell(result.bound, digits=12)),
+        "bound": verification.marked_utility(_bound(result)),
         "relative gap": verification.marked_utility(cell(result.gap)),
         "proven": verification.proven or "nothing about better answers",
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,

@@ -96,9 +96,12 @@ class Verification:
         return f"{said} [{mark}]"
 
     def marked_promise(self, said: str) -> str:
-        """Mark what a file promises about privacy: utility and bound may stay undecided beside it."""
-        open_utility = [c for c in self.claims if c.what in ("value", "bound") and c.holds is None]
-        return Verification(tuple(c for c in self.claims if c not in open_utility)).marked(said)
+        """Mark what a file promises about privacy: what goes beyond it may stay undecided beside it.
+
+        That is the utility, its bound, and the audit, which says how much of the level is spent.
+        """
+        beyond = [c for c in self.claims if c.what in ("value", "bound", "audit") and c.holds is None]
+        return Verification(tuple(c for c in self.claims if c not in beyond)).marked(said)
 
     def __str__(self) -> str:
         return "\n".join([*map(str, self.claims), *(f"unchecked  {said}" for said in self.unchecked)])

@@ -27,6 +27,8 @@ LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The levels of the table."""
 BISECTIONS = 6
 """Steps between two of these levels: a factor of 2^(1/64), about one percent."""
+DIGITS = 3
+"""Of the levels in between: what is said of the printed level was computed at it."""
 
 
 class Point(NamedTuple):
@@ -174,6 +176,6 @@ class _Search:
         best = points[good]
         low = points[good - 1].epsilon if good else best.epsilon / 2
         for _ in range(BISECTIONS):
-            middle = self.at(math.sqrt(low * best.epsilon))
+            middle = self.at(float(f"{math.sqrt(low * best.epsilon):.{DIGITS}g}"))
             low, best = (low, middle) if middle.margin <= self.target else (middle.epsilon, best)
         return best

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
+from ldpopt.core.rounding import at_least
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.publishing import PublicDesign
@@ -35,8 +36,10 @@ def reports_together(made: AnyDesign, reports: int) -> Together:
 
 def _level(reports: Together) -> str:
     """Say the level, and how well it is known."""
-    level = "∞" if reports.found.level == math.inf else f"{reports.found.level:.4g}"
-    return f"the exact level {level}" if reports.exact else f"a level of at least {level}"
+    level = reports.found.level
+    if not reports.exact:
+        return f"a level of at least {at_least(level)}"
+    return f"the exact level {'∞' if level == math.inf else f'{level:.4g}'}"
 
 
 def adds_up(made: Design) -> bool:

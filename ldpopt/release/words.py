@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ldpopt.checker.polyopt import CEILING
+from ldpopt.core.rounding import at_most, factor_at_most
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import LEVEL, Accuracy
 from ldpopt.release.designing import AnyDesign, Design
@@ -22,14 +23,13 @@ def promise(made: AnyDesign) -> str:
     """Say what ε means for this table."""
     asked, epsilon = made.promise, made.promise.epsilon
     several = (
-        f"{asked.reports} reports about one person together have the level {asked.total:g}; "
+        f"{asked.reports} reports about one person together have at most the level {asked.total:g}; "
         if asked.reports > 1
         else ""
     )
-    factor = math.exp(epsilon)
     return (
-        f"{several}ε = {epsilon:.4g}: no report is more than {factor:.3g} times as likely for one value "
-        f"of {made.domain.secret.name} as for another"
+        f"{several}ε = {at_most(epsilon, 6)}: no report is more than {factor_at_most(epsilon)} times as "
+        f"likely for one value of {made.domain.secret.name} as for another"
     )
 
 
@@ -127,7 +127,8 @@ def learnable(made: Design) -> str:
             f"the reports determine all {inputs} frequencies of the data, from {made.sample_factor:.3g} "
             "times as many rows as precisely as the raw data"
         )
-    return f"the reports determine {rank} of the {inputs} dimensions of the distribution; else ranges"
+    dimensions = f"{rank - 1} of the {inputs - 1} dimensions"  # the sum of the frequencies is known
+    return f"the reports determine {dimensions} of the distribution; else ranges"
 
 
 def caveat(made: Design) -> str:
@@ -155,7 +156,7 @@ def merging(made: Design) -> str:
         return ""
     groups = [_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1)]
     ceiling = next((c.value for c in made.verification.claims if c.about == CEILING and c.holds), None)
-    cost = f"; that costs at most {ceiling - made.information:.4g} nats" if ceiling is not None else ""
+    cost = "" if ceiling is None else f"; that costs at most {at_most(ceiling - made.information)} nats"
     return (
         f"the {len(public)} values of {public.name} are told apart as {len(groups)} groups: "
         f"{'; '.join(groups)}{cost}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ldpopt.core.measure import INFORMATION
+from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
@@ -80,7 +81,8 @@ def answer(loaded: Loaded) -> list[Fact]:
         note = f"no answer of its kind (see the certificate) is {side}"
         if not loaded.verification.certifies_utility:
             note = f"the solver's word: no answer of its kind is {side}"
-        facts.append(Fact("Bound", marked(f"{number(result.bound)} {unit}".strip()), note))
+        shown = (at_least if side == "below" else at_most)(result.bound, 6)
+        facts.append(Fact("Bound", marked(f"{shown} {unit}".strip()), note))
     if result.gap is not None:
         note = "distance of value and bound, relative to the larger"
         facts.append(Fact("Gap", number(result.gap, 2), note))
@@ -90,7 +92,7 @@ def answer(loaded: Loaded) -> list[Fact]:
         facts += _use(loaded.content)
     if (ceiling := proven_ceiling(result)) is not None:
         note = "nothing that is private in this way is above, by whatever method"
-        facts.insert(3, Fact("Ceiling", f"{number(ceiling)} {unit}".strip(), note))
+        facts.insert(3, Fact("Ceiling", f"{at_most(ceiling, 6)} {unit}".strip(), note))
     return facts
 
 
@@ -121,7 +123,7 @@ def _use(made: Design) -> Iterator[Fact]:
     inputs = made.mechanism.shape[0]
     if made.rank < inputs:
         note = "dimensions of the distribution of the data; for the rest estimates are ranges"
-        yield Fact("Estimates", f"{made.rank} of {inputs}", f"{note}; {NOT_CHECKED}")
+        yield Fact("Estimates", f"{made.rank - 1} of {inputs - 1}", f"{note}; {NOT_CHECKED}")
     else:
         note = "times as many rows give the frequencies as precisely as the raw data do"
         yield Fact("Estimates", f"{made.sample_factor:.3g}", f"{note}; {NOT_CHECKED}")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from ldpopt.core.problem import Problem
+from ldpopt.core.rounding import at_most, factor_at_most
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
 from ldpopt.release.words import holds_for, method
@@ -41,7 +40,7 @@ def explanation(loaded: Loaded) -> list[str]:
     if not isinstance(made, Design):
         told, _ = documented(type(made.problem))
         return told if loaded.epsilon is None else [*told, _level_in_words(loaded.epsilon)]
-    secret, factor = made.domain.secret.name, math.exp(made.question.epsilon)
+    secret, epsilon = made.domain.secret.name, made.question.epsilon
     people = f"Every row of the table is one person with a value of {secret}"
     if made.domain.public is None:
         first = f"{people}. The mechanism turns it into a random report that hides it."
@@ -56,18 +55,18 @@ def explanation(loaded: Loaded) -> list[str]:
             f"report, which tells as much as possible about the row and yet hides {secret}."
         )
     second = (
-        f"Privacy level ε = {made.question.epsilon:g}: no report is more than e^ε = {factor:.3g} times "
-        f"as likely for one value of {secret} as for another. Whoever sees a report, and knows nothing "
-        f"else about the person, can shift the odds between two values of {secret} by that factor at "
-        f"most. This holds {holds_for(made)}."
+        f"Privacy level ε = {at_most(epsilon, 6)}: no report is more than e^ε ≤ "
+        f"{factor_at_most(epsilon)} times as likely for one value of {secret} as for another. Whoever "
+        "sees a report, and knows nothing else about the person, can shift the odds between two values "
+        f"of {secret} by that factor at most. This holds {holds_for(made)}."
     )
     return [first, second]
 
 
 def _level_in_words(epsilon: float) -> str:
     return (
-        f"Privacy level ε = {epsilon:g}: no report is more than e^ε = {math.exp(epsilon):.3g} times as "
-        "likely for one value of what is hidden as for another."
+        f"Privacy level ε = {at_most(epsilon, 6)}: no report is more than e^ε ≤ "
+        f"{factor_at_most(epsilon)} times as likely for one value of what is hidden as for another."
     )
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL
 from ldpopt.release.designing import Design
@@ -105,10 +106,10 @@ def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
 def hidden(made: Design) -> str:
     """Say what "hidden" means for this mechanism."""
     secret, public = made.domain.secret.name, made.domain.public
-    factor = math.exp(made.question.epsilon)
     said = (
-        f"“Hidden” means: no report is more than {factor:.3g} times as likely for one value of {secret} "
-        "as for another, so that a report shifts the odds between two values by that factor at most"
+        f"“Hidden” means: no report is more than {factor_at_most(made.question.epsilon)} times as "
+        f"likely for one value of {secret} as for another, so that a report shifts the "
+        "odds between two values by that factor at most"
     )
     if public is not None and METHODS[made.method].hides_all:
         return (
@@ -128,8 +129,8 @@ def _guards(made: Design) -> Iterator[Guard]:
     yield Guard(
         "somebody who sees one report and knows nothing else about the person",
         True,
-        f"the odds between two values of {secret} shift by a factor of {math.exp(epsilon):.3g} at most, "
-        f"{'whatever the distribution of the data' if everything else against(made)}",
+        f"the odds between two values of {secret} shift by a factor of {factor_at_most(epsilon)} at "
+        f"most, {'whatever the distribution of the data' if everything else against(made)}",
     )
     if public is not None:
         yield Guard(
@@ -170,7 +171,7 @@ def _shift(level: float, what: str) -> str:
         return f"some reports exclude values of {what}: the odds shift without limit"
     if level > math.log(1e6):
         return f"the odds between two values of {what} can shift by more than a million"
-    return f"the odds between two values of {what} shift by a factor of {math.exp(level):.3g} at most"
+    return f"the odds between two values of {what} shift by a factor of {factor_at_most(level)} at most"
 
 
 def _rare(made: Design) -> Iterator[str]:

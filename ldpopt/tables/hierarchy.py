@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from ldpopt.checker.design import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.rounding import at_most
 from ldpopt.core.validate import Array
 from ldpopt.tables.cells import absent, numbered, quoted, text_cells, trimmed
 from ldpopt.tables.domain import Column
@@ -177,7 +178,7 @@ def _top_cost(name: str, times: Counter[str], values: list[str]) -> str:
 def _learnable(before: Counter[str], after: Counter[str]) -> str:
     counts = (np.array(list(times.values())) / times.total() for times in (before, after))
     all_nats, left = map(_entropy, counts)
-    return f"of the {all_nats:.3g} nats of the column at most {left:.3g} can be learnt"
+    return f"of the {all_nats:.3g} nats of the column at most {at_most(left, 3)} can be learnt"
 
 
 def _entropy(p: Array) -> float:

@@ -89,6 +89,10 @@ def test_merged_values_stand_first_and_are_not_called_optimal(tmp_path, ldpopt):
     found = lines(said)
     assert list(found)[:2] == ["outcome", "merged"]
     assert "told apart as 2 groups" in found["merged"]
+    stated = json.loads((tmp_path / "m.json").read_text())
+    cost = stated["certificate"]["proof"]["ceiling"] - stated["value"]
+    said_cost = float(found["merged"].partition("costs at most ")[2].split()[0])
+    assert cost <= said_cost <= cost + 1e-4
     assert found["status"].startswith("the best among ")
     assert "race not determined" in found["outcome"]
     assert "for frequencies design with --for estimates" in " ".join(said.out.split())
@@ -103,9 +107,23 @@ def test_merged_values_stand_first_and_are_not_called_optimal(tmp_path, ldpopt):
         (None, True, " [UNDECIDED]"),
     ],
 )
-def test_a_promise_does_not_wait_for_the_utility(private, value, mark):
-    claims = (Claim("private", "exact", private, "private"), Claim("value", "exact", value, "value"))
+@pytest.mark.parametrize("what", ["value", "audit"])
+def test_a_promise_does_not_wait_for_what_goes_beyond_it(private, value, mark, what):
+    claims = (Claim("private", "exact", private, "private"), Claim("more", "exact", value, what))
     assert Verification(claims).marked_promise("hidden") == f"hidden{mark}"
+
+
+def test_bounds_are_rounded_to_their_side(tmp_path, ldpopt):
+    """e^0.7 is 2.01375…: a report may be more than 2.01 times as likely."""
+    asked = ("adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "0.7")
+    found = lines(ldpopt("design", *asked, "--method", "staircase", "-o", "m.json", cwd=tmp_path))
+    assert "no report is more than 2.02 times as likely" in found["promise"]
+    bound = json.loads((tmp_path / "m.json").read_text())["bound"]
+    assert bound <= float(found["utility"].rpartition(" ")[2]) <= bound * (1 + 1e-3)
+    assert "determine 5 of the 9 dimensions of the distribution" in found["estimates"]
+    said = ldpopt("audit", "m.json", "--samples", "1000", "--confidence", "0.9", cwd=tmp_path)
+    attack = next(line for line in said.out.splitlines() if line.startswith("Attack"))
+    assert "(0.9 confidence), allowed 0.7" in attack
 
 
 def test_a_promise_without_any_other_claim_is_not_checked():

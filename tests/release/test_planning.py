@@ -50,6 +50,9 @@ def test_the_command(tmp_path, ldpopt):
     said = ldpopt("plan", "t.csv", "--secret", "s", "--target", "10%", cwd=tmp_path)
     assert said.code == 0, said.err
     assert said.out.startswith("±10 points are reached at epsilon = ")
+    level = float(said.out.split("epsilon = ")[1].split()[0])
+    made = design(TABLE, "s", epsilon=level, method=said.out.split("--method ")[1].split(".")[0])
+    assert made.accuracy()[0].margin(1000) <= 0.1
     assert "with your 1,000 rows" in said.out
     options = ("--secret", "s", "--target", "0.05", "--epsilon", "1", "--json")
     answer = json.loads(ldpopt("plan", "t.csv", *options, cwd=tmp_path).out)

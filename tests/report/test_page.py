@@ -25,7 +25,7 @@ def test_a_design(files):
     page = sound(report.page([part]))
     for words in (
         "Random reports on sex and race that hide sex, ε = 1",
-        "no report is more than e^ε = 2.72 times as likely for one value of sex as for another",
+        "no report is more than e^ε ≤ 2.72 times as likely for one value of sex as for another",
         "sex, 2 values: Female; Male",
         "32,561 rows",
         "srr: secret randomised response",

@@ -1,0 +1,43 @@
+"""Digits of a number on one side of it: "at most" is followed by no less, "at least" by no more.
+
+Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+
+
+def at_most(number: float, digits: int = 4) -> str:
+    """Write a number rounded up to so many digits.
+
+    >>> at_most(1.23826), at_most(0.1), at_most(math.inf), at_most(-1.23826)
+    ('1.239', '0.1', '∞', '-1.238')
+    """
+    return _written(number, digits, decimal.ROUND_CEILING)
+
+
+def at_least(number: float, digits: int = 4) -> str:
+    """Write a number rounded down to so many digits.
+
+    >>> at_least(1.23876), at_least(0.7), at_least(123456.0)
+    ('1.238', '0.7', '1.234e+05')
+    """
+    return _written(number, digits, decimal.ROUND_FLOOR)
+
+
+def factor_at_most(level: float, digits: int = 3) -> str:
+    """Write e^level rounded up; what floats do not tell from a shorter number is that number.
+
+    >>> factor_at_most(1.0), factor_at_most(0.7), factor_at_most(math.log(3))
+    ('2.72', '2.02', '3')
+    """
+    return at_most(float(f"{math.exp(level):.12g}"), digits)
+
+
+def _written(number: float, digits: int, side: str) -> str:
+    if not math.isfinite(number):
+        return f"{number:g}".replace("inf", "∞")
+    context = decimal.Context(prec=digits, rounding=side)
+    return f"{float(context.create_decimal(repr(float(number)))):.{digits}g}"
