@@ -16,10 +16,15 @@ from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
 from ldpopt.cli.options import (
     AsJson,
+    BinsOption,
     Encoding,
     Force,
+    LevelsOption,
+    Missing,
     Separator,
     TableName,
+    TextColumns,
+    TopOption,
     read_bins,
     read_levels,
     read_top,
@@ -75,27 +80,13 @@ def design(
     compare: Annotated[
         bool, typer.Option("--compare", help="Solve by every method; with auto, keep the best.")
     ] = False,
-    bins: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=5 (that many bins), COLUMN=18,30,65 or COLUMN=1980-01-01 (edges)."),
-    ] = None,
-    top: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=20: tell the 20 most frequent values apart; all others are (other)."),
-    ] = None,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(help="COLUMN=2: keep the first 2 characters; COLUMN=FILE: groups, from a table."),
-    ] = None,
-    missing: Annotated[
-        str,
-        typer.Option(help="Rows with an empty cell: refuse, drop, or category (the value (missing))."),
-    ] = "refuse",
+    bins: BinsOption = None,
+    top: TopOption = None,
+    levels: LevelsOption = None,
+    missing: Missing = "refuse",
     sep: Separator = None,
     encoding: Encoding = "utf-8",
-    text: Annotated[
-        str, typer.Option(help="Columns whose cells are words, even '12' and 'NA'; comma-separated.")
-    ] = "",
+    text: TextColumns = "",
     width: Annotated[
         int | None,
         typer.Option(help="How many groups of public values polyopt tells apart; default: the best."),

@@ -37,6 +37,31 @@ Jobs = Annotated[int, typer.Option(min=1, help="Worker processes, for a director
 Scheduler = Annotated[
     str | None, typer.Option(help="Address of a Dask scheduler, for a directory of files.")
 ]
+Missing = Annotated[
+    str, typer.Option(help="Rows with an empty cell: refuse, drop, or category (the value (missing)).")
+]
+BinsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bins", help="COLUMN=5 (that many bins), COLUMN=18,30,65 or COLUMN=1980-01-01 (edges)."
+    ),
+]
+TopOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--top", help="COLUMN=20: tell the 20 most frequent values apart; all others are (other)."
+    ),
+]
+LevelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--levels", help="COLUMN=2: keep the first 2 characters; COLUMN=FILE: groups, from a table."
+    ),
+]
+TextColumns = Annotated[
+    str,
+    typer.Option("--text", help="Columns whose cells are words, even '12' and 'NA'; comma-separated."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
 
 

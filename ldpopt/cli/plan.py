@@ -8,8 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, TableName, read_bins, split_columns
-from ldpopt.cli.terminal import counting, hang, print_table
+from ldpopt.cli.options import (
+    AsJson,
+    BinsOption,
+    Encoding,
+    LevelsOption,
+    Missing,
+    Separator,
+    TableName,
+    TextColumns,
+    TopOption,
+    read_bins,
+    read_levels,
+    read_top,
+    split_columns,
+)
+from ldpopt.cli.terminal import counting, hang, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 
@@ -37,19 +51,23 @@ def plan(
     method: Annotated[
         str, typer.Option(help="A name of ldpopt list methods; auto: the best of those built at once.")
     ] = "auto",
-    bins: Annotated[
-        list[str] | None, typer.Option(help="COLUMN=5 (that many bins) or COLUMN=18,30,65 (edges).")
-    ] = None,
-    text: Annotated[str, typer.Option(help="Columns whose cells are words; comma-separated.")] = "",
+    bins: BinsOption = None,
+    top: TopOption = None,
+    levels: LevelsOption = None,
+    missing: Missing = "refuse",
+    sep: Separator = None,
+    encoding: Encoding = "utf-8",
+    text: TextColumns = "",
     time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
     """Find the privacy level, or with --epsilon the number of rows, that a precision takes."""
     from ldpopt.release import planning
+    from ldpopt.tables.files import open_table
 
     with counting("levels") as progress:
         found = planning.plan(
-            table,
+            open_table(table, sep=sep, encoding=encoding),
             split_columns(secret),
             split_columns(public),
             target=read_share(target),
@@ -60,8 +78,12 @@ def plan(
             method=method,
             bins=read_bins(bins or []),
             text=split_columns(text),
+            top=read_top(top or []),
+            levels=read_levels(levels or []),
+            missing=missing,
             time_limit=time_limit,
             progress=progress,
+            warn=lambda sentence: tell(f"note: {sentence}"),
         )
     if as_json:
         wanted = None if found.wanted is None else _plain(found.wanted)

@@ -63,6 +63,7 @@ def privatize(
             "warning: --seed makes the noise repeatable: whoever knows the seed can take it out again. "
             "Never release this file."
         )
+    releasing.check_ending(out)
     before = repetition.releases(mechanism, made)
     if max_level is not None:
         repetition.check_budget(made, before, max_level)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import signal
 import sys
 import textwrap
 import time
@@ -251,6 +252,35 @@ class Watch:
 
 
 @contextlib.contextmanager
+def _drawn(bar: Progress) -> Iterator[Progress]:
+    """Draw a bar, and erase it in the end."""
+    try:
+        with _held_back():
+            bar.start()
+        yield bar
+    finally:
+        with _held_back():
+            bar.stop()
+
+
+@contextlib.contextmanager
+def _held_back() -> Iterator[None]:
+    """Answer Ctrl-C at the end of what is inside: a bar half drawn or half erased would stay."""
+    pressed: list[bool] = []
+    before = signal.getsignal(signal.SIGINT)
+    if not callable(before):  # ignored, as behind nohup
+        yield
+        return
+    signal.signal(signal.SIGINT, lambda *_: pressed.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if pressed:
+            before(signal.SIGINT, None)
+
+
+@contextlib.contextmanager
 def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
     """Show a spinner with the step, value, bound and gap, and the time left; on a terminal only.
 
@@ -267,7 +297,7 @@ def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
         TimeElapsedColumn(table_column=Column(no_wrap=True)),
         Left(table_column=Column(no_wrap=True)),
     )
-    with Progress(*columns, console=err_console, transient=True) as bar:
+    with _drawn(Progress(*columns, console=err_console, transient=True)) as bar:
         yield Watch(bar, what, limit)
 
 
@@ -298,7 +328,7 @@ def counting(what: str) -> Iterator[Counting | None]:
         TextColumn("left"),
         TimeRemainingColumn(table_column=Column(no_wrap=True)),
     )
-    with Progress(*columns, console=err_console, transient=True) as bar:
+    with _drawn(Progress(*columns, console=err_console, transient=True)) as bar:
         task = bar.add_task(what, total=None)
 
         def show(finished: int, total: int | None, doing: str = "", /) -> None:

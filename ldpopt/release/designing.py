@@ -19,7 +19,7 @@ import numpy as np
 
 from ldpopt.checker.budget import SECONDS as PATIENCE
 from ldpopt.checker.design import digest
-from ldpopt.core import notebook
+from ldpopt.core import notebook, validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Limits, Progress
@@ -346,7 +346,8 @@ def design(
     wanted = rows if goal == "estimates" or method in ("queries", "sampled", "split") else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []
-    whole, names = Limits.within(time_limit), chosen(question, method, goal)
+    whole = Limits.within(validate.positive_number("time_limit", time_limit))
+    names = chosen(question, method, goal)
     for i, name in enumerate(names):
         part = whole.part(1 / (len(names) - i))
         step(name)

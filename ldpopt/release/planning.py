@@ -21,6 +21,7 @@ from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, SECONDS, Design, solved
 from ldpopt.release.methods import BUILT, METHODS, applicable
 from ldpopt.release.question import Question
+from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins
 
 LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -79,9 +80,11 @@ def plan(
     bins: Mapping[str, Bins] | None = None,
     text: Iterable[str] = (),
     top: Mapping[str, int] | None = None,
+    levels: Mapping[str, Levels] | None = None,
     missing: str = "refuse",
     time_limit: float = SECONDS,
     progress: Callable[[int, int, str], None] | None = None,
+    warn: Callable[[str], None] | None = None,
 ) -> Plan:
     """Find the level, or with a level the number of rows, at which frequencies are known well enough.
 
@@ -101,23 +104,26 @@ def plan(
         bins: for columns of numbers, dates or times, how many bins, or the edges between them.
         text: columns whose cells are words.
         top: for columns of words, how many of the most frequent are told apart.
+        levels: for columns of words, how many first characters count, or the groups of the words.
         missing: what becomes of rows with an empty cell: "refuse", "drop" or "category".
         time_limit: seconds for all solves together.
         progress: called with (finished, total, what is done now) before every level.
+        warn: called with what was left out or taken together, and with bins that hold all rows.
     """
     if not 0 < validate.positive_number("target", target) < 1:
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
     validate.choice("method", method, ("auto", *METHODS))
-    about = counted(table, secret, public, bins, text, top, None, missing, None)
+    limits = Limits.within(validate.positive_number("time_limit", time_limit))
+    about = counted(table, secret, public, bins, text, top, levels, missing, warn)
     level, rows = LEVELS[0] if epsilon is None else epsilon, query_rows(about.domain, queries)
     first = Question(about.counts, level, robust, alpha, queries=rows)
-    levels = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
-    steps = len(levels) + (BISECTIONS if epsilon is None else 0)
-    search = _Search(about, first, target, queries, method, Limits.within(time_limit), steps)
+    ladder = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
+    steps = len(ladder) + (BISECTIONS if epsilon is None else 0)
+    search = _Search(about, first, target, queries, method, limits, steps)
     points: list[Point] = []
-    for level in levels:
+    for level in ladder:
         if progress is not None:
-            progress(len(points), len(levels), f"ε = {level:g} by {', '.join(search.names)}")
+            progress(len(points), len(ladder), f"ε = {level:g} by {', '.join(search.names)}")
         points.append(search.at(level))
     if epsilon is not None:
         wanted = next(point for point in points if point.epsilon == first.epsilon)

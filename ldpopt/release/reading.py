@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.workers import workers
 from ldpopt.release.designing import AnyDesign
-from ldpopt.tables.cells import numbered, numbers
+from ldpopt.tables.cells import absent, numbered, numbers, trimmed
 from ldpopt.tables.files import TableReader, open_table
 
 PREFIX = "ldpopt-"
@@ -58,6 +59,9 @@ def _reports(
     reader: TableReader, column: str, outputs: int, part: bool = True
 ) -> Iterator[NDArray[np.int64]]:
     for first_row, batch in numbered(reader.batches([column], part=part)):
+        empty = int(pc.index(absent(trimmed(column, batch.column(0)), text=False), True).as_py())
+        if empty >= 0:
+            raise InvalidInputError(f"row {first_row + empty} of {reader.name} holds no report")
         try:
             found = batch.column(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:  # "1.0" is a whole number, too

@@ -84,12 +84,7 @@ def privatize(
             table, and write those of a released directory, under the names that they have here.
     """
     made, target, reader = opened(mechanism), Path(out), open_table(table)
-    suffix = target.suffix.lower()
-    if suffix not in (".csv", ".parquet", ""):
-        raise InvalidInputError(
-            f"the released file must end in .csv or .parquet, not {target.name!r}; without an ending it "
-            "is a directory"
-        )
+    suffix = check_ending(target)
     check_certificate(made)
     counts = np.zeros(made.mechanism.shape[0], dtype=np.int64)
     here = jobs == 1 and scheduler is None
@@ -119,6 +114,17 @@ def privatize(
         if recorded is not None:
             recorded(digest(draft))
     return int(counts.sum())
+
+
+def check_ending(released: Path) -> str:
+    """Return the ending of a file to be released, in small letters; refuse one that is not written."""
+    suffix = released.suffix.lower()
+    if suffix not in (".csv", ".parquet", ""):
+        raise InvalidInputError(
+            f"the released file must end in .csv or .parquet, not {released.name!r}; without an ending "
+            "it is a directory"
+        )
+    return suffix
 
 
 def digest(released: Path) -> str:

@@ -123,8 +123,8 @@ def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
     if bad >= 0:
         said = f" ({words[bad]})" if words[bad].as_py() else ""
         raise InvalidInputError(
-            f"row {first_row + bad} of column {name!r} is empty{said}: fill it, leave such rows out "
-            "(--missing drop), or count empty cells as a value (--missing category)"
+            f"row {first_row + bad} of column {name!r} is empty{said}: fill it, or leave such rows out "
+            "(--missing drop); ldpopt design can also count empty cells as a value (--missing category)"
         )
     return words
 

@@ -336,8 +336,9 @@ def _on_file(work: Callable[..., Found], number: int, file: TableReader) -> Foun
         raise InvalidInputError(said if file.name in said else f"{file.name}: {said}") from None
 
 
-UNEVEN = re.compile(r"Row #\d+: Expected \d+ columns, got \d+")
-"""How pyarrow begins to complain of a row; what follows is the row itself, which nobody should see."""
+UNEVEN = re.compile(r"(Row #\d+: )?Expected \d+ columns, got \d+")
+"""How pyarrow begins to complain of a row, whose number threads may not know; what follows is the row
+itself, which nobody should see."""
 
 
 def _unreadable(name: str, error: Exception) -> UnreadableFileError:

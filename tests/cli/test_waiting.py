@@ -3,6 +3,8 @@
 import io
 import json
 import math
+import os
+import signal
 
 import pytest
 from rich.console import Console
@@ -40,6 +42,28 @@ def test_a_watch_tells_step_value_bound_gap_and_time(screen):
     assert "≤ 60 s left" in shown
     assert "[red]another" in shown
     assert "≤ 7 s left" in shown
+
+
+@pytest.mark.usefixtures("heard")
+@pytest.mark.parametrize("step", ["start", "stop"])
+def test_ctrl_c_while_a_bar_appears_or_goes_leaves_nothing_of_it(screen, monkeypatch, step):
+    """Its thread would draw on, below the line that ends the command."""
+    plain, bars = getattr(terminal.Progress, step), []
+
+    def pressed(bar):
+        bars.append(bar)
+        if step == "start":
+            plain(bar)
+        os.kill(os.getpid(), signal.SIGINT)
+        if step == "stop":
+            plain(bar)
+
+    monkeypatch.setattr(terminal.Progress, step, pressed)
+    with pytest.raises(KeyboardInterrupt), terminal.watching("reading", 60):
+        pass
+    assert len(bars) == 1
+    assert not bars[0].live.is_started
+    assert "reading" not in screen.getvalue().rpartition("\x1b[2K")[2]  # the line is erased
 
 
 def test_a_watch_is_silent_without_a_terminal(capsys):

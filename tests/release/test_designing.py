@@ -194,6 +194,7 @@ def test_fingerprints_differ(made):
         ({"public": (), "method": "srr"}, "'srr' does not apply: there is no public column"),
         ({"alpha": 2}, "alpha must be a finite number from 1e-12"),
         ({"width": 1}, "width must be a whole number >= 2, not 1"),
+        ({"time_limit": float("nan")}, "time_limit must be a finite number > 0, not nan"),
         ({"secret": "none"}, "unknown column of the table 'none'"),
     ],
 )
@@ -211,7 +212,7 @@ def test_nothing_found_in_time(monkeypatch):
     with pytest.raises(
         InvalidInputError, match="no mechanism was found as no time was left; allow more"
     ):
-        design(SMALL, "s", "u", epsilon=1.0, time_limit=0)
+        design(SMALL, "s", "u", epsilon=1.0, time_limit=1e-9)
 
 
 def test_too_many_reports():

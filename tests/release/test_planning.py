@@ -42,6 +42,23 @@ def test_refusals():
         plan(TABLE, "s", target=2)
     with pytest.raises(InvalidInputError, match="no method applies: there is no public column"):
         plan(TABLE, "s", target=0.1, method="srr")
+    for seconds in (0, -3, math.nan):
+        with pytest.raises(InvalidInputError, match="time_limit must be a finite number > 0"):
+            plan(TABLE, "s", target=0.1, time_limit=seconds)
+
+
+def test_the_command_reads_tables_as_design_does(tmp_path, ldpopt):
+    towns = ["Lyon", "Lille", "Nice", ""] * 100
+    rows = "\n".join(f"{s};{u}" for s, u in zip("ab" * 200, towns, strict=True))
+    (tmp_path / "t.csv").write_text(f"s;Straße\n{rows}\n", encoding="latin-1")
+    reading = ("--sep", ";", "--encoding", "latin-1", "--missing", "drop", "--levels", "Straße=1")
+    options = ("--secret", "s", "--public", "Straße", "--target", "10%", "--epsilon", "1")
+    said = ldpopt("plan", "t.csv", *options, *reading, cwd=tmp_path)
+    assert said.code == 0, said.err
+    assert "the table has 300." in said.out
+    assert "note: 100 of 400 rows of t.csv were left out" in said.err
+    top = ldpopt("plan", "t.csv", *options, *reading[:6], "--top", "Straße=1", cwd=tmp_path)
+    assert "2 values of 'Straße' count as (other)" in top.err
 
 
 def test_the_command(tmp_path, ldpopt):

@@ -99,7 +99,7 @@ def test_rows_with_gaps_are_left_out_and_counted():
     assert said == ["60 of 120 rows of the table were left out: a cell is empty"]
     with pytest.raises(InvalidInputError, match="must be one of refuse, drop, category, not 'x'"):
         design(GAPS, "s", "u", epsilon=1.0, missing="x")
-    with pytest.raises(InvalidInputError, match=r"leave such rows out \(--missing drop\), or count"):
+    with pytest.raises(InvalidInputError, match=r"leave such rows out \(--missing drop\); ldpopt"):
         design(GAPS, "s", "u", epsilon=1.0)
 
 

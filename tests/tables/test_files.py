@@ -13,7 +13,7 @@ import pytest
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.tables import datasets
 from ldpopt.tables import files as tablefiles
-from ldpopt.tables.files import open_table
+from ldpopt.tables.files import _sentence, open_table
 
 COLUMNS = {"sex": ["f", "m", "f"], "age": [1, 2, 3]}
 
@@ -99,6 +99,14 @@ def test_bad_files(tmp_path, name, text, message):
     with pytest.raises((InvalidInputError, UnreadableFileError), match=message) as caught:
         list(open_table(path).batches(["a"]))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("number", ["Row #3: ", ""])
+def test_a_row_that_cannot_be_read_is_not_shown(number):
+    """pyarrow's threads do not always know its number."""
+    said = _sentence(ValueError(f"CSV parse error: {number}Expected 2 columns, got 1: Ada Lovelace"))
+    assert said.startswith(f"{number}Expected 2 columns, got 1; what stands between")
+    assert "Ada" not in said
 
 
 def test_truncated_gzip(tmp_path):
