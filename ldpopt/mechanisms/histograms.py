@@ -274,8 +274,8 @@ class HistogramMaxL(HistogramMechanism):
     """The nearest of a few histograms, one drawn from each bin of the secret: MaxL (Wu et al. 2020).
 
     Wang et al. 2024, Section VI-A, with Θ' of one member per bin of ``interval`` values. All are kept:
-    with the worst-case cost, the stopping rule of the paper ends at once, as one more member seldom
-    lowers the largest distance (so it does *not* release the original when Θ' = Θ).
+    with the worst-case cost, the stopping rule of the paper ends once no single member lowers the
+    largest distance (so it does *not* release the original when Θ' = Θ).
     """
 
     interval: int

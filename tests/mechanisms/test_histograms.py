@@ -69,6 +69,16 @@ def test_maxl_by_enumeration() -> None:
     assert mechanism.sml() == pytest.approx(measured_sml(mechanism))
 
 
+def test_maxl_with_all_histograms_does_not_release_the_original() -> None:
+    """Wang et al. 2024, VI-A: with the largest cost, its rule stops once no member lowers that."""
+    apart = distances(histograms(4, 3), histograms(4, 3))
+    cost, chosen = np.full(len(apart), np.inf), 0
+    while (after := np.minimum(cost[:, None], apart)).max(axis=0).min() < cost.max():
+        cost, chosen = after[:, after.max(axis=0).argmin()], chosen + 1
+    assert cost.max() > 0
+    assert chosen < len(apart) / 2
+
+
 def test_comparison_theorem_fails_for_small_intervals() -> None:
     """Wang et al. 2024, Theorem 4: the limit is (d−1)²(I−1)/(d(d−2)I), at least 1 iff I ≥ (d−1)²."""
     tau, d = 10**7, 4

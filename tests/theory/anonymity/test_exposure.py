@@ -79,6 +79,8 @@ def test_statistical_exposure_by_brute_force(k):
         probability = math.prod(p[v] for v in users)
         expected += probability * sum(users.count(v) < k for v in users) / n
     assert statistical.statistical_exposure(p, n, k) == pytest.approx(expected, abs=1e-12)
+    printed = np.dot(p, stats.binom.cdf(k, n, p))  # App. G; true is F(k−2; n−1, p)
+    assert printed > expected + 0.05 or k > n - 1
 
 
 def test_theorem_8_as_printed_is_false():

@@ -14,7 +14,7 @@ from ldpopt.mechanisms.compositions import compositions
 from ldpopt.theory.bayes.asymptotics import unobfuscated_utility
 from ldpopt.theory.bayes.fisher import information
 from ldpopt.theory.bayes.information import information_about_p
-from ldpopt.theory.bayes.metrics import average_privacy, posterior
+from ldpopt.theory.bayes.metrics import average_privacy, digit_utility, posterior, rank_and_classes
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.bayes.tallies import log_multinomial
 
@@ -109,3 +109,17 @@ def test_corollary_d_14_counts_too_few_terms():
         N = (a + 2) * 2 ** (a - 1)
         assert listed(a, n) == math.comb(n + N - 1, N - 1)
     assert (3 + 2) * 2**2 - 1 > 1 + (3 + 1) * 2**2  # more than the printed exponent, for three values
+
+
+def test_remark_6_9_classes_need_an_infinite_level_and_accuracy_falls_with_utility():
+    """b' > 1 means a report that excludes inputs, LDP = ∞, not 0; P is known to about e^−U, not e^U."""
+    told = Mechanism([[0.7, 0.3, 0], [0.2, 0.8, 0], [0, 0, 1]])
+    assert rank_and_classes(told)[1] == 2
+    assert told.epsilon() == math.inf
+    nothing = Mechanism(np.full((3, 2), 0.5))
+    assert (rank_and_classes(nothing)[1], nothing.epsilon()) == (1, 0)
+    prior, m = Dirichlet([3.0, 3.0]), randomized_response(2, 2.0)
+    few, many = (math.exp(-digit_utility(m, prior, n)) for n in (50, 200))
+    ends = [posterior(m, prior, [n // 2, n // 2]).credible_interval(0) for n in (50, 200)]
+    shorter = (ends[1][1] - ends[1][0]) / (ends[0][1] - ends[0][0])
+    assert many / few == pytest.approx(shorter, rel=0.05)

@@ -1,12 +1,14 @@
 """Misprints in the proofs of Pastore and Gastpar 2021: the print fails, the corrected form holds."""
 
+import math
+
 import numpy as np
 import pytest
 
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.mechanisms.compositions import compositions
-from ldpopt.theory.fidelity.losses import multinomial
-from ldpopt.theory.fidelity.measures import moments, phi
+from ldpopt.theory.fidelity.losses import loss_of, multinomial
+from ldpopt.theory.fidelity.measures import alpha, moments, phi, phi_matrix
 
 
 def test_64c_the_fourth_moment_has_one_nu_4():
@@ -27,3 +29,32 @@ def test_89_has_k_minus_one_squared():
         spread = k * (W[0] ** 2).sum() - 1
         assert phi(W) == pytest.approx(1 + (k - 1) ** 2 / spread)
         assert phi(W) < 1 + k**2 / spread
+
+
+def test_22_and_52_take_the_column_sums_of_phi():
+    W = 0.7 * np.random.default_rng(0).dirichlet(np.ones(4), 4) + 0.075
+    sums = (phi_matrix(W).sum(axis=axis) for axis in (0, 1))
+    columns, rows = ((np.sqrt(4 * part - 1).sum() / (4 * math.sqrt(3))) ** 2 for part in sums)
+    truth = alpha(W, np.full(4, 0.25), "tv")
+    assert columns == pytest.approx(truth)
+    assert rows > truth + 1
+
+
+def test_alpha_of_the_step_mechanism_has_the_sum_of_the_inverse_probabilities():
+    E, p = math.e, np.array([0.5, 0.3, 0.2])
+    corrected, printed = (
+        (((E - 1) * E * 3 + (E + 1) * last) / (E - 1) ** 2 - 1) / 2 for last in ((1 / p).sum(), 1)
+    )
+    truth = alpha(step_mechanism(3, 1.0), p, "f-divergence")
+    assert corrected == pytest.approx(truth)
+    assert printed < truth / 2
+
+
+def test_the_f_divergence_has_its_arguments_exchanged():
+    """With f(x) = x log x, Σ q f(p/q) is KL(p‖q), finite where p̂ has zeros; Σ p f(q/p) is not."""
+    estimate, p = np.array([0.6, 0.4, 0.0]), np.array([0.5, 0.3, 0.2])
+    truth = 0.6 * math.log(0.6 / 0.5) + 0.4 * math.log(0.4 / 0.3)
+    assert loss_of(estimate[None], p, "kl")[0] == pytest.approx(truth)
+    with np.errstate(divide="ignore"):
+        printed = (p * np.log(p / estimate)).sum()
+    assert printed == math.inf

@@ -70,6 +70,13 @@ def test_lemma_13_simplices_have_the_level_of_polyopts_cone():
     assert not D.is_private(rows, level - 1e-9)
 
 
+def test_errata_48_to_55_and_58_print_epsilon_for_its_exponential():
+    """With ε = 0.5 for e^0.5, which is the level log 0.5, a constant release would not be private."""
+    D, constant = Polyhedron((2, 2), np.eye(4), -0.25 * np.ones(4)), np.full((4, 2), 0.5)
+    assert D.is_private(constant, 0.5)
+    assert not D.is_private(constant, math.log(0.5))
+
+
 def test_lemma_13_a_polyhedron_that_ties_the_secrets_is_smaller():
     """R[0][0] = R[1][0]: two inequalities that no product of sets has."""
     tie = np.array([[1.0, 0, -1.0, 0], [-1.0, 0, 1.0, 0]])
