@@ -202,9 +202,8 @@ def _is_column(column: dict[str, Any]) -> bool:
     if edges:
         increasing = all(low < high for low, high in pairwise(edges))
         whole = not time or all(edge % 1 == 0 and abs(edge) <= MOST_SECONDS for edge in edges)
-        named = values == bin_names(edges, time) + last
         plain = not any(column.get(key) for key in ("other", "prefix", "groups"))
-        return increasing and whole and named and plain
+        return increasing and whole and plain and values == bin_names(edges, time) + last
     return not time and len(set(values)) == len(values) and _is_level(column, last)
 
 

@@ -122,11 +122,14 @@ class Design:
         """α: how many times as many rows give the frequencies as precisely as the raw data do.
 
         Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
-        added to each cell, as α needs full support); infinite if the reports do not determine them.
+        added to each cell, as α needs full support); infinite if the reports do not determine them, or
+        by no more than rounding.
         """
-        counts = self.question.counts.ravel() + 0.5
-        determined = self.rank == self.mechanism.shape[0]
-        return alpha(self.mechanism, counts / counts.sum(), "mse") if determined else math.inf
+        counts, full = self.question.counts.ravel() + 0.5, self.rank == self.mechanism.shape[0]
+        try:
+            return alpha(self.mechanism, counts / counts.sum(), "mse") if full else math.inf
+        except InvalidInputError:
+            return math.inf
 
     def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
         """Compute how precisely reports give the frequencies of the named columns; of all, without."""

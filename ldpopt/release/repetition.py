@@ -21,6 +21,7 @@ from ldpopt.core.rounding import at_least
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.words import against
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.repeated import Together, together
 from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -149,7 +150,9 @@ def record(
 
 def total(made: AnyDesign, reports: int) -> str:
     """Say the level of so many reports about one person, and for whom."""
-    whom = ", whatever the distribution of the data" if isinstance(made, PublicDesign) else ""
+    whom = ", whatever the distribution of the data"
+    if not isinstance(made, PublicDesign):
+        whom = f" {against(made)}"
     return f"{_level(reports_together(made, reports))}{whom}"
 
 

@@ -122,6 +122,11 @@ def attained(made: Design) -> str:
 def learnable(made: Design) -> str:
     """Say which frequencies the reports determine, and from how many rows."""
     rank, inputs = made.rank, made.mechanism.shape[0]
+    if rank == inputs and made.sample_factor == math.inf:
+        return (
+            f"some of the {inputs} frequencies of the data change the reports by no more than rounding "
+            "does: no table is large enough for them; else ranges"
+        )
     if rank == inputs:
         return (
             f"the reports determine all {inputs} frequencies of the data, from {made.sample_factor:.3g} "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -124,6 +125,9 @@ def _use(made: Design) -> Iterator[Fact]:
     if made.rank < inputs:
         note = "dimensions of the distribution of the data; for the rest estimates are ranges"
         yield Fact("Estimates", f"{made.rank - 1} of {inputs - 1}", f"{note}; {NOT_CHECKED}")
+    elif made.sample_factor == math.inf:
+        note = "frequencies of the data: the others change the reports by no more than rounding does"
+        yield Fact("Estimates", f"not all {inputs}", f"{note}; {NOT_CHECKED}")
     else:
         note = "times as many rows give the frequencies as precisely as the raw data do"
         yield Fact("Estimates", f"{made.sample_factor:.3g}", f"{note}; {NOT_CHECKED}")

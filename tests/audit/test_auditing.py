@@ -331,3 +331,10 @@ def test_the_table_of_an_audit_fits_a_terminal(file, ldpopt):
     framed = [line for line in said.splitlines() if line.startswith(("┏", "│"))]
     assert 0 < max(map(len, framed)) <= 90
     assert "\nLDP level: no report changes the odds of any two inputs" in said
+
+
+def test_a_promise_about_counts_is_not_called_absent(census):
+    """A public file that states no level has one promise, which an audit cannot check."""
+    found = audit(replace(census.public, level=None), samples=1000, confidence=SURE)
+    assert found.verdict.startswith("PASSED: no promise was checked, and all 3 claims")
+    assert "NOT CHECKED: the promise ε = 1 for all distributions that a χ² test" in found.verdict

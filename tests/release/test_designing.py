@@ -11,6 +11,7 @@ import pytest
 
 from ldpopt import load, verify
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify_within
 from ldpopt.release import comparing, designing, methods
 from ldpopt.release.comparing import best, compare
@@ -18,7 +19,7 @@ from ldpopt.release.designing import design, load_design
 from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, applicable, chosen
 from ldpopt.release.question import Question
-from ldpopt.release.words import merging
+from ldpopt.release.words import learnable, merging
 from ldpopt.theory.fidelity.estimators import covariance
 from ldpopt.theory.robust.uncertainty import AllDistributions
 
@@ -77,6 +78,17 @@ def test_learning():
     assert found["grr"].sample_factor == pytest.approx(
         np.trace(covariance(found["grr"].mechanism, p, 1)) / raw, rel=0.05
     )
+
+
+def test_rows_that_differ_by_rounding_are_said_to():
+    """A repaired mechanism may have rank 4 by differences of 1e-11, which no float inverts."""
+    made = design(SMALL, "s", "u", epsilon=1.0, method="grr")
+    matrix = np.full((4, 8), 1 / 8)
+    matrix[range(4), range(4)] += 2.0**-36
+    matrix[range(4), range(4, 8)] -= 2.0**-36
+    near = replace(made, result=replace(made.result, answer=Mechanism(matrix)))
+    assert (near.rank, near.sample_factor) == (4, np.inf)
+    assert learnable(near).startswith("some of the 4 frequencies of the data change the reports")
 
 
 def test_observers_who_know_the_public_value(made):

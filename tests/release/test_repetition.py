@@ -37,8 +37,8 @@ def test_words_state_the_exact_level_of_two_reports(made):
     said = warning(made, [ONCE])
     assert "used once before (last on 2026-01-02)" in said
     assert (
-        f"2 reports about a person have together the exact level {two:.4g} [not checked], where 1 is"
-        in said
+        f"2 reports about a person have together the exact level {two:.4g} for all distributions that "
+        "a χ² test at 0.05 does not reject [not checked], where 1 is" in said
     )
 
 
