@@ -122,8 +122,7 @@ class Design:
         """α: how many times as many rows give the frequencies as precisely as the raw data do.
 
         Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
-        added to each cell, as α needs full support); infinite if the reports do not determine them, or
-        by no more than rounding.
+        added to each cell, as α needs full support); infinite if reports tell them by rounding at most.
         """
         counts, full = self.question.counts.ravel() + 0.5, self.rank == self.mechanism.shape[0]
         try:
