@@ -33,7 +33,6 @@ from ldpopt.theory.robust.block_cone import subset_sums
 from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.protocols import level_of, plain_member
 from ldpopt.theory.robust.response_limits import Apart, lines, of_pair, reported_apart, rights
-from ldpopt.theory.robust.unary_bound import set_weights
 
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
@@ -134,14 +133,14 @@ class UEConditional(GRRConditional):
     def search(self, limits: Callable[[Array], Array]) -> ScalarSearch:
         """State a search over ε₂ and κ; :mod:`ldpopt.theory.robust.unary_bound` bounds it on a box."""
 
-        mass, size = self._subsets
+        weights = unary_bound.SetWeights(*self._subsets)
         E, k = math.exp(self.epsilon), self.uncertainty.shape[1]
         entropy = entr(self.uncertainty.secrets).sum()
 
         def objective(points: Array) -> Array:
             g, kappa = np.exp(points[:, 0]), points[:, 1]
             lam = self.smallest(kappa, self.epsilon - points[:, 0])
-            told = unary_bound.information(set_weights(mass, size, E / g), kappa, lam)
+            told = unary_bound.information(weights(E / g), kappa, lam)
             return told + kappa * self.block_utilities(level_of(k, rights(limits(g), g)))
 
         def upper(low: Array, high: Array) -> Array:
@@ -154,7 +153,7 @@ class UEConditional(GRRConditional):
                 said = [self.block_utilities(level_of(k, np.minimum(ends, 1.0))) for ends in right]
             ends = unary_bound.Ends(
                 ratios,
-                (set_weights(mass, size, ratios[0]), set_weights(mass, size, ratios[1])),
+                (weights(ratios[0]), weights(ratios[1])),
                 (np.maximum(*said), said[0]),
             )
             found = unary_bound.most(ends, low[:, 1], high[:, 1])

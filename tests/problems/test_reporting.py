@@ -23,7 +23,7 @@ from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.problem import RobustPrivacy
 from ldpopt.theory.robust.response_limits import extremes
-from ldpopt.theory.robust.unary_bound import set_weights
+from ldpopt.theory.robust.unary_bound import SetWeights
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 KINDS = (IndependentReporting, GRRConditional, UEConditional)
@@ -98,7 +98,7 @@ def test_what_the_reported_set_says():
     kappa, first = np.array([0.0, 0.3, 0.7, 1.0]), np.array([1.5, 0.2, 1.0, 2.0])
     lam = problem.smallest(kappa, first)
     mass, size = problem._subsets
-    weights = set_weights(mass, size, np.exp(first))
+    weights = SetWeights(mass, size)(np.exp(first))
     o = np.arange(1, 3)
     told = (weights * lam[:, None] ** o * (1 - lam[:, None]) ** (2 - o)).sum(axis=1) * (1 - kappa)
     assert told == pytest.approx(problem.encoding_information(kappa, lam), abs=1e-12)

@@ -31,21 +31,35 @@ class Ends(NamedTuple):
     reported: tuple[Array, Array]
 
 
-def set_weights(mass: Array, size: Array, ratio: Array) -> Array:
-    """Compute Φ_o for every ratio and o = 1, …, m − 1.
+class SetWeights:
+    """Φ_o for o = 1, …, m − 1 at any ratio R: sums over all sets of secrets.
+
+    Boxes share their ends with their neighbours, parents and halves, so that a search asks for few
+    different ratios: what was computed is kept.
 
     Args:
         mass: the probabilities of all sets of secrets.
         size: how many secrets each has.
-        ratio: R.
     """
-    distinct, where = np.unique(ratio, return_inverse=True)  # boxes side by side share their ends
-    R = distinct[:, None]
-    mixed = 1 + mass * (R - 1)
-    phi = mass * (R * np.log(R)) - mixed * np.log(mixed)
-    of_size = size[:, None] == np.arange(1, size.max())
-    found: Array = np.maximum(phi @ of_size.astype(np.float64), 0.0)[where]
-    return found
+
+    def __init__(self, mass: Array, size: Array) -> None:
+        self._mass = mass
+        self._of_size = (size[:, None] == np.arange(1, size.max())).astype(np.float64)
+        self._kept: dict[float, Array] = {}
+
+    def __call__(self, ratio: Array) -> Array:
+        """Return Φ_o for every ratio: [ratios][o]."""
+        distinct, where = np.unique(ratio, return_inverse=True)
+        wanted = distinct.tolist()
+        new = [R for R in wanted if R not in self._kept]
+        if new:
+            self._kept.update(zip(new, self._sums(np.array(new)[:, None]), strict=True))
+        return np.array([self._kept[R] for R in wanted])[where]
+
+    def _sums(self, R: Array) -> Array:
+        mixed = 1 + self._mass * (R - 1)
+        phi = self._mass * (R * np.log(R)) - mixed * np.log(mixed)
+        return np.maximum(phi @ self._of_size, 0.0)
 
 
 def information(weights: Array, kappa: Array, lam: Array) -> Array:
