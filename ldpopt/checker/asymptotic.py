@@ -158,7 +158,8 @@ def _bound(case: Case) -> Iterator[Claim]:
     columns = ""
     if question.floor is not None:
         columns = f" of two-valued columns at {len(question.contrasts)} levels"
-    words = f"no such mechanism{columns} has such an asymptotic utility above {bound!r}"
+    utility = f"an asymptotic utility, {_points_words(question)}, above {bound!r}"
+    words = f"no such mechanism{columns} has {utility}"
     about = f"mechanisms{columns} of this privacy"
     yield decided(
         "bound", words, lambda: _bounded(case.proof, question, bound), about=about, value=bound

@@ -334,7 +334,7 @@ def _bound(case: Case) -> Iterator[Claim]:
     elif question.users is None:
         about = "safe sets of features"
     else:
-        about = "sets of features with such a bound within the budget"
+        about = "sets of features whose bound on the expected exposure is within the budget"
     words = f"none of the {about}{question.redacted} weighs more than {bound!r}"
 
     def test() -> bool | None:

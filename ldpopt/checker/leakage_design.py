@@ -323,7 +323,7 @@ def _bound(case: Case) -> Iterator[Claim]:
     assert bound is not None
     if "prior" not in case.proof or "cuts" not in case.proof:
         raise UnreadableError("certificate.proof needs the keys 'prior' and 'cuts'")
-    words = f"no such mechanism has a distortion below {bound!r}"
+    words = f"no such mechanism has a worst expected distortion below {bound!r}"
     level = "" if case.question.epsilon is None else " and of this level"
     yield decided(
         "bound",

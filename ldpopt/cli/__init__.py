@@ -48,6 +48,7 @@ def main() -> None:
     Everything is imported inside, so that Ctrl-C during an import is one sentence, too. Packages that
     cannot be imported halfway raise errors of their own then.
     """
+    _open_closed_streams()
     try:
         signal.signal(signal.SIGTERM, _terminate)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as behind nohup
@@ -74,6 +75,17 @@ def main() -> None:
             raise
         code = _interrupted()
     sys.exit(code)
+
+
+def _open_closed_streams() -> None:
+    """Write nowhere where the caller closed standard output or error, as services may: exit codes count.
+
+    Python has None for such a stream, and its first use would be a crash, whose code 1 says "refuted".
+    """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(nowhere, "w", encoding="utf-8"))  # as long as the process runs
 
 
 def _drop_output() -> None:

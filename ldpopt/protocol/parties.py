@@ -42,7 +42,7 @@ from ldpopt.protocol.session import (
     Round,
     Session,
 )
-from ldpopt.protocol.wire import Line, Put, Server, read_frame, send_frames, write_frame
+from ldpopt.protocol.wire import Keep, Line, Put, Serve, Server, read_frame, send_frames, write_frame
 
 MOST_INCIDENTS = 1000
 """Incidents that a party announces one by one; of the others it announces the number."""
@@ -222,11 +222,11 @@ def _collect(line: Line, shuffler: Shuffler, this: Round, reporter: Reporter, pa
         reporter.progress(f"round {this.number}: shuffler opens", shuffler.accepted, members)
 
 
-def _receiver(shuffler: Shuffler, this: Round) -> Callable[[BinaryIO, Put], None]:
+def _receiver(shuffler: Shuffler, this: Round) -> Serve:
     """Serve a connection of users: take frames to its end, then sign a receipt for all of them."""
     longest, most = envelope_length(this), 2 * this.session.members
 
-    def serve(file: BinaryIO, put: Put) -> None:
+    def serve(file: BinaryIO, put: Put, keep: Keep) -> None:
         digest, frames = hashlib.sha256(), 0
         while (frame := read_frame(file, longest)) is not None:
             digest.update(len(frame).to_bytes(4, "big") + frame)
@@ -274,9 +274,10 @@ def run_analyst(line: Line, start: dict[str, Any]) -> None:
 def _count(line: Line, reader: Reader, this: Round, reporter: Reporter, patience: float) -> Counted:
     """Take the shuffler's batch, whoever else calls; publish the ledger."""
 
-    def serve(file: BinaryIO, put: Put) -> None:
+    def serve(file: BinaryIO, put: Put, keep: Keep) -> None:
         head = read_frame(file, HEAD) or b""
         longest, widest = batch_limits(batch_size(head, this), this)
+        keep()  # the shuffler signed the head: its batch may take long
         records = read_frame(file, longest) or b""
         batch = Batch(head, records, tuple(read_frame(file, widest) or b"" for _ in range(this.slots)))
         check_digest(batch)

@@ -10,13 +10,14 @@ import socket
 import struct
 import threading
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, BinaryIO, cast
 
 from ldpopt.protocol.session import RejectedError
 
 _LENGTH = struct.Struct(">I")
 MOST_CONNECTIONS = 256
-"""Connections that a party serves at the same time; a further one waits."""
+"""Connections that a party serves at the same time; a further one takes the place of a silent one."""
 
 
 def write_frame(file: BinaryIO, content: bytes) -> None:
@@ -116,20 +117,26 @@ class Line:
 
 
 Put = Callable[[Any], None]
+Keep = Callable[[], object]
+Serve = Callable[[BinaryIO, Put, Keep], None]
 
 
 class Server:
     """Serves many connections at the same time; what they bring is put in one queue.
 
-    ``serve`` gets the file of a connection and a function that puts something in the queue. A connection
-    that breaks the rules, or is silent for too long, is closed and reported in the queue as a
-    :class:`RejectedError`; the others do not notice.
+    ``serve`` gets the file of a connection, a function that puts something in the queue, and one to call
+    when the connection has proven who it is. A connection that breaks the rules, or is silent for too
+    long, is closed and reported in the queue as a :class:`RejectedError`; the others do not notice.
+    Where all places are taken, a new connection gets that of the one which has put nothing for longest
+    and has proven nothing: whoever opens many and says nothing, or never ends a frame, loses its own.
     """
 
-    def __init__(self, serve: Callable[[BinaryIO, Put], None], patience: float) -> None:
+    def __init__(self, serve: Serve, patience: float) -> None:
         self._serve = serve
         self._patience = patience
         self._places = threading.BoundedSemaphore(MOST_CONNECTIONS)
+        self._lock = threading.Lock()
+        self._silent: dict[socket.socket, None] = {}  # the longest silent one first
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.events: queue.Queue[Any] = queue.Queue(maxsize=1000)
         self.port: int = self._socket.getsockname()[1]
@@ -137,18 +144,45 @@ class Server:
 
     def _accept(self) -> None:
         while True:
-            self._places.acquire()
             try:
                 stream, _ = self._socket.accept()
             except OSError:  # closed
                 return
+            if not self._places.acquire(blocking=False):
+                self._hang_up()
+                self._places.acquire()
+            self._wait_for(stream)
             threading.Thread(target=self._handle, args=(stream,), daemon=True).start()
 
+    def _hang_up(self) -> None:
+        """End the connection that has been silent for longest, if all are not busy."""
+        with self._lock:
+            for stream in self._silent:
+                del self._silent[stream]
+                with contextlib.suppress(OSError):  # it went by itself
+                    stream.shutdown(socket.SHUT_RDWR)
+                return
+
+    def _wait_for(self, stream: socket.socket) -> None:
+        with self._lock:
+            self._silent[stream] = None
+
+    def _keep(self, stream: socket.socket) -> bool:
+        """Count a connection as silent no more; return whether it was."""
+        with self._lock:
+            return stream in self._silent and self._silent.pop(stream) is None
+
     def _handle(self, stream: socket.socket) -> None:
+        def put(event: Any) -> None:
+            silent = self._keep(stream)  # where the queue is full, it is not the connection that waits
+            self.events.put(event)
+            if silent:  # it has proven nothing, and is not given up
+                self._wait_for(stream)
+
         stream.settimeout(self._patience)
         try:
             with stream, stream.makefile("rwb", buffering=1 << 16) as file:
-                self._serve(cast(BinaryIO, file), self.events.put)
+                self._serve(cast(BinaryIO, file), put, partial(self._keep, stream))
         except RejectedError as rejected:
             self.events.put(rejected)
         except OSError as error:
@@ -156,6 +190,7 @@ class Server:
                 RejectedError("malformed", f"a connection that broke: {type(error).__name__}")
             )
         finally:
+            self._keep(stream)
             self._places.release()
 
     def close(self) -> None:

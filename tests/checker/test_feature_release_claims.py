@@ -161,7 +161,10 @@ def test_a_result_is_optimal_among_the_sets_that_its_bound_is_about():
     cases = [
         ({"marginals": [[0.5, 0.5]]}, "sets of features that theorem-3-tight or theorem-2 proves safe"),
         ({"table": table}, "safe sets of features"),
-        ({"table": table, "users": 1000}, "sets of features with such a bound within the budget"),
+        (
+            {"table": table, "users": 1000},
+            "sets of features whose bound on the expected exposure is within the budget",
+        ),
     ]
     for given, among in cases:
         assert (

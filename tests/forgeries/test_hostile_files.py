@@ -233,6 +233,17 @@ def test_the_checker_alone_on_a_full_disk(tmp_path):
     assert done.stderr == b"undecided: the claims cannot be printed: No space left on device\n"
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the shell closes the streams")
+def test_closed_streams_leave_the_exit_code(tmp_path):
+    """Python has no standard output then, and the crash of its first use would say "refuted"."""
+    from ldpopt import problem, solve
+
+    solve(problem("broad-fidelity", k=17, epsilon=0.3)).save(tmp_path / "a.json")
+    command = 'exec "$0" -m ldpopt verify a.json >&- 2>&-'
+    done = subprocess.run(["sh", "-c", command, sys.executable], cwd=tmp_path, check=False)
+    assert done.returncode == 0
+
+
 @pytest.mark.parametrize("budget", ["nan", "inf", "-inf", "1e308", "-1", "0"])
 def test_a_budget_that_no_clock_can_count_is_refused(budget, tmp_path, ldpopt, capsys):
     answer = ldpopt("verify", tmp_path / "a.json", f"--budget={budget}")

@@ -57,7 +57,7 @@ def test_what_is_no_announcement(content):
         Line(file, io.BytesIO(), 100).listen()
 
 
-def echo(file, put):
+def echo(file, put, keep):
     while (frame := read_frame(file, 10)) is not None:
         put(frame)
     write_frame(file, b"done")
@@ -82,6 +82,37 @@ def test_stalled_and_broken_connections_do_not_hold_up_the_others():
         stream.close()
 
 
+def test_many_silent_connections_lose_their_own_places(monkeypatch):
+    """A frame that never ends is silence, too; who has proven who it is keeps its place."""
+    monkeypatch.setattr("ldpopt.protocol.wire.MOST_CONNECTIONS", 8)
+
+    def known(file, put, keep):
+        if file.read(1) == b"!":
+            keep()
+            put("known")
+        echo(file, put, keep)
+
+    server = Server(known, patience=60)
+    friend = socket.create_connection(("127.0.0.1", server.port))
+    friend.sendall(b"!")
+    assert server.events.get(timeout=60) == "known"
+    held = []
+    for _ in range(3):
+        held += [socket.create_connection(("127.0.0.1", server.port)) for _ in range(10)]
+        for stream in held[-10:]:
+            stream.sendall(b"?\0\0\0\x0ahalf")
+        with socket.create_connection(("127.0.0.1", server.port)) as honest:
+            honest.sendall(b"?\0\0\0\x03one")
+            while (event := server.events.get(timeout=60)) != b"one":
+                assert isinstance(event, RejectedError)
+    friend.sendall(b"\0\0\0\x03two")
+    while (event := server.events.get(timeout=60)) != b"two":
+        assert isinstance(event, RejectedError)
+    server.close()
+    for stream in (friend, *held):
+        stream.close()
+
+
 def test_a_silent_connection_is_given_up():
     server = Server(echo, patience=0.05)
     with socket.create_connection(("127.0.0.1", server.port)):
@@ -90,7 +121,7 @@ def test_a_silent_connection_is_given_up():
 
 
 def test_no_answer_is_noticed():
-    def rude(file, put):
+    def rude(file, put, keep):
         file.read(4)
 
     server = Server(rude, patience=60)
