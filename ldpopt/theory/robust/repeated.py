@@ -39,6 +39,8 @@ from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 MOST_COLUMNS = 2_000_000
 """Collections of reports that are listed."""
 CHUNK = 20_000
+MOST_CLIMBED = 64
+"""Reports whose level is bounded from below one report at a time, where they are too many to list."""
 ROUNDING = 1e-12
 """The relative rounding of a level in floats."""
 LEAST_LOG, MOST_LEVEL = -700.0, 600.0
@@ -158,7 +160,29 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
     found = least_composed_level(uses, uncertainty)
     if collections(uses) <= MOST_COLUMNS and _told(found):
         return Together(composed_level(uses, uncertainty), exact=True)
+    if reports <= MOST_CLIMBED and _told(found):
+        found = max(found, _climbed(mechanism, uncertainty, reports), key=lambda one: one.level)
     return Together(found, exact=found.level == math.inf)
+
+
+def _climbed(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> RepeatedLevel:
+    """Bound the level from below: that of a few reports, then one report more that tells most.
+
+    The level never falls: Σ_y P(y₁…y_r, y|s) = P(y₁…y_r|s), so for some y the ratio is no smaller.
+    """
+    few = next(r for r in range(reports, 0, -1) if collections([mechanism] * r) <= CHUNK or r == 1)
+    (use,) = _uses([mechanism])
+    found = repeated_level(mechanism, uncertainty, few)
+    outputs = use.outputs.tolist()
+    chosen = np.array([[outputs.index(y) for y in found.outputs]])
+    for count in range(few + 1, reports + 1):
+        if not _told(found):
+            break
+        uses, every = _uses([mechanism] * count), np.arange(len(outputs))[:, None]
+        longer = np.hstack([np.repeat(chosen, len(every), axis=0), every])
+        best = rldp_level(_columns(uses, longer), uncertainty)
+        chosen, found = longer[[best.y]], _named(best, uses, longer[best.y])
+    return found
 
 
 def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:

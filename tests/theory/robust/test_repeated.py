@@ -12,6 +12,7 @@ from ldpopt import Mechanism, solve
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.problems import GRRConditional, PolyOpt
+from ldpopt.theory.robust import repeated
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.repeated import composed_level, least_composed_level, repeated_level, together
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single
@@ -91,6 +92,22 @@ def test_thirty_reports_of_thirty_inputs_three_times():
     samples = rng.integers(30, size=(3, 300))
     columns = mechanism.matrix[:, samples].prod(axis=1)
     assert rldp_level(columns, F).level <= found.level + 1e-9
+
+
+def test_more_reports_than_can_be_listed_have_no_less_than_fewer(monkeypatch):
+    """Of five reports pairs are listed; one output five times tells less than four different ones."""
+    rng = np.random.default_rng(1)
+    F = Chi2Set(rng.dirichlet(np.ones(6)).reshape(2, 3), 500)
+    mechanism = Mechanism(rng.dirichlet(np.full(9, 0.3), 6))
+    two, five = (repeated_level(mechanism, F, r).level for r in (2, 5))
+    alone = least_composed_level([mechanism] * 5, F).level
+    monkeypatch.setattr(repeated, "CHUNK", 100)
+    monkeypatch.setattr(repeated, "MOST_COLUMNS", 100)
+    many = together(mechanism, F, 5)
+    assert not many.exact
+    assert max(alone, two) + 5 < many.found.level <= five + 1e-9
+    product = mechanism.matrix[:, list(many.found.outputs)].prod(axis=1, keepdims=True)
+    assert rldp_level(product, F).level == pytest.approx(many.found.level, abs=1e-9)
 
 
 def test_what_cannot_be_listed_or_counted_is_refused():
