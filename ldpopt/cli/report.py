@@ -12,7 +12,10 @@ from ldpopt.cli.terminal import check_writable, counting, say
 
 def report(
     results: Annotated[
-        list[Path], typer.Argument(metavar="RESULT…", help="Files of ldpopt design or ldpopt solve.")
+        list[Path],
+        typer.Argument(
+            metavar="RESULT…", help="Files of ldpopt design, private or public, or of ldpopt solve."
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the page here.")],
     curve_seconds: Annotated[

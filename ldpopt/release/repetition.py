@@ -50,7 +50,7 @@ def adds_up(made: Design) -> bool:
     return level <= made.question.epsilon * (1 + ROUNDING)
 
 
-def keeps_promise(made: Design, reports: Together) -> bool:
+def keeps_promise(made: AnyDesign, reports: Together) -> bool:
     """Return whether several reports together surely have no more than the promised level."""
     return reports.exact and reports.found.level <= made.promise.total * (1 + ROUNDING)
 

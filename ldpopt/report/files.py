@@ -13,7 +13,6 @@ from ldpopt.core.status import Status
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import Verification, read_document, verify
 from ldpopt.release.designing import Design, load_design
-from ldpopt.release.publishing import SECTION
 
 NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)
 """The ends of a solve that claim nothing."""
@@ -56,10 +55,6 @@ def read(path: str | os.PathLike[str]) -> Loaded:
 
 
 def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
-    if SECTION in document:
-        raise UnreadableFileError(
-            f"{name} is a public mechanism: a page is about the file with the counts"
-        )
     try:
         content = load_design(name) if "design" in document else load(name)
     except LdpoptError as error:

@@ -14,6 +14,7 @@ from ldpopt.report.answer import known_distribution
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Cell, Group, Heatmap
 from ldpopt.report.words import label_text
+from ldpopt.tables.domain import Domain
 
 LARGE, MOST_CELLS = 40, 40_000
 """Mechanisms with more rows or columns are drawn, the table folded; with more cells there is none."""
@@ -26,9 +27,28 @@ def heatmap(loaded: Loaded) -> Heatmap | None:
     mechanism = loaded.result.mechanism
     if mechanism is None:
         return None
-    corner, named = _named_inputs(loaded.content, mechanism)
+    made = loaded.content
+    corner, named = (
+        _design_inputs(made.domain) if isinstance(made, Design) else _result_inputs(made, mechanism)
+    )
+    return _shaded(corner, named, mechanism, known_distribution(loaded.result))
+
+
+def design_heatmap(domain: Domain, mechanism: Mechanism) -> Heatmap:
+    """Shade the entries of a mechanism for tables of a domain."""
+    return _shaded(*_design_inputs(domain), mechanism, None)
+
+
+def _shaded(corner: str, named: list[tuple[str, str]], mechanism: Mechanism, p: Array | None) -> Heatmap:
+    """Shade the entries of a mechanism.
+
+    Args:
+        corner: the word for an input.
+        named: the secret of each row ("" without groups), and its own name.
+        mechanism: the mechanism.
+        p: the distribution of the inputs, where it is known.
+    """
     largest = float(mechanism.matrix.max())
-    p = known_distribution(loaded.result)
     rows, columns = mechanism.shape
     fits = rows * columns <= MOST_CELLS
     large = max(rows, columns) > LARGE
@@ -45,14 +65,16 @@ def heatmap(loaded: Loaded) -> Heatmap | None:
     )
 
 
-def _named_inputs(content: Design | Result, mechanism: Mechanism) -> tuple[str, list[tuple[str, str]]]:
-    """Return the word for an input, and each row's secret ("" without groups) and own name."""
-    if isinstance(content, Design):
-        secret, public = content.domain.secret, content.domain.public
-        if public is None:
-            return secret.name, [("", label) for label in secret.labels]
-        pairs = [(f"{secret.name}: {s}", u) for s in secret.labels for u in public.labels]
-        return public.name, pairs
+def _design_inputs(domain: Domain) -> tuple[str, list[tuple[str, str]]]:
+    """Return the word for an input of a table, and each row's secret ("" without groups) and name."""
+    secret, public = domain.secret, domain.public
+    if public is None:
+        return secret.name, [("", label) for label in secret.labels]
+    return public.name, [(f"{secret.name}: {s}", u) for s in secret.labels for u in public.labels]
+
+
+def _result_inputs(content: Result, mechanism: Mechanism) -> tuple[str, list[tuple[str, str]]]:
+    """Return the word for an input of a result, and each row's secret ("" without groups) and name."""
     of = content.problem.subject(mechanism)
     if of.public_names:
         return "public value", list(product(of.secret_names, of.public_names))

@@ -15,19 +15,22 @@ import os
 from collections.abc import Sequence
 
 from ldpopt.core.files import write_whole
-from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designing import Design
+from ldpopt.release.publishing import SECTION
 from ldpopt.release.repetition import releases, total
+from ldpopt.report import published
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
 from ldpopt.report.files import Loaded, read
 from ldpopt.report.heatmap import heatmap
 from ldpopt.report.parts import Fact, Part
 from ldpopt.report.privacy import audited, certificate_audit, witness, worst_case
+from ldpopt.report.published import Published, read_public
 from ldpopt.report.question import design_question, explanation, problem_question, title
 from ldpopt.report.rendering import rendered
 from ldpopt.report.reproducing import design_commands, embedded_table, result_commands
-from ldpopt.report.signing import signing
+from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
 
 
@@ -68,7 +71,9 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
     )
 
 
-def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None = None) -> list[Part]:
+def parts(
+    results: Sequence[Loaded | Published], seconds: float, progress: Progress | None = None
+) -> list[Part]:
     """Describe every result as a part of the page.
 
     Args:
@@ -77,7 +82,9 @@ def parts(results: Sequence[Loaded], seconds: float, progress: Progress | None =
         progress: called with (finished, total) solves of a curve.
     """
     return [
-        described(loaded, f"r{i + 1}", seconds / len(results), progress)
+        published.described(loaded, f"r{i + 1}")
+        if isinstance(loaded, Published)
+        else described(loaded, f"r{i + 1}", seconds / len(results), progress)
         for i, loaded in enumerate(results)
     ]
 
@@ -95,7 +102,7 @@ def report(
     curve_seconds: float = 60.0,
     progress: Progress | None = None,
 ) -> list[Part]:
-    """Write one self-contained HTML page on files of designs or results.
+    """Write one self-contained HTML page on files of designs, private or public, or results.
 
     Args:
         results: the file, or the files.
@@ -107,17 +114,17 @@ def report(
         The parts of the page, one per file; ``sound`` says whether every claim of it holds.
     """
     paths = [results] if isinstance(results, str | os.PathLike) else list(results)
-    described = parts([read(path) for path in paths], curve_seconds, progress)
+    opened = [read_public(p) if SECTION in read_document(p) else read(p) for p in paths]
+    described = parts(opened, curve_seconds, progress)
     write_whole(out, page(described))
     return described
 
 
 def _releases(path: str, made: Design) -> list[Fact]:
     """List the releases in the ledger beside the file, with their level together."""
-    found = releases(path, made)
+    found, facts = releases(path, made), ledger(path, made)
     if not found:
-        return [Fact("Releases", "none is in the ledger beside the file")]
-    facts = [Fact(f"Released on {r.date}", r.file, f"SHA-256 {r.sha256}") for r in found]
+        return facts
     said = f"{len(found)}, which have together {total(made, len(found))} if about the same people"
     return [*facts, Fact("Releases in the ledger", said, NOT_CHECKED)]
 

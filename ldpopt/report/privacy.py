@@ -6,7 +6,7 @@ import math
 
 from ldpopt.audit.auditing import Audit, audit
 from ldpopt.engine.result import Result
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.report.parts import Fact, Grid
 from ldpopt.report.words import abbreviated, label_text
 
@@ -14,7 +14,7 @@ AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
 """Reports per secret that are attacked, and how sure an attack must be to fail a result."""
 
 
-def audited(content: Design | Result) -> Audit | None:
+def audited(content: AnyDesign | Result) -> Audit | None:
     """Compute every measure of a mechanism, and attack its sampler."""
     if isinstance(content, Result) and content.mechanism is None:
         return None

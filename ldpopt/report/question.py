@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ldpopt.core.problem import Problem
 from ldpopt.core.rounding import at_most, factor_at_most
+from ldpopt.release import words
 from ldpopt.release.designing import Design
 from ldpopt.release.methods import METHODS
-from ldpopt.release.words import holds_for, method
+from ldpopt.release.words import holds_for
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.words import abbreviated, documented
-from ldpopt.tables.domain import Attribute
+from ldpopt.tables.domain import Attribute, Domain
 
 
 def title(loaded: Loaded) -> str:
@@ -19,17 +20,17 @@ def title(loaded: Loaded) -> str:
     level = "" if loaded.epsilon is None else f", ε = {loaded.epsilon:g}"
     if not isinstance(made, Design):
         return f"{made.problem.kind}{level}"
-    return f"{_released(made)}{level}"
+    return f"{released(made.domain, made.method)}{level}"
 
 
-def _released(made: Design) -> str:
-    """Name what leaves the table, and what it hides."""
-    secret, public = made.domain.secret.name, made.domain.public
+def released(domain: Domain, method: str) -> str:
+    """Name what leaves the table by a method, and what it hides."""
+    secret, public = domain.secret.name, domain.public
     if public is None:
         return f"Random reports on {secret} that hide it"
-    if made.method == "public":
+    if method == "public":
         return f"Reports that tell {public.name} as it is and hide {secret}"
-    if METHODS[made.method].hides_all:
+    if METHODS[method].hides_all:
         return f"Random reports on {secret} and {public.name} that hide both"
     return f"Random reports on {secret} and {public.name} that hide {secret}"
 
@@ -73,16 +74,17 @@ def _level_in_words(epsilon: float) -> str:
 def design_question(made: Design) -> list[Fact]:
     """List what the design hides and releases, of which table, and how."""
     domain, question = made.domain, made.question
-    public = "nothing: all of the data are secret" if domain.public is None else _values(domain.public)
+    public = "nothing: all of the data are secret" if domain.public is None else values(domain.public)
     return [
-        Fact("Hidden", _values(domain.secret)),
+        Fact("Hidden", values(domain.secret)),
         Fact("Released", public),
         Fact("Table", f"{int(question.counts.sum()):,} rows"),
-        Fact("Method", method(made)),
+        Fact("Method", words.method(made)),
     ]
 
 
-def _values(attribute: Attribute) -> str:
+def values(attribute: Attribute) -> str:
+    """Name an attribute and its values; of many, the first."""
     labels = attribute.labels
     more = f" and {len(labels) - 12} more" if len(labels) > 12 else ""
     return f"{attribute.name}, {len(labels)} values: {'; '.join(labels[:12])}{more}"

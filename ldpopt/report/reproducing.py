@@ -47,6 +47,18 @@ def design_commands(made: Design, file: str) -> list[Command]:
     ]
 
 
+def public_commands(file: str) -> list[Command]:
+    """List what can be done with a public mechanism in the given file."""
+    return [
+        _command("Check the proof", "verify", file),
+        _command("Audit the mechanism", "audit", file),
+        _command("Write a sampler for devices", "export", file, "--target", "js", "-o", "sampler.js"),
+        _command("Release a table", "privatize", "TABLE.csv", "--mechanism", file, "-o", "released.csv"),
+        _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
+        _command("Write this page", "report", file, "-o", "report.html"),
+    ]
+
+
 def _reading_options(columns: list[Column]) -> list[str]:
     """Return how the columns are binned, and which are words."""
     options = []

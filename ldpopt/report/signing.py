@@ -15,7 +15,7 @@ import numpy as np
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL
-from ldpopt.release.designing import Design
+from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.release.methods import METHODS
 from ldpopt.release.repetition import (
     adds_up,
@@ -37,10 +37,10 @@ MOST_NAMED = 6
 
 
 class Guard(NamedTuple):
-    """Somebody, whether people are protected from them, and how."""
+    """Somebody, whether people are protected from them (None: nobody checked it), and how."""
 
     observer: str
-    protected: bool
+    protected: bool | None
     words: str
 
 
@@ -85,17 +85,26 @@ def _facts(loaded: Loaded, made: Design) -> list[Fact]:
         Fact("Table", rows, f"SHA-256 of its values and counts {table_digest(made)}"),
         Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
     ]
-    found = releases(loaded.path, made)
-    facts += [Fact(f"Released on {r.date}", r.file, f"SHA-256 {r.sha256}") for r in found]
+    return [*facts, *ledger(loaded.path, made)]
+
+
+def ledger(path: str, made: AnyDesign) -> list[Fact]:
+    """List the releases in the ledger beside the mechanism's file."""
+    found = releases(path, made)
     if not found:
-        facts.append(Fact("Releases", "none is in the ledger beside the file"))
-    return facts
+        return [Fact("Releases", "none is in the ledger beside the file")]
+    return [Fact(f"Released on {r.date}", r.file, f"SHA-256 {r.sha256}") for r in found]
 
 
 def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
     if caveat(made):
         yield f"{caveat(made)}."
-    done, covered = len(releases(loaded.path, made)), made.promise.reports
+    yield from ledger_warning(loaded.path, made)
+
+
+def ledger_warning(path: str, made: AnyDesign) -> Iterator[str]:
+    """Warn of more releases than the promise covers."""
+    done, covered = len(releases(path, made)), made.promise.reports
     if done > covered:
         yield (
             f"the ledger holds {done} releases, and the promise covers {covered}. On the same people "
@@ -136,15 +145,15 @@ def _guards(made: Design) -> Iterator[Guard]:
         yield Guard(
             f"somebody who also knows the {public.name} of the person",
             made.level_given_public <= epsilon * (1 + 1e-9),
-            f"{_shift(made.level_given_public, secret)} [{NOT_CHECKED}]",
+            f"{shift(made.level_given_public, secret)} [{NOT_CHECKED}]",
         )
         level = made.mechanism.epsilon()
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
             level <= epsilon * (1 + 1e-9),
-            f"{_shift(level, public.name)}: {public.name} is what the reports may tell [{NOT_CHECKED}]"
+            f"{shift(level, public.name)}: {public.name} is what the reports may tell [{NOT_CHECKED}]"
             if level > epsilon * (1 + 1e-9)
-            else f"{_shift(level, public.name)} [{NOT_CHECKED}]",
+            else f"{shift(level, public.name)} [{NOT_CHECKED}]",
         )
     if not everything:
         yield Guard(
@@ -166,7 +175,8 @@ def _guards(made: Design) -> Iterator[Guard]:
     )
 
 
-def _shift(level: float, what: str) -> str:
+def shift(level: float, what: str) -> str:
+    """Say how far a report shifts the odds between two values."""
     if math.isinf(level):
         return f"some reports exclude values of {what}: the odds shift without limit"
     if level > math.log(1e6):

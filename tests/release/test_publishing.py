@@ -118,8 +118,7 @@ def test_every_later_command_works_with_it(folder, ldpopt):
     ldpopt("export", "m.json", "--target", "python", "-o", "t.py", cwd=folder)
     assert (folder / "s.py").read_bytes() == (folder / "t.py").read_bytes()
     answer = ldpopt("report", "m.public.json", "-o", "page.html", cwd=folder)
-    assert (answer.code, answer.err.count("\n")) == (2, 1)
-    assert "a page is about the file with the counts" in answer.err
+    assert (answer.code, answer.err) == (0, "")
 
 
 def test_a_budget_refuses_the_next_release(folder, ldpopt, tmp_path):

@@ -12,7 +12,8 @@ from ldpopt.release.repetition import record
 from ldpopt.release.words import holds_for
 from ldpopt.report import page as report
 from ldpopt.report.files import read
-from ldpopt.report.signing import signing
+from ldpopt.report.published import described, read_public
+from ldpopt.report.signing import hidden, signing
 
 
 def signed(made, tmp_path):
@@ -131,3 +132,34 @@ def test_a_refuted_design_is_not_for_signing(tmp_path):
     assert not part.sound
     assert part.signing is None
     assert "Signature" not in report.page([part])
+
+
+@pytest.mark.parametrize(("method", "universal"), [("srr", True), ("cr", False)])
+def test_a_page_on_the_public_file_says_what_it_proves(method, universal, tmp_path, ldpopt):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method=method)
+    path = tmp_path / "m.public.json"
+    made.public.save(path)
+    record(path, made, "january.csv", "0" * 64)
+    record(path, made, "february.csv", "1" * 64)
+    said = ldpopt("report", "m.public.json", "-o", "page.html", cwd=tmp_path)
+    assert said.code == 0, said.err
+    page = sound((tmp_path / "page.html").read_text())
+    assert "Random reports on sex and race that hide sex, ε = 1" in page.text
+    assert ("This file proves it" in page.text) == universal
+    assert ("nobody can check it here" in page.text) == (not universal)
+    assert "the ledger holds 2 releases" in page.text.lower()
+    for word in (made.fingerprint, "0" * 64, "1" * 64, "its counts are not in this file"):
+        assert word in page.text
+    numbers = set(re.findall(r"[\d.,]*\d", page.text))
+    assert not {str(n) for n in made.question.counts.ravel()} & numbers
+    assert not {f"{n:,}" for n in made.question.counts.ravel()} & numbers
+    loaded = read_public(path)
+    found = described(loaded, "r1").signing
+    assert protected(found, "sees one report") is (True if universal else None)
+    assert protected(found, "also knows the race") == universal
+
+
+def test_a_factor_at_most_is_rounded_up(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.1, method="srr", robust="all")
+    assert math.exp(1.1) > 3.004
+    assert "no report is more than 3.01 times" in hidden(made)

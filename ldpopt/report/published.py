@@ -1,0 +1,224 @@
+"""A page on a public mechanism: what may be said of it without the counts of its table."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from ldpopt.core.rounding import at_most, factor_at_most
+from ldpopt.engine.verifying import NOT_CHECKED, Verification, verify
+from ldpopt.release.methods import METHODS
+from ldpopt.release.publishing import PublicDesign, load_public
+from ldpopt.release.repetition import keeps_promise, reports_together, total
+from ldpopt.release.words import against, promise
+from ldpopt.report.heatmap import design_heatmap
+from ldpopt.report.parts import Fact, Part, Summary
+from ldpopt.report.privacy import audited
+from ldpopt.report.question import released, values
+from ldpopt.report.reproducing import public_commands
+from ldpopt.report.signing import (
+    ALWAYS,
+    MOST_NAMED,
+    Guard,
+    Signing,
+    ledger,
+    ledger_warning,
+    shift,
+)
+from ldpopt.report.words import label_text, number
+from ldpopt.theory.robust.level import rldp_level
+
+NO_COUNTS = "its counts are not in this file"
+
+
+class Published(NamedTuple):
+    """A public file that was read and checked."""
+
+    path: str
+    digest: str
+    content: PublicDesign
+    verification: Verification
+
+
+def read_public(path: str | os.PathLike[str]) -> Published:
+    """Read a public mechanism and let the checker decide its claims."""
+    name = os.fspath(path)
+    digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
+    return Published(name, digest, load_public(name), verify(name))
+
+
+def described(loaded: Published, name: str) -> Part:
+    """Describe a public mechanism as one part of the page.
+
+    Args:
+        loaded: the mechanism.
+        name: the id of the part; other ids begin with it.
+    """
+    made, verification = loaded.content, loaded.verification
+    title = f"{released(made.domain, made.promise.method)}, ε = {made.promise.epsilon:g}"
+    return Part(
+        id=name,
+        title=title,
+        signing=_signing(loaded) if verification else None,
+        path=loaded.path,
+        complaint="",
+        explanation=[_promised(made), _proven(made)],
+        question=_question(made),
+        answer=[_level(made)],
+        plain_answer=[],
+        mechanism=design_heatmap(made.domain, made.mechanism),
+        claims=verification.claims,
+        unchecked=verification.unchecked,
+        verified=bool(verification),
+        curve=None,
+        curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
+        audit=audited(made),
+        audit_facts=_worst_case(made),
+        witness=None,
+        commands=public_commands(loaded.path),
+        provenance=[Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)],
+        summary=Summary(
+            id=name,
+            title=title,
+            method=made.promise.method,
+            epsilon=number(made.promise.epsilon),
+            value="–",
+            share="–",
+            bound="–",
+            gap="–",
+            status="–",
+            verified=bool(verification),
+        ),
+    )
+
+
+def _promised(made: PublicDesign) -> str:
+    return f"Promised is {promise(made)}, {against(made)}."
+
+
+def _proven(made: PublicDesign) -> str:
+    """Say what of the promise the file proves."""
+    if made.universal:
+        return "This file proves it: the promise holds whatever the distribution of the data."
+    said = (
+        f"The promise ε = {made.promise.epsilon:g} is about the counts of a table, which this file does "
+        "not hold: nobody can check it here. "
+    )
+    if made.level is None:
+        return f"{said}The file proves no level."
+    return (
+        f"{said}The file proves the level {at_most(made.level)} alone, whatever the distribution of the "
+        "data."
+    )
+
+
+def _question(made: PublicDesign) -> list[Fact]:
+    """List what the mechanism hides and releases, and how it was made."""
+    public, method = made.domain.public, made.promise.method
+    return [
+        Fact("Hidden", values(made.domain.secret)),
+        Fact("Released", "nothing: all of the data are secret" if public is None else values(public)),
+        Fact("Table", NO_COUNTS),
+        Fact("Method", f"{method}: {METHODS[method].summary}"),
+    ]
+
+
+def _level(made: PublicDesign) -> Fact:
+    if made.level is None:
+        return Fact("Level", "none", "no level up to 30 holds whatever the distribution of the data")
+    note = f"in nats, whatever the distribution of the data; promised are {made.promise.epsilon:g}"
+    return Fact("Level", at_most(made.level, 6), note)
+
+
+def _worst_case(made: PublicDesign) -> list[Fact]:
+    """Name the report and the two secrets that some distribution tells apart best."""
+    level, labels = rldp_level(made.mechanism, made.uncertainty), made.domain.secret.labels
+    factor = "without limit" if math.isinf(level.level) else f"{math.exp(level.level):.4g}"
+    return [
+        Fact("Report", label_text(made.mechanism.outputs[level.y]), "the one that tells most"),
+        Fact("Secrets", f"{labels[level.s]} against {labels[level.other]}"),
+        Fact("Factor", factor, f"for the worst distribution of all; {NOT_CHECKED}"),
+    ]
+
+
+# ------------------------------------------------------------ what is signed
+
+
+def _signing(loaded: Published) -> Signing:
+    made = loaded.content
+    now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
+    facts = [
+        Fact("Date of this page", now),
+        Fact("Table", NO_COUNTS),
+        Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
+        *ledger(loaded.path, made),
+    ]
+    beware = [] if made.universal else [_proven(made)]
+    told = "how precisely frequencies are known, ldpopt estimate says with every estimate"
+    return Signing(
+        facts,
+        [*beware, *ledger_warning(loaded.path, made)],
+        list(_guards(made)),
+        f"{_promised(made)} {_proven(made)}".removesuffix("."),
+        list(_rare(made)),
+        [f"{told[0].upper()}{told[1:]}"],
+    )
+
+
+def _guards(made: PublicDesign) -> Iterator[Guard]:
+    """List who may look at a report, and whether the secret is hidden from them."""
+    secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
+    known = (
+        "no level up to 30 holds whatever the distribution of the data"
+        if made.level is None
+        else f"the odds between two values of {secret} shift by a factor of "
+        f"{factor_at_most(made.level)} at most, whatever the distribution of the data"
+    )
+    asked = f"ε = {epsilon:g} is promised {against(made)}, and this file cannot prove it"
+    yield Guard(
+        "somebody who sees one report and knows nothing else about the person",
+        True if made.universal else None,
+        known if made.universal else asked,
+    )
+    if public is not None:
+        yield Guard(
+            f"somebody who also knows the {public.name} of the person",
+            made.level is not None and made.level <= epsilon,
+            known,
+        )
+        level = made.mechanism.epsilon()
+        yield Guard(
+            f"somebody who wants to know the {public.name} of the person",
+            level <= epsilon * (1 + 1e-9),
+            f"{shift(level, public.name)} [{NOT_CHECKED}]",
+        )
+    count = made.promise.reports + 1
+    yield Guard(
+        f"somebody who sees {'two' if count == 2 else count} reports about one person",
+        keeps_promise(made, reports_together(made, count)),
+        f"they have together {total(made, count)} [{NOT_CHECKED}]",
+    )
+    yield Guard(
+        "somebody who holds the table",
+        False,
+        "the mechanism protects reports, not what they are made from; it was made for the table, and "
+        "its entries depend on the counts",
+    )
+
+
+def _rare(made: PublicDesign) -> Iterator[str]:
+    """Name the inputs that nearly always give the same report."""
+    matrix = made.mechanism.matrix
+    fixed = np.flatnonzero(matrix.max(axis=1) >= ALWAYS)
+    for x in fixed[:MOST_NAMED]:
+        output = made.mechanism.outputs[int(matrix[x].argmax())]
+        yield f"{made.domain.labels[x]}: the report {label_text(output)}"
+    if len(fixed) > MOST_NAMED:
+        yield f"and {len(fixed) - MOST_NAMED} more inputs"
