@@ -131,7 +131,7 @@ def targets(name: str, forms: Mapping[str, Entry] | None = None) -> list[type[Pr
 
 
 class Doing(Protocol):
-    """Hears how far a benchmark is."""
+    """A function that is told how far a benchmark is."""
 
     def __call__(self, finished: int, total: int, doing: str, /) -> None:
         """Receive how far it is.

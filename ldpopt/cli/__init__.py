@@ -13,7 +13,7 @@ _pressed: list[bool] = []
 
 
 class TerminatedError(BaseException):
-    """Somebody ended the process: drafts of files are removed on the way, and nothing is caught."""
+    """The process was told to end by SIGTERM; no handler catches this, and drafts are removed."""
 
 
 def _terminate(*_: object) -> None:
@@ -36,7 +36,7 @@ def _press_again(lost: Any) -> None:
 
 
 def _interrupted() -> int:
-    """Say so; whoever presses Ctrl-C twice is not told twice."""
+    """Say that the command was interrupted; a second Ctrl-C is ignored, so it is said once."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     print("ldpopt: interrupted", file=sys.stderr)
     return 130

@@ -28,7 +28,7 @@ class OutOfTime(Exception):  # noqa: N818 (it is an event, as StopIteration is)
 
 
 class Overdue(BaseException):
-    """Raised by the alarm of :meth:`Limits.alarmed` in what forgot to look at the clock.
+    """Raised by the alarm of :meth:`Limits.alarmed` in work that does not look at the clock.
 
     A handler of :class:`OutOfTime` inside a solver does not swallow it.
     """

@@ -1,4 +1,4 @@
-"""Solvers, problems and experiments that nobody registered, named by where they are.
+"""Load solvers, problems and experiments that are not registered, by the file or module they are in.
 
 ``MODULE:NAME`` or ``file.py:NAME``.
 """

@@ -133,7 +133,7 @@ class SetMechanism(Support):
 
 
 class UnaryEncoding(SetMechanism):
-    """Report each value independently: the own with probability κ, others with λ.
+    """Report each value independently: the true value with probability κ, the others with λ.
 
     Lopuhaä-Zwakenberg et al. 2019, (10.8).
 
@@ -234,7 +234,7 @@ class LocalHashing(SetMechanism):
 
 
 class SubsetSelection(SetMechanism):
-    """Report a random set of m values; those that contain the own value are e^ε times as likely.
+    """Report a random set of m values; those that contain the true value are e^ε times as likely.
 
     >>> SubsetSelection(3, 1, 1.0).dense().matrix.round(3)  # randomised response
     array([[0.212, 0.212, 0.576],

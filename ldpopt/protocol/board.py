@@ -48,7 +48,7 @@ class Party:
 
 
 class Board:
-    """Hears all parties in one queue; gives up on silence.
+    """Collect what all parties announce in one queue; give up on parties that fall silent.
 
     Args:
         patience: seconds without a word of shuffler, curator and analyst after which those who are

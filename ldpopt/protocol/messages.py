@@ -45,7 +45,7 @@ def _hash(*parts: bytes) -> bytes:
 
 
 class Record(NamedTuple):
-    """That a user took part: its number, the hash of what it sealed, its signature under that."""
+    """The proof that a user took part: its number, the hash of what it sealed, its signature of both."""
 
     user: int
     digest: bytes

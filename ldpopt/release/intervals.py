@@ -1,4 +1,4 @@
-"""One estimate and one interval for each frequency by itself, which keep their word.
+"""One estimate and one interval for each frequency by itself; the intervals cover as stated.
 
 A frequency c·P, c of entries 0 and 1, is estimated by the mean of a over the reports, W a = c: without
 bias, whatever P is. Of all such a it is the one of least variance under the law of reports of a plain
