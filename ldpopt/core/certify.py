@@ -24,6 +24,10 @@ SMALL = 1e-4
 """Values so small that rounding may break the proof of their bound."""
 MOST_RAISED = 1e-6
 """By how much the numbers of such a proof are raised at most."""
+CANCELLING = 100.0
+"""Entries of a dual vector so many times their sum cancel: there, too, rounding may break the proof."""
+HALVED = 8
+"""How often a mechanism is halved towards a constant release before it is given up."""
 
 
 def repair(matrix: Array, privacy: Privacy) -> Array:
@@ -45,6 +49,21 @@ def repair(matrix: Array, privacy: Privacy) -> Array:
         if privacy.admits(candidate):
             return candidate
         touch *= 2
+    raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+
+def repair_mixed(matrix: Array, privacy: Privacy) -> Array:
+    """Repair a mechanism; where rounding left it outside of its cone, mix it with a constant release.
+
+    That happens where P^min sums to 1 up to 1e-12 and ε is small: there floats do not tell the rays of
+    the cone from what is outside of it.
+    """
+    constant = matrix.mean(axis=0)
+    for kept in 0.5 ** np.arange(HALVED):
+        try:
+            return repair(kept * matrix + (1 - kept) * constant, privacy)
+        except SolverError:
+            continue
     raise SolverError("the solver's mechanism is too far from private to be repaired")
 
 
@@ -110,19 +129,24 @@ def dual_bound(dual: Array) -> float:
     return value_above(sum(map(Fraction, dual.tolist()), Fraction(0)))
 
 
-def prove_small(solution: FormSolution, holds: Callable[[list[float]], bool | None]) -> FormSolution:
-    """Raise the dual vector of a tiny value until the checker accepts it.
+def prove_rounded(solution: FormSolution, holds: Callable[[list[float]], bool | None]) -> FormSolution:
+    """Raise the dual vector of a value that is tiny beside rounding until the checker accepts it.
 
-    A proof has room in proportion to the value. Below :data:`SMALL` that is less than the rounding of
-    the floats in which the dual vector was found.
+    A proof has room in proportion to the value. Below :data:`SMALL`, or where the entries of the dual
+    vector are :data:`CANCELLING` times as large, that is less than the rounding of the floats in which
+    it was found.
 
     Args:
         solution: the solution, whose proof has a dual vector.
         holds: whether a dual vector is proven.
     """
-    if solution.proof is None or solution.value is None or abs(solution.value) > SMALL:
+    if solution.proof is None or solution.value is None:
         return solution
-    dual, step = np.array(solution.proof["dual"]), GRID / 64
+    dual, value = np.array(solution.proof["dual"]), abs(solution.value)
+    largest = float(np.abs(dual).max())
+    if value > SMALL and largest <= CANCELLING * value:
+        return solution
+    step = GRID / 64 * max(largest, 1.0)
     try:
         while not holds(dual.tolist()):
             dual, step = dual + step, 2 * step

@@ -202,7 +202,7 @@ class PolyOpt(TableProblem, ColumnProblem):
             return solution if private else self._calibrated(solution)
         if not (self.calibrate or self.facets or self.objective == "robust"):
             seen = self._privacy().question
-            return certify.prove_small(solution, lambda dual: dominates(dual, seen, self.pairs))
+            return certify.prove_rounded(solution, lambda dual: dominates(dual, seen, self.pairs))
         return replace(solution, bound=None, proof=None)
 
     def _moved_inside(self, solution: FormSolution) -> FormSolution:
@@ -273,7 +273,7 @@ class PolyOpt(TableProblem, ColumnProblem):
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with columns θ_v v, robustly private in exact arithmetic."""
         F, groups = self.merged
-        rows = certify.repair(solution.point.matrix, self._privacy())
+        rows = certify.repair_mixed(solution.point.matrix, self._privacy())
         spread = rows.reshape(*F.shape, -1)[:, groups]
         return Mechanism(spread.reshape(-1, rows.shape[1]), inputs=self.inputs)
 

@@ -153,23 +153,10 @@ class RobustFidelity(Problem):
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, private in exact arithmetic."""
-        rows = self._repaired(solution.point)
+        rows = certify.repair_mixed(solution.point, self._privacy())
         a1, a2 = self.table.shape
         inputs = product(range(a1), range(a2)) if a2 > 1 else range(a1)
         return Mechanism(rows, inputs=inputs)
-
-    def _repaired(self, matrix: Array) -> Array:
-        """Repair the mechanism; where rounding left its rays outside the cone, mix it with a constant.
-
-        That happens where P^min sums to 1 up to 1e-12 and ε is as small as 1e-6.
-        """
-        privacy, constant = self._privacy(), matrix.mean(axis=0)
-        for kept in 0.5 ** np.arange(8):
-            try:
-                return certify.repair(kept * matrix + (1 - kept) * constant, privacy)
-            except SolverError:
-                continue
-        raise SolverError("the solver's mechanism is too far from private to be repaired")
 
     def value(self, answer: Mechanism) -> float:
         """Compute Σ_i c_iᵀΣc_i."""

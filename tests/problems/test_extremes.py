@@ -75,13 +75,15 @@ def cases():
             for kind in REPORTING[:2]:
                 for calibrate in (False, True):
                     yield kind, {**set_, "calibrate": calibrate}
+    yield "polyopt", {"epsilon": 1e-4, "p_hat": RARE_TABLE, "n": 1e12}  # its rays are lost in rounding
+    rough = {"p_hat": [[0.3, 0.2], [0.1, 0.4]]}
+    yield "polyopt", {"epsilon": 1e-4, "n": 1e9, **rough}  # dual numbers of 1000 that cancel
     for calibrate in (False, True):
         set_ = {"p_hat": RARE_TABLE, "calibrate": calibrate}
         yield "ue-conditional", {"epsilon": 1e-6, "n": 1e12, **set_}
         yield "ue-conditional", {"epsilon": 12.0, "n": 1e-3, **set_}
     yield "ue-conditional", {"epsilon": 1e-6, "p_hat": TABLE, "n": 1e12, "calibrate": True}
-    rough = {"p_hat": [[0.3, 0.2], [0.1, 0.4]], "n": 1e11, "calibrate": True}
-    yield "ue-conditional", {"epsilon": 1e-5, **rough}
+    yield "ue-conditional", {"epsilon": 1e-5, "n": 1e11, "calibrate": True, **rough}
     tables = [[[0.7, 0.2], [0.1 - 1e-12, 1e-12]], [[0.25, 0.25], [0.25, 0.25]]]
     yield "secret-staircase", {"epsilon": 1e-6, "hypotheses": tables, "utility": "bayes"}
     yield from CANCELLING

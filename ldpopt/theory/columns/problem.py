@@ -66,7 +66,7 @@ class ColumnProblem(Problem):
         if plain is None or plain["form"] != "column-program":
             return solution
         question = frame.question(plain)
-        return certify.prove_small(solution, lambda dual: dominates(dual, question))
+        return certify.prove_rounded(solution, lambda dual: dominates(dual, question))
 
     def statement(self) -> dict[str, Any] | None:
         """State the whole question where the checker knows the kind, and else the privacy alone.
