@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Jobs, MechanismFile, Scheduler
-from ldpopt.cli.terminal import check_writable, hang, print_table, tell, watching
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.cli.terminal import check_picture, hang, print_table, tell, watching
 
 if TYPE_CHECKING:
     from ldpopt.release.estimating import Frequencies, Frequency
@@ -40,9 +39,7 @@ def estimate(
     from ldpopt.release.designing import load_mechanism
 
     if plot is not None:
-        check_writable(plot, released, mechanism)
-        if plot.suffix.lower() not in (".png", ".svg", ".pdf"):
-            raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {plot.name!r}")
+        check_picture(plot, released, mechanism)
     made = load_mechanism(mechanism)
     with watching(f"estimating from {released}" + (", and sampling the posterior" if others else "")):
         found = estimating.estimate(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -23,7 +24,7 @@ from ldpopt.cli.options import (
     read_top,
     split_columns,
 )
-from ldpopt.cli.terminal import counting, hang, print_table, tell
+from ldpopt.cli.terminal import check_picture, counting, hang, print_table, tell
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
 
@@ -58,6 +59,9 @@ def plan(
     sep: Separator = None,
     encoding: Encoding = "utf-8",
     text: TextColumns = "",
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw ± against the level here (.png, .svg or .pdf).")
+    ] = None,
     time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
@@ -65,6 +69,8 @@ def plan(
     from ldpopt.release import planning
     from ldpopt.tables.files import open_table
 
+    if plot is not None:
+        check_picture(plot, table)
     with counting("levels") as progress:
         found = planning.plan(
             open_table(table, sep=sep, encoding=encoding),
@@ -85,6 +91,9 @@ def plan(
             progress=progress,
             warn=lambda sentence: tell(f"note: {sentence}"),
         )
+    if plot is not None:
+        found.plot(plot)
+        tell(f"wrote {plot}")
     if as_json:
         wanted = None if found.wanted is None else _plain(found.wanted)
         points = [_plain(point) for point in found.points]
@@ -146,7 +155,9 @@ def _sentence(found: Plan, level_given: bool) -> str:
 
 
 def _points(margin: float) -> str:
-    return "not determined" if math.isinf(margin) else f"±{100 * margin:.2g} points"
+    from ldpopt.release.words import two_digits
+
+    return "not determined" if math.isinf(margin) else f"±{two_digits(100 * margin)} points"
 
 
 def _plain(point: Point) -> dict[str, object]:

@@ -198,6 +198,13 @@ def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
         raise InvalidInputError(f"cannot write {path}: permission denied")
 
 
+def check_picture(path: Path, *inputs: str | os.PathLike[str]) -> None:
+    """Refuse a place for a picture before the work begins, and an ending that says no format."""
+    check_writable(path, *inputs)
+    if path.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {path.name!r}")
+
+
 def make_directory(path: Path) -> None:
     """Make a directory for output, unless it is there."""
     try:

@@ -31,7 +31,7 @@ from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.fidelity import estimators
 
 MOST_DRAWN = 60
-"""A group of more frequencies is left out of the plot."""
+"""Combinations of columns with more frequencies are left out of the plot."""
 MOST_RANGES = 100
 """Frequencies that are not determined, for each of which two linear programs are solved."""
 
@@ -128,7 +128,7 @@ class Frequencies:
         """Draw the estimates with their intervals, a panel per group, as a PNG or SVG."""
         from matplotlib.figure import Figure
 
-        shown = [name for name in self.names if len(self.group(name)) <= MOST_DRAWN]
+        shown = [name for name in self.names if self._is_drawn(name)]
         sizes = [len(self.group(name)) for name in shown]
         figure = Figure(figsize=(8, 1.6 + 0.34 * (sum(sizes) + 2 * len(sizes))), layout="constrained")
         panels = figure.subplots(len(shown), 1, squeeze=False, height_ratios=[s + 1.5 for s in sizes])
@@ -141,6 +141,11 @@ class Frequencies:
         figure.suptitle(f"Frequencies from {self.n:,} reports, intervals at {100 * self.level:.10g} %")
         save_figure(figure, path, dpi=140)
         return Path(path)
+
+    def _is_drawn(self, group: str) -> bool:
+        """Return whether a group is one column, or has few frequencies."""
+        combined = group == "joint" or any(name.startswith(f"{group}:") for name in self.names)
+        return not combined or len(self.group(group)) <= MOST_DRAWN
 
 
 def estimate(

@@ -8,12 +8,15 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.files import save_figure
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import whole_answers
 from ldpopt.release.accuracy import query_rows
@@ -64,6 +67,34 @@ class Plan:
     n: int
     wanted: Point | None
     points: tuple[Point, ...]
+
+    def plot(self, path: str | os.PathLike[str]) -> Path:
+        """Draw ± against the level, with the target, as a PNG, SVG or PDF."""
+        from matplotlib.figure import Figure
+
+        known = [point for point in self.points if math.isfinite(point.margin)]
+        levels, margins = [p.epsilon for p in known], [100 * p.margin for p in known]
+        figure = Figure(figsize=(6.4, 4.2), layout="constrained")
+        axes = figure.subplots()
+        axes.loglog(levels, margins, "o-", label=f"from {self.n:,} rows")
+        axes.axhline(100 * self.target, color="C1", linestyle="--", label="the target")
+        if self.wanted is not None and math.isfinite(self.wanted.margin):
+            at, there = self.wanted.epsilon, 100 * self.wanted.margin
+            axes.plot([at], [there], "D", color="C1", label=f"±{there:.2g} at ε = {at:.3g}")
+        for point, margin in zip(known, margins, strict=True):
+            place = (point.epsilon, margin)
+            axes.annotate(point.method, place, (6, 6), textcoords="offset points", fontsize=8)
+        axes.set_xticks(levels, [f"{level:.3g}" for level in levels])
+        axes.set_yticks(margins, [f"{margin:.2g}" for margin in margins])
+        axes.minorticks_off()
+        axes.set_xlabel("level ε, in nats")
+        axes.set_ylabel("± of the frequency known least, in points")
+        axes.set_title("Precision by level (95 %, each value by itself)")
+        axes.margins(x=0.12, y=0.12)
+        axes.grid(alpha=0.3)
+        axes.legend()
+        save_figure(figure, path, dpi=140)
+        return Path(path)
 
 
 def plan(
@@ -175,12 +206,16 @@ class _Search:
         return Point(question.epsilon, name, worst, max(part.rows_for(self.target) for part in parts))
 
     def least(self, points: Sequence[Point]) -> Point | None:
-        """Find the least level with the target's margin, between levels whose margins are known."""
+        """Find the least level with the target's margin, between levels whose margins are known.
+
+        Between two levels the methods that are best at one of them are tried.
+        """
         good = next((i for i, point in enumerate(points) if point.margin <= self.target), None)
         if good is None:
             return None
         best = points[good]
-        low = points[good - 1].epsilon if good else best.epsilon / 2
+        below = points[good - 1] if good else best._replace(epsilon=best.epsilon / 2)
+        self.names, low = sorted({below.method, best.method}), below.epsilon
         for _ in range(BISECTIONS):
             middle = self.at(float(f"{math.sqrt(low * best.epsilon):.{DIGITS}g}"))
             low, best = (low, middle) if middle.margin <= self.target else (middle.epsilon, best)

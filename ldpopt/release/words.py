@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ldpopt.checker.polyopt import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most
+from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import LEVEL, Accuracy
 from ldpopt.release.designing import AnyDesign, Design
@@ -15,6 +16,8 @@ from ldpopt.release.methods import METHODS
 
 MOST_POINTS = 99.5
 """A wider margin says nothing about a frequency."""
+FAR_BETTER = 2.0
+"""How many times as precise the frequencies of another mechanism must be to be worth a word."""
 MOST_NAMED = 3
 """Values of a group that are named."""
 
@@ -80,14 +83,31 @@ def outcome(made: Design, queries: Sequence[str] = ()) -> str:
 def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
     """Name the goal to choose where a mechanism for information leaves frequencies open; else "".
 
+    They are left open where reports about one column each, by subset selection, would tell one of the
+    columns :data:`FAR_BETTER` times as precisely, or where nothing is known to within 100 points.
+
     Args:
         made: the design.
         goal: what it is for, of :data:`ldpopt.release.methods.GOALS`.
         queries: the columns whose frequencies are wanted; all without.
     """
-    n = int(made.question.counts.sum())
-    known = all(100 * part.margin(n) < MOST_POINTS for part in made.accuracy(queries))
-    return "" if goal == "estimates" or known else "; for frequencies design with --for estimates"
+    if goal == "estimates":
+        return ""
+    n, parts = int(made.question.counts.sum()), made.accuracy(queries)
+    known = all(
+        part.margin(n) < min(MOST_POINTS / 100, FAR_BETTER * _selected(part, made, n / len(parts)))
+        for part in parts
+    )
+    return "" if known else "; for frequencies design with --for estimates"
+
+
+def _selected(part: Accuracy, made: Design, n: float) -> float:
+    """Compute about which ± n reports about the column alone would have, by subset selection."""
+    k = len(part.variances)
+    if k == 1:
+        return math.inf
+    once = SubsetSelection.best(k, made.promise.epsilon).variance([1 / k] * k, 1)
+    return Accuracy(part.name, once).margin(n)
 
 
 def margin(part: Accuracy, n: float) -> str:
@@ -102,10 +122,10 @@ def margin(part: Accuracy, n: float) -> str:
     points = 100 * part.margin(n)
     if math.isinf(points):
         return "not determined"
-    return f"±{_two_digits(points)} points" if points < MOST_POINTS else "not to within 100 points"
+    return f"±{two_digits(points)} points" if points < MOST_POINTS else "not to within 100 points"
 
 
-def _two_digits(points: float) -> str:
+def two_digits(points: float) -> str:
     """Write two significant digits: 0.39, 1.0, 12."""
     return f"{points:#.2g}".removesuffix(".")
 

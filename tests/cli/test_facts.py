@@ -2,11 +2,14 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from ldpopt.checker.claims import Claim
 from ldpopt.engine import verifying
 from ldpopt.engine.verifying import Verification
+from ldpopt.release import words
+from ldpopt.release.designing import design
 
 SPEC = {"problem": "staircase", "params": {"epsilon": 1.0, "prior": [0.5, 0.3, 0.2]}}
 DESIGN = ("design", "adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "1")
@@ -96,6 +99,17 @@ def test_merged_values_stand_first_and_are_not_called_optimal(tmp_path, ldpopt):
     assert found["status"].startswith("the best among ")
     assert "race not determined" in found["outcome"]
     assert "for frequencies design with --for estimates" in " ".join(said.out.split())
+
+
+def test_frequencies_known_badly_for_no_reason_are_remarked():
+    """Much information about each person leaves days known to ±14 points; subset selection to ±0.8."""
+    days = {"day": np.random.default_rng(0).integers(20, size=200_000)}
+    made = design(days, "day", epsilon=1.0)
+    assert all(part.margin(200_000) < 0.5 for part in made.accuracy())
+    assert words.advice(made, "information") == "; for frequencies design with --for estimates"
+    assert words.advice(made, "estimates") == ""
+    precise = design(days, "day", epsilon=1.0, method="learn")
+    assert words.advice(precise, "information") == ""
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release.designing import design
-from ldpopt.release.planning import plan
+from ldpopt.release.planning import Plan, Point, plan
 
 TABLE = {"s": ["a"] * 600 + ["b"] * 400}
 
@@ -78,3 +78,26 @@ def test_the_command(tmp_path, ldpopt):
     bad = ldpopt("plan", "t.csv", "--secret", "s", "--target", "much", cwd=tmp_path)
     assert bad.code == 2
     assert "--target must look like 1% or 0.01, not 'much'" in bad.err
+
+
+def test_the_command_reads_tables_as_people_have_them(tmp_path, ldpopt):
+    lines = ["Diagnose;Ort"] + ["Müdigkeit;1001", "Grippe;2002", "Grippe;1003"] * 200 + ["Grippe;"] * 7
+    (tmp_path / "t.csv").write_bytes(("\n".join(lines) + "\n").encode("latin-1"))
+    reading = ("--sep", ";", "--encoding", "latin-1", "--missing", "drop", "--levels", "Ort=1")
+    asked = ("--secret", "Diagnose", "--public", "Ort", "--target", "20%", "--epsilon", "1")
+    said = ldpopt("plan", "t.csv", *reading, *asked, "--plot", "p.svg", cwd=tmp_path)
+    assert said.code == 0, said.err
+    assert "7 of 607 rows of t.csv were left out" in " ".join(said.err.split())
+    assert "3 values of 'Ort' count by their first 1 character, 2 of them" in " ".join(said.err.split())
+    drawn = (tmp_path / "p.svg").read_text()
+    assert drawn.startswith("<?xml")
+    assert "level ε, in nats" in drawn
+    bad = ldpopt("plan", "t.csv", *reading, *asked, "--plot", "p.doc", cwd=tmp_path)
+    assert bad.code == 2
+    assert "--plot must end in .png, .svg or .pdf, not 'p.doc'" in bad.err
+
+
+def test_a_curve_without_a_point(tmp_path):
+    nowhere = Point(1.0, "grr", math.inf, math.inf)
+    Plan(0.01, 100, None, (nowhere,)).plot(tmp_path / "curve.svg")
+    assert "the target" in (tmp_path / "curve.svg").read_text()

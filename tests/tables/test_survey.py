@@ -105,10 +105,10 @@ def test_json():
         ({"a": [1.0, float("nan")]}, {}, r"row 2 of column 'a' is empty \(nan\)"),
         ({"a": ["1", "x"]}, {}, "mixes numbers and words .'1' and 'x'.; clean it, or .*--text a"),
         ({"a": ["x"] * 3}, {}, "has one value .'x'. in the whole table: there is nothing to hide"),
-        ({"a": [f"w{i}" for i in range(65)]}, {}, "more than 64 different values; keep the most"),
-        ({"a": list(range(65))}, {}, r"more than 64 different values; bin it \(--bins a=5\)"),
+        ({"a": [f"w{i}" for i in range(201)]}, {}, "more than 200 different values; keep the most"),
+        ({"a": list(range(201))}, {}, r"more than 200 different values; bin it \(--bins a=5\)"),
         ({"a": [i / 2 for i in range(20)]}, {}, "is continuous: it has more than 16"),
-        ({"a": [1, 2]}, {"bins": {"a": 1}}, "needs between 2 and 64 bins, not 1"),
+        ({"a": [1, 2]}, {"bins": {"a": 1}}, "needs between 2 and 200 bins, not 1"),
         ({"a": [1, 2]}, {"bins": {"a": [3, 2]}}, "must increase, not"),
         ({"a": [2, 2]}, {"bins": {"a": 4}}, "cannot be binned: its values are all alike"),
         (
@@ -119,7 +119,7 @@ def test_json():
         ({"a": ["1", "1.234,5"]}, {"bins": {"a": 2}}, "a number; write numbers with a decimal point"),
         ({"a": ["31.01.1980", "2.2.81"]}, {"bins": {"a": 2}}, "a number; write dates as 2024-01-31"),
         (
-            {"a": [f"{i},20" for i in range(65)]},
+            {"a": [f"{i},20" for i in range(201)]},
             {},
             "or leave it out; write numbers with a decimal point",
         ),
