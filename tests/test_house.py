@@ -56,7 +56,7 @@ def test_every_room_says_what_it_is_for() -> None:
 
 # ------------------------------------------------------------ problems describe themselves
 
-NAMED_IN = {"problems/__init__.py", "release/methods.py"}
+NAMED_IN = {"problems/__init__.py", "release/methods.py", "release/summaries.py"}
 """The registry, and the methods of ``ldpopt design``, some of which bear the name of a kind."""
 DESCRIBING = ("engine", "audit", "report", "bench")
 """Rooms that treat every problem alike, those of other packages too."""

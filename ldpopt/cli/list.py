@@ -59,11 +59,11 @@ def _rows(what: Listing) -> dict[str, str]:
 
             return _registered(EXPERIMENTS)
         case Listing.methods:
-            from ldpopt.release.methods import METHODS
+            from ldpopt.release.summaries import SUMMARIES
 
-            return {name: method.summary for name, method in METHODS.items()}
+            return SUMMARIES
         case Listing.tables:
-            from ldpopt.tables.files import embedded_tables
+            from ldpopt.tables.census import embedded_tables
 
             return embedded_tables()
 

@@ -57,7 +57,7 @@ def run_within(model: highspy.Highs, limits: Limits) -> bool:
     model.run()
     status = model.getModelStatus()
     for options in RESCUES:
-        if status != highspy.HighsModelStatus.kSolveError:
+        if status not in (highspy.HighsModelStatus.kSolveError, highspy.HighsModelStatus.kUnknown):
             break
         model.clearSolver()
         for option, setting in options.items():

@@ -25,6 +25,8 @@ class LeakageProgram(Form):
         groups: the secret of each row: 0, 1, …
         budget: the largest statistic maximal leakage, in nats.
         epsilon: the level of ε-LDP of the whole data; None for none.
+        symmetries: a group of permutations, one a row, of rows and columns alike that keeps costs and
+            secrets; None if none is known.
     """
 
     name: ClassVar[str] = "leakage-program"
@@ -33,6 +35,7 @@ class LeakageProgram(Form):
     groups: NDArray[np.int64]
     budget: float
     epsilon: float | None = None
+    symmetries: NDArray[np.int64] | None = None
 
     @property
     def costs(self) -> Array:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.checker import frame
 from ldpopt.checker.leakage_design import count_histograms, worst_cost
@@ -22,6 +24,9 @@ from ldpopt.core.subject import Subject
 from ldpopt.forms.leakage_program import LeakageProgram
 from ldpopt.mechanisms import histograms
 from ldpopt.theory.leakage.rows import read_secrets
+
+MOST_PERMUTED = 5
+"""Categories whose permutations are tried: 120 at most, and 24 keep the first count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +123,8 @@ class LeakageDesign(Problem):
             counts = np.array(self.costs)
             return LeakageProgram(counts, self.scale or 1, groups, self.budget, self.epsilon)
         counts = np.rint(2 * self.tau * histograms.distances(self.space, self.space)).astype(np.int64)
-        return LeakageProgram(counts, 2 * self.tau, groups, self.budget, self.epsilon)
+        same = _symmetries(self.space, groups)
+        return LeakageProgram(counts, 2 * self.tau, groups, self.budget, self.epsilon, same)
 
     def forms(self) -> Iterable[Form]:
         """Give one form."""
@@ -161,3 +167,17 @@ class LeakageDesign(Problem):
         yield Example(cls(2, 2, math.log(2)), 1 / 6)
         yield Example(cls(3, 3, math.log(3)), 4 / 33)
         yield Example(cls(2, 3, math.log(3)), 0.0)
+
+
+def _symmetries(space: histograms.Histogram, groups: NDArray[np.int64]) -> NDArray[np.int64]:
+    """List the permutations of the histograms, those of their categories, that keep every secret.
+
+    Total variation does not change where categories change places; those that keep the secrets are a
+    group. With many categories only the identity is tried: a proof lists the images of every cut.
+    """
+    d = space.shape[1]
+    places = {row.tobytes(): i for i, row in enumerate(space)}
+    orders = permutations(range(d)) if d <= MOST_PERMUTED else [range(d)]
+    moved = (np.ascontiguousarray(space[:, list(order)]) for order in orders)
+    found = (np.array([places[row.tobytes()] for row in rows]) for rows in moved)
+    return np.array([images for images in found if (groups[images] == groups).all()])

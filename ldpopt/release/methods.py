@@ -24,6 +24,7 @@ from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
 from ldpopt.release.question import MOST_CELLS, Question
 from ldpopt.release.splitting import Built, Wanted, sampled, split
+from ldpopt.release.summaries import SUMMARIES
 from ldpopt.theory.robust.calibration import STEPS
 
 GOALS = ("information", "estimates")
@@ -196,25 +197,21 @@ def _tells_too_much(question: Question) -> str | None:
 
 METHODS: dict[str, Method] = {
     "optimum": Method(
-        "seeks the best of all that are private against the confidence set",
+        SUMMARIES["optimum"],
         lambda question: RobustOptimum(question.epsilon, **question.confidence()),
         _too_large,
         automatic=lambda question: question.width is None and question.counts.size <= MOST_PROVEN,
     ),
-    "polyopt": Method(
-        "seeks the best over the polytopes around the confidence set", _polyopt, _without_set
-    ),
+    "polyopt": Method(SUMMARIES["polyopt"], _polyopt, _without_set),
     "calibrated": Method(
-        "polyopt over wider cones, made private by the exact audit",
+        SUMMARIES["calibrated"],
         lambda question: _polyopt(question, calibrate=True),
         _without_set,
         repeats=Repeats("polyopt", STEPS + 2),
     ),
-    "staircase": Method(
-        "seeks the best for every distribution of the data", _staircase, _never, adds_up=True
-    ),
+    "staircase": Method(SUMMARIES["staircase"], _staircase, _never, adds_up=True),
     "srr": Method(
-        "secret randomised response",
+        SUMMARIES["srr"],
         _staircase,
         _without_public,
         "randomized-response",
@@ -222,30 +219,30 @@ METHODS: dict[str, Method] = {
         adds_up=True,
     ),
     "ir": Method(
-        "independent reporting of secret and public, its levels by the exact audit",
+        SUMMARIES["ir"],
         lambda question: IndependentReporting(question.epsilon, **question.confidence(), calibrate=True),
         _without_set,
     ),
     "cr": Method(
-        "conditional reporting after randomised response, its levels by the exact audit",
+        SUMMARIES["cr"],
         lambda question: GRRConditional(question.epsilon, **question.confidence(), calibrate=True),
         _without_set,
         automatic=_is_narrow,
     ),
     "ue": Method(
-        "conditional reporting after unary encoding, its levels by the exact audit",
+        SUMMARIES["ue"],
         lambda question: UEConditional(question.epsilon, **question.confidence(), calibrate=True),
         _too_many_reports,
     ),
     "ldp": Method(
-        "seeks the best that hides all columns, public ones too",
+        SUMMARIES["ldp"],
         _everything,
         _without_public,
         adds_up=True,
         hides_all=True,
     ),
     "learn": Method(
-        "subset selection, or a balanced design near it, for frequencies under plain LDP",
+        SUMMARIES["learn"],
         lambda question: BroadFidelity(question.counts.size, question.epsilon),
         _too_many_inputs,
         "restricted-designs",
@@ -253,13 +250,13 @@ METHODS: dict[str, Method] = {
         hides_all=True,
     ),
     "queries": Method(
-        "seeks the least squared error of the wanted frequencies, within the cone of polyopt",
+        SUMMARIES["queries"],
         _queries,
         _without_queries,
     ),
-    "public": Method("the public values as they are", _public_column, _tells_too_much, "public-column"),
+    "public": Method(SUMMARIES["public"], _public_column, _tells_too_much, "public-column"),
     "grr": Method(
-        "randomised response on all columns",
+        SUMMARIES["grr"],
         _everything,
         _never,
         "randomized-response",
@@ -268,7 +265,7 @@ METHODS: dict[str, Method] = {
         hides_all=True,
     ),
     "sampled": Method(
-        "a report about one of the wanted columns, drawn and announced, by subset selection",
+        SUMMARIES["sampled"],
         _everything,
         _one_column,
         adds_up=True,
@@ -276,7 +273,7 @@ METHODS: dict[str, Method] = {
         build=_sampled,
     ),
     "split": Method(
-        "a report about one of the wanted public columns, drawn and announced, sought for each",
+        SUMMARIES["split"],
         lambda question: _staircase(question) if question.robust == "all" else _public_column(question),
         _columns_too_wide,
         automatic=lambda question: question.counts.size > MOST_QUERIED,

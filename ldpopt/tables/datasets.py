@@ -4,11 +4,9 @@ The tables are counted from the training part of the Adult census data by `tools
 and travel with the package; `source()` names their origin and licence.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -16,6 +14,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
+from ldpopt.tables.census import census_features, census_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ def tables() -> list[str]:
     >>> tables()[0]
     'sex-race'
     """
-    return list(_document()["tables"])
+    return list(census_tables()["tables"])
 
 
 @cache
@@ -84,7 +83,7 @@ def table(name: str) -> ContingencyTable:
     """
     if name not in tables():
         raise UnknownNameError("table", name, tables())
-    entry = _document()["tables"][name]
+    entry = census_tables()["tables"][name]
     return ContingencyTable(
         name=name,
         secret=entry["secret"],
@@ -101,7 +100,7 @@ def source() -> str:
     >>> source().startswith("Becker, B. & Kohavi, R. (1996). Adult")
     True
     """
-    entry = _document()
+    entry = census_tables()
     return (
         f"{entry['citation']} {entry['source']} Licence: {entry['licence']}. Changes: {entry['changes']}"
     )
@@ -152,8 +151,7 @@ def adult_features() -> Features:
     >>> int(adult_features().joint.sum())
     32561
     """
-    text = files("ldpopt.tables").joinpath("data", "adult_features.json").read_text(encoding="utf-8")
-    document = json.loads(text)
+    document = census_features()
     single, joint = document["features"], document["joint"]
     names = tuple(joint["features"])
     shape = tuple(len(single[name]["values"]) for name in names)
@@ -163,9 +161,3 @@ def adult_features() -> Features:
         joint_names=names,
         joint=np.array(joint["counts"]).reshape(shape),
     )
-
-
-@cache
-def _document() -> dict[str, Any]:
-    text = files("ldpopt.tables").joinpath("data", "adult.json").read_text(encoding="utf-8")
-    return json.loads(text)

@@ -30,6 +30,7 @@ from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFi
 from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 from ldpopt.tables.arrow import import_pandas
+from ldpopt.tables.census import EMBEDDED, embedded_tables
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
@@ -37,7 +38,6 @@ Found = TypeVar("Found")
 
 BATCH_BYTES = 1 << 22
 BATCH_ROWS = 1 << 17
-EMBEDDED = "adult"
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """What stands between the columns of a text file, unless told otherwise; each may end in .gz."""
 STANDARD_INPUT = "-"
@@ -361,23 +361,6 @@ def _distinct(names: list[str], where: str) -> list[str]:
 
 
 # ------------------------------------------------------------ the embedded census
-
-
-def embedded_tables() -> dict[str, str]:
-    """Describe the embedded tables in a line each, by their names.
-
-    >>> embedded_tables()["adult:sex-race"]
-    'sex (2 values) and race (5 values) of 32,561 people'
-    """
-    features = datasets.adult_features()
-    names = ", ".join(features.joint_names)
-    found = {EMBEDDED: f"{names} of {int(features.joint.sum()):,} people of the Adult census"}
-    for pair in datasets.tables():
-        table = datasets.table(pair)
-        secret = f"{table.secret} ({len(table.secret_values)} values)"
-        public = f"{table.public} ({len(table.public_values)} values)"
-        found[f"{EMBEDDED}:{pair}"] = f"{secret} and {public} of {table.n:,} people"
-    return found
 
 
 def _embedded(name: str) -> Any:

@@ -10,6 +10,8 @@ import ldpopt as package
 from ldpopt import solve
 from ldpopt.experiments import EXPERIMENTS
 from ldpopt.problems import PROBLEMS, Staircase
+from ldpopt.release.methods import METHODS
+from ldpopt.release.summaries import SUMMARIES
 from ldpopt.solvers import SOLVERS
 
 HEAVY = {
@@ -81,6 +83,8 @@ def test_every_public_name_is_there():
         ["list", "problems"],
         ["list", "solvers"],
         ["list", "experiments"],
+        ["list", "methods"],
+        ["list", "tables"],
     ],
 )
 def test_help_and_list_import_no_solver(words, loaded):
@@ -88,8 +92,12 @@ def test_help_and_list_import_no_solver(words, loaded):
     assert code == 0
     assert names.isdisjoint(HEAVY)
     rooms = {name.split(".")[1] for name in of_the_package(names)}
-    assert rooms <= {"checker", "cli", "core", *words}
+    assert rooms <= {"checker", "cli", "core", *words, *(["release"] if "methods" in words else [])}
     assert {name for name in names if name.startswith(("ldpopt.problems.", "ldpopt.solvers."))} == set()
+
+
+def test_every_method_has_its_summary():
+    assert [*SUMMARIES] == [*METHODS]
 
 
 def test_verify_imports_the_checker_alone(loaded, tmp_path):

@@ -2,6 +2,7 @@
 
 import copy
 import math
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -10,10 +11,13 @@ from scipy.optimize import linprog
 
 from ldpopt import Status, load, solve, verify
 from ldpopt.checker import frame, reading
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.limits import Limits
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, histograms
 from ldpopt.problems import LeakageDesign
+from ldpopt.solvers.leakage_cuts import LeakageCuts
 from ldpopt.theory.leakage import measures as leakage
+from ldpopt.theory.leakage.outer_program import OuterLP
 
 
 @pytest.mark.parametrize("index", range(4))
@@ -199,3 +203,45 @@ def test_no_level_is_an_infinite_one() -> None:
     assert private.value <= 0.5 + 1e-9  # a constant release is always allowed
     with pytest.raises(InvalidInputError, match="epsilon"):
         LeakageDesign(3, 2, 0.5, epsilon=-1.0)
+
+
+@pytest.mark.parametrize(("tau", "d", "order"), [(4, 3, 2), (3, 4, 6), (2, 5, 24)])
+@pytest.mark.parametrize("epsilon", [None, 1.5])
+def test_symmetries_change_nothing(tau: int, d: int, order: int, epsilon: float | None) -> None:
+    """The categories beside the secret one change places; without that the optimum is the same."""
+    budget = 0.6 * math.log(tau + 1)
+    case = LeakageDesign(tau, d, budget, epsilon=epsilon)
+    form = case.form
+    assert len(form.symmetries) == order
+    for images in form.symmetries:
+        assert (form.counts[np.ix_(images, images)] == form.counts).all()
+        assert (form.groups[images] == form.groups).all()
+    found = solve(case, gap=1e-6)
+    assert verify(found)
+    plain = LeakageCuts().run(replace(form, symmetries=None), Limits(gap=1e-6))
+    assert found.bound <= plain.value * (1 + 1e-9)
+    assert plain.bound <= found.value * (1 + 1e-9)
+    assert found.bound == pytest.approx(plain.bound, rel=1e-4)
+
+
+def test_secrets_of_ones_own_keep_fewer_symmetries() -> None:
+    space = histograms(3, 3)
+    assert len(LeakageDesign(3, 3, 0.5, secrets=space[:, 1].tolist()).form.symmetries) == 2
+    assert len(LeakageDesign(3, 3, 0.5, secrets=range(len(space))).form.symmetries) == 1
+    assert len(LeakageDesign(3, 3, 0.5, secrets=["same"] * len(space)).form.symmetries) == 6
+
+
+def test_a_program_beyond_floats_keeps_the_bound_so_far(monkeypatch) -> None:
+    whole, rounds = OuterLP.solve, []
+
+    def breaks(self, limits):
+        rounds.append(limits)
+        if len(rounds) > 2:
+            raise SolverError("HiGHS ended with Unknown")
+        return whole(self, limits)
+
+    monkeypatch.setattr(OuterLP, "solve", breaks)
+    found = solve(LeakageDesign(6, 3, 1.276))
+    assert (found.status, found.stats["failed_programs"]) == (Status.GAP, 1)
+    assert 0 < found.bound < found.value
+    assert verify(found)

@@ -1,0 +1,20 @@
+"""Say of every method of design in a line what it does: without a solver, so that a listing is quick."""
+
+SUMMARIES = {
+    "optimum": "seeks the best of all that are private against the confidence set",
+    "polyopt": "seeks the best over the polytopes around the confidence set",
+    "calibrated": "polyopt over wider cones, made private by the exact audit",
+    "staircase": "seeks the best for every distribution of the data",
+    "srr": "secret randomised response",
+    "ir": "independent reporting of secret and public, its levels by the exact audit",
+    "cr": "conditional reporting after randomised response, its levels by the exact audit",
+    "ue": "conditional reporting after unary encoding, its levels by the exact audit",
+    "ldp": "seeks the best that hides all columns, public ones too",
+    "learn": "subset selection, or a balanced design near it, for frequencies under plain LDP",
+    "queries": "seeks the least squared error of the wanted frequencies, within the cone of polyopt",
+    "public": "the public values as they are",
+    "grr": "randomised response on all columns",
+    "sampled": "a report about one of the wanted columns, drawn and announced, by subset selection",
+    "split": "a report about one of the wanted public columns, drawn and announced, sought for each",
+}
+"""By the name of the method, the one that ``auto`` prefers first."""
