@@ -55,7 +55,7 @@ def read_set_name(words: str) -> tuple[str, float | None]:
     """Read the name of a set and its radius: ``kind:radius``; ``known`` has none.
 
     Raises:
-        InvalidInputError: there is no such set, or its number is missing or not one.
+        InvalidInputError: there is no such set, or its number is missing or cannot be read.
     """
     name, _, number = words.partition(":")
     kind = SHORT.get(name, name)

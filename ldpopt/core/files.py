@@ -108,7 +108,7 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     """Wait until no other process is at work on a file, and keep the others waiting.
 
     The lock is a hidden file beside it, which is removed in the end; that of a process that was killed
-    is free. Whoever waited for a lock that was removed meanwhile begins anew.
+    is free. A process that waited for a lock that was removed in the meantime tries again.
     """
     target = Path(path)
     lock = target.with_name(f".{target.name}.lock")

@@ -1,4 +1,4 @@
-"""Φ of the step mechanism and of the best circulant, square and broad ones, against ε.
+"""Compare φ of the step mechanism with the best circulant, square and broad ones, against ε.
 
 Pastore and Gastpar 2021, Theorem 9 and the conjecture of Section 7.1 say that the step mechanism has the
 least φ among circulant, and among all square, ε-LDP mechanisms. Below e^{2ε} = (K−1)(K−2)/2 the best

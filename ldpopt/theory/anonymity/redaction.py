@@ -1,6 +1,6 @@
 """Random redaction (Bravo-Hermsdorff et al. 2022, Section 8.1).
 
-Whoever redacts a rare value betrays that it was rare, if nobody else redacts. So users with common
+A user who redacts a rare value reveals that it was rare, if nobody else redacts. So users with common
 values redact theirs at random, just as often as makes the redacted ones a large enough group, and only
 where enough users with that value are left.
 """

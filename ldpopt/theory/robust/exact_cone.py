@@ -109,7 +109,7 @@ class ExactCone:
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
         """Return the excess of every column and pair, and the cuts violated by more than ``least``.
 
-        Of the pairs of secrets of one column, those count that are violated about as much as any.
+        Only the pairs of secrets that a column violates nearly as much as the worst pair get a cut.
         """
         excess, shares = self.excess(columns)
         found = [
