@@ -46,7 +46,8 @@ def plan(
         str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
     ] = "",
     robust: Annotated[
-        str, typer.Option(help="Which distributions: near the table's (chi2), all, or its own (known).")
+        str,
+        typer.Option(help="Hide for distributions near the table's (chi2), all, or its own (known)."),
     ] = "chi2",
     alpha: Annotated[float, typer.Option(help="Significance level of the χ² set.")] = 0.05,
     method: Annotated[
