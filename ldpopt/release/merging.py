@@ -12,10 +12,13 @@ from dataclasses import replace
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.methods import METHODS
-from ldpopt.release.question import Question
+from ldpopt.release.question import MOST_PUBLIC, Question
 
 WIDTHS = (2, 3, 5, 7, 10)
-"""The widths that are tried, from the narrowest, until the mechanism gets worse."""
+"""The widths that are tried, from the narrowest, until the mechanism gets worse.
+
+Of few public values and many secrets, all values apart are tried last.
+"""
 ROUGH_GAP, SHARE = 1e-2, 0.1
 """The gap to which a width is tried, and the share of the time that each may take."""
 
@@ -34,9 +37,11 @@ def with_width(question: Question, method: str, time_limit: float) -> Question:
         return question
     if not isinstance(problem, PolyOpt) or problem.width is None:
         return question
-    best, width = -math.inf, WIDTHS[0]
-    for tried in (w for w in WIDTHS if w <= most):
-        trial = replace(problem, width=tried, groups=None, calibrate=False)
+    best, width, values = -math.inf, WIDTHS[0], question.counts.shape[1]
+    all_apart = [values] if values <= MOST_PUBLIC else []
+    for tried in [*(w for w in WIDTHS if w <= most), *all_apart]:
+        merged = tried if tried < values else None
+        trial = replace(problem, width=merged, groups=None, calibrate=False)
         with whole_answers():  # what Ctrl-C leaves of a trial tells nothing about its width
             found = solve(trial, gap=ROUGH_GAP, time_limit=max(SHARE * time_limit, 1e-3))
         if found.value is None or found.value <= best:

@@ -19,7 +19,7 @@ from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("chi2", "all", "known")
 MOST_PUBLIC, MOST_CELLS = 10, 30
-"""PolyOpt merges the rarest public values of wider tables, to stay within seconds."""
+"""PolyOpt merges public values of larger tables into groups, to stay within seconds."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,8 +8,15 @@ from pathlib import Path
 import pytest
 
 from ldpopt import problem, solve
-from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse
+from ldpopt.experiments import optimal_protocols
+from ldpopt.mechanisms.histograms import (
+    HistogramMaxL,
+    HistogramQuantization,
+    HistogramRandomizedResponse,
+)
+from ldpopt.problems import SetOptimum, UEConditional
 from ldpopt.tables.datasets import adult_features
+from ldpopt.tables.datasets import table as embedded
 from ldpopt.theory.anonymity.composition import ThresholdSearch, best_choice
 from ldpopt.theory.anonymity.statistical_exposure import estimate_statistical_exposure
 from ldpopt.theory.bayes.finite_protocol import best_protocol
@@ -80,7 +87,7 @@ def ceiling(table):
 def exposure_bound(rule):
     data = adult_features()
     marginals = [data.marginal(name) for name in data.joint_names]
-    return solve(problem("composition-bound", marginals=marginals, threshold=1e-3, method=rule)).value
+    return solve(problem("composition-bound", marginals=marginals, threshold=1e-3, method=rule))
 
 
 def tighter_bound():
@@ -103,9 +110,31 @@ def response():
     return HistogramRandomizedResponse.for_leakage(4, 3, math.log(2))
 
 
+def lost(name, k, epsilon):
+    """Percent of the effective users of the best protocol that another one loses."""
+    return 100 * (1 - optimal_protocols.measure(k, epsilon)[name])
+
+
+def wide_table():
+    return UEConditional(1.0, counts=embedded("relationship-native_country").counts)
+
+
+def slow(*row):
+    return pytest.param(*row, marks=pytest.mark.slow)
+
+
+JOINT = "worst-joint"
 STATED = [
+    ("metrics.md", "{} % of its effective users (k = 8, ε = 0.2)", "49", lambda: lost("GRR", 8, 0.2)),
+    ("metrics.md", "RAPPOR {} %", "40", lambda: lost("RAPPOR", 3, 1.4)),
+    ("metrics.md", "OUE {} % (k = 3;", "50", lambda: lost("OUE", 3, 4.0)),
+    ("robust-ldp.md", "UE-CR has the most, {}", "0.0886", lambda: solve(wide_table()).value),
+    ("leakage.md", "MaxL {}", "0.75", lambda: HistogramMaxL(4, 3, 3).distortion()),
+    slow("robust-ldp.md", "0.908081 | {}", "0.936889", lambda: value("polyopt", calibrate=True)),
+    slow("anonymity.md", "the proof tree {}", "0.0945", lambda: exposure_bound(JOINT).bound),
+    slow("anonymity.md", "worst joint reaches {}", "0.0935", lambda: exposure_bound(JOINT).value),
     ("robust-ldp.md", "the largest I(X; Y) over the cone Γ | {}", "0.9081", lambda: value("polyopt")),
-    ("robust-ldp.md", "solved by `cdd` alone | {}", "0.9447", lambda: value("polyopt", facets=3)),
+    slow("robust-ldp.md", "solved by `cdd` alone | {}", "0.9447", lambda: value("polyopt", facets=3)),
     ("robust-ldp.md", "at ε = 1 the ceiling is {}", "1.0338", lambda: ceiling(TABLE)),
     ("robust-ldp.md", "0.722959 | 0.722959 | {}", "0.752882", lambda: ceiling(SMALL)),
     ("robust-ldp.md", "((.3, .2), (.15, .35)) | {}", "0.712196", lambda: value("polyopt", SMALL)),
@@ -123,7 +152,7 @@ STATED = [
     ),
     ("metrics.md", "ε = 1: {} and", "0.2694", lambda: best_protocol(JEFFREYS, 6, 1.0).information),
     ("metrics.md", "and\n{})", "0.3062", lambda: best_protocol(JEFFREYS, 6, 1.0).bound),
-    ("anonymity.md", "Theorem 3 proves {}", "0.4698", lambda: exposure_bound("theorem-3")),
+    ("anonymity.md", "Theorem 3 proves {}", "0.4698", lambda: exposure_bound("theorem-3").value),
     ("anonymity.md", "its tighter variant {}", "0.1025", tighter_bound),
     ("anonymity.md", "statistical exposure of {} by plug-in", "0.019", lambda: future_users(4).value),
     ("anonymity.md", "(Theorem 8: {})", "0.229", lambda: future_users(3).high),
@@ -133,7 +162,25 @@ STATED = [
 ]
 
 
-@pytest.mark.parametrize(("page", "words", "number", "found"), STATED, ids=[row[2] for row in STATED])
+BESIDE = {"chi-squared": {"p_hat": SMALL}, "known": {"p": SMALL}}
+COUNTS = [[300, 200], [150, 350]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "row", rows("uncertainty-sets.md", ["set", "optimum"]), ids=lambda row: row["set"].split("`")[0]
+)
+def test_optima_against_sets(row):
+    kind, _, said = row["set"].partition("`")
+    name, _, number = said.removeprefix(", ").partition(" = ")
+    numbers = {{"ρ": "radius", "n": "n"}[name]: float(number)} if number else {}
+    given = BESIDE.get(kind, {"p_hat": SMALL}) if kind != "credible" else {"counts": COUNTS}
+    result = solve(SetOptimum(1.0, {"kind": kind, **given, **numbers}))
+    assert result.status.value == "optimal"
+    assert result.value == pytest.approx(float(row["optimum"].partition(",")[0]), abs=5.1e-7)
+
+
+@pytest.mark.parametrize(("page", "words", "number", "found"), STATED)
 def test_numbers_in_the_text(page, words, number, found):
     text = (DOCS / page).read_text()
     assert words.format(number) in text

@@ -14,6 +14,7 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify_within
 from ldpopt.release import comparing, designing, methods
+from ldpopt.release import merging as widths
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.merging import with_width
@@ -148,6 +149,17 @@ def test_the_width_is_chosen_by_utility(monkeypatch):
     assert tried == [2, 3, 5]
     assert with_width(question, "srr", 30).width is None
     assert with_width(Question(np.ones((3, 20), int), 1.0, width=4), "polyopt", 30).width == 4
+
+
+@pytest.mark.parametrize(("apart", "width"), [(0.6, 3), (0.4, 2)])
+def test_few_public_values_of_many_secrets_are_told_apart_where_that_is_better(
+    apart, width, monkeypatch
+):
+    worth = {2: 0.5, None: apart}
+    monkeypatch.setattr(widths, "solve", lambda trial, **_: SimpleNamespace(value=worth[trial.width]))
+    found = with_width(Question(np.ones((12, 3), int), 1.0), "polyopt", 30)
+    assert found.width == width
+    assert found.merged_width() == (2 if width == 2 else None)
 
 
 def test_file(made, tmp_path):
