@@ -260,7 +260,7 @@ def _distributions(of: Subject, worst: Level | None) -> dict[str, Array]:
     """
     inputs = of.mechanism.shape[0]
     if worst is None:
-        return {"inputs that are equally likely": np.full(inputs, 1 / inputs)}
+        return {"equal probability": np.full(inputs, 1 / inputs)}
     found = {"the worst distribution": worst.witness.ravel()}
     return found if of.p is None else {**found, "the observed distribution": of.p}
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, Encoding, Separator, prepared
+from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
 from ldpopt.cli.terminal import hang, print_table, say, watching
 
 if TYPE_CHECKING:
@@ -50,6 +50,7 @@ def audit(
             help="Another mechanism for the same values, used on the same people: the level of both."
         ),
     ] = None,
+    problem: OwnProblem = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure a mechanism's privacy in several senses, and attack its sampler.
@@ -60,6 +61,7 @@ def audit(
     from ldpopt.audit.mixed_use import used_beside
     from ldpopt.audit.set_levels import levels_over
 
+    know(problem)
     with watching(f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"):
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence)

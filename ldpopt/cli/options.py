@@ -62,7 +62,19 @@ TextColumns = Annotated[
     str,
     typer.Option("--text", help="Columns whose cells are words, even '12' and 'NA'; comma-separated."),
 ]
+OwnProblem = Annotated[
+    str | None,
+    typer.Option("--problem", help="The class of the file's kind, if it is your own: file.py:CLASS."),
+]
 Force = Annotated[bool, typer.Option("--force", help="Write over a file that exists.")]
+
+
+def know(problem: str | None) -> None:
+    """Make a kind of one's own known to the rest of the process, so that its results are read."""
+    if problem is not None:
+        from ldpopt.engine.plugins import problem_class
+
+        problem_class(problem)
 
 
 def kinds() -> list[str]:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ldpopt.cli.options import OwnProblem, know
 from ldpopt.cli.terminal import check_writable, counting, say
 
 
@@ -21,11 +22,13 @@ def report(
     curve_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
     ] = 60.0,
+    problem: OwnProblem = None,
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit."""
     from ldpopt.report.page import report as write_page
 
     check_writable(out, *results)
+    know(problem)
     with counting("trade-off curves") as progress:
         parts = write_page(results, out, curve_seconds=curve_seconds, progress=progress)
     refuted = [part.path for part in parts if not part.sound]

@@ -9,6 +9,7 @@ import typer
 
 from ldpopt.cli.options import AsJson, kinds
 from ldpopt.cli.terminal import hang, say
+from ldpopt.core.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from ldpopt.core.form import Form
@@ -34,7 +35,10 @@ def show(
     from ldpopt.engine.solving import accepting
 
     cls = problem_class(kind)
-    problem = next(iter(cls.examples())).problem
+    first = next(iter(cls.examples()), None)
+    if first is None:
+        raise InvalidInputError(f"{kind} has nothing to show yet: its method examples yields no example")
+    problem = first.problem
     spec = {"problem": kind, "params": problem.to_params()}
     if example:
         print(json.dumps(spec, indent=1, allow_nan=False))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -41,7 +42,7 @@ def solve(
     from ldpopt.engine.solving import solve as solve_problem
 
     start = time.monotonic()
-    problem = _read_spec(spec)
+    name, problem = _read_spec(spec)
     chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
         check_writable(out, spec)
@@ -59,14 +60,18 @@ def solve(
         verified = verification.verdict if verification.claims else None
         print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))
     else:
-        _print_result(result, out, verification, reason)
+        _print_result(result, verification, reason)
+        if out is not None:
+            own = f" --problem {shlex.quote(name)}" if ":" in name else ""
+            say(f"wrote {out}; check it with: ldpopt verify {out}{own}")
     if result.stats.get("interrupted"):
         raise KeyboardInterrupt
     if verification.verdict is False:
         raise typer.Exit(1)
 
 
-def _read_spec(path: Path) -> Problem:
+def _read_spec(path: Path) -> tuple[str, Problem]:
+    """Read the kind, as the file names it, and the problem."""
     from ldpopt.engine.plugins import problem_class
     from ldpopt.engine.verifying import read_document
 
@@ -79,7 +84,7 @@ def _read_spec(path: Path) -> Problem:
     result = "format" in spec  # the question of a result file is asked again
     if unknown := [key for key in spec if key not in ("problem", "params") and not result]:
         raise InvalidInputError(f"{path} has no key {unknown[0]!r}; allowed are problem, params")
-    return problem_class(spec["problem"]).from_params(**params)
+    return spec["problem"], problem_class(spec["problem"]).from_params(**params)
 
 
 def _summary(result: Result) -> dict[str, Any]:
@@ -115,7 +120,7 @@ def _parts(result: Result) -> str:
     return ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
 
 
-def _print_result(result: Result, out: Path | None, verification: Verification, reason: str) -> None:
+def _print_result(result: Result, verification: Verification, reason: str) -> None:
     from ldpopt.engine.verifying import NOT_CHECKED
 
     facts = {
@@ -139,5 +144,3 @@ def _print_result(result: Result, out: Path | None, verification: Verification, 
         if inputs <= 12 and outputs <= 12:
             for label, row in zip(mechanism.inputs, mechanism.matrix, strict=True):
                 say(f"  {label!s:>8} " + " ".join(f"{entry:7.4f}" for entry in row))
-    if out is not None:
-        say(f"wrote {out}; check it with: ldpopt verify {out}")

@@ -15,7 +15,7 @@ import typer
 from ldpopt.checker.budget import MOST_SECONDS, SECONDS, alarmed, confined
 from ldpopt.checker.claims import escaped
 from ldpopt.checker.frame import EXIT_CODES
-from ldpopt.cli.options import AsJson
+from ldpopt.cli.options import AsJson, OwnProblem, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
 
 
@@ -24,6 +24,7 @@ def verify(
     budget: Annotated[
         float, typer.Option(min=0.001, max=MOST_SECONDS, help="Seconds; slower claims are undecided.")
     ] = SECONDS,
+    problem: OwnProblem = None,
     as_json: AsJson = False,
 ) -> None:
     """Let the independent checker decide every claim of a result file.
@@ -32,6 +33,7 @@ def verify(
     """
     if math.isnan(budget):  # which lies in every range
         raise InvalidInputError("budget must be a number of seconds, not nan")
+    know(problem)
     try:
         found = _decide_and_print(file, budget, as_json)
     except (LdpoptError, BrokenPipeError):

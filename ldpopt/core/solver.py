@@ -57,7 +57,10 @@ class Solver(ABC, Generic[F]):
         """Return True if the form is of its type and accepted, or the reason why not."""
         if not isinstance(form, self.form):
             return f"solves a {self.form.name}, not a {form.name}"
-        return self.accepts(form)  # type: ignore[arg-type]
+        said: object = self.accepts(form)  # type: ignore[arg-type]
+        if said is True or (isinstance(said, str) and said):
+            return said
+        return f"its method accepts must return True or a reason in words, not {said!r:.40}"
 
     @final
     def attempt(self, form: F, limits: Limits) -> FormSolution:

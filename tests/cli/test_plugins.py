@@ -77,6 +77,40 @@ def test_solve_takes_a_problem_and_a_solver_of_ones_own(files, ldpopt):
     assert "coin: Flip a coin, privately." in shown.out.replace("mine.py:Coin", "coin")
 
 
+def test_a_result_of_ones_own_problem_is_verified_audited_and_reported(files, ldpopt):
+    solved = ldpopt("solve", "spec.json", "--out", "r.json", cwd=files)
+    assert solved.out.endswith("check it with: ldpopt verify r.json --problem mine.py:Coin\n")
+    own = ("--problem", "mine.py:Coin")
+    for words in (
+        ["verify"],
+        ["audit", "--samples", "1000", "--confidence", "0.999999"],
+        ["report", "-o", "r.html", "--curve-seconds", "0"],
+    ):
+        unknown = ldpopt(words[0], "r.json", *words[1:], cwd=files)
+        assert (unknown.code, unknown.err.count("\n")) == (2, 1)
+        assert "'coin'" in unknown.err
+        found = ldpopt(words[0], "r.json", *words[1:], *own, cwd=files)
+        assert found.code == 0, found.err
+    assert "Flip a coin" in (files / "r.html").read_text()
+
+
+def test_a_problem_without_examples_has_nothing_to_show(files, ldpopt):
+    with (files / "mine.py").open("a") as file:
+        file.write("Coin.examples = classmethod(lambda cls: [])\n")
+    shown = ldpopt("show", "mine.py:Coin", cwd=files)
+    assert (shown.code, shown.out) == (2, "")
+    assert "its method examples yields no example" in shown.err
+
+
+@pytest.mark.parametrize("said", ["None", "''", "1"])
+def test_a_solver_that_accepts_in_no_words_gets_a_sentence(said, files, ldpopt):
+    with (files / "mine.py").open("a") as file:
+        file.write(f"Slow.accepts = lambda self, form: {said}\n")
+    answer = ldpopt("solve", "spec.json", "--solver", "mine.py:Slow", cwd=files)
+    assert answer.code == 2
+    assert f"slow: its method accepts must return True or a reason in words, not {said}" in answer.err
+
+
 def test_bench_takes_a_problem_of_ones_own(files, ldpopt):
     answer = ldpopt("bench", "mine.py:Coin", "--solvers", "enumerate", "--sizes", 2, cwd=files)
     assert answer.code == 0, answer.err
