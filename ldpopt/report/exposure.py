@@ -35,9 +35,8 @@ def curve(found: Exposed) -> str:
     """Draw the exposed share of the rows against the threshold, a step function, as SVG paths."""
     steps, exposed = [], 0
     for size, groups in sorted(Counter(found.sizes).items()):
+        exposed += size * groups  # of every threshold above this size
         steps.append((size, exposed))
-        exposed += size * groups
-    steps.append((found.rows, exposed))
     points = [f"M{LEFT},{HEIGHT - BOTTOM}"]
     for crowd, below in steps:
         points.append(f"H{_across(crowd, found.rows):.1f}")

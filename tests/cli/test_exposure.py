@@ -1,11 +1,13 @@
 """``ldpopt exposure``: counts by hand, words, page, and bad input."""
 
 import json
+import re
 
 import pytest
 
 from ldpopt.release.exposing import exposed
 from ldpopt.release.words import release_in_words
+from ldpopt.report.exposure import _across, _up, curve
 
 ROWS = "age,place\n" + "old,town\n" * 6 + "old,village\n" * 3 + "young,town\n"
 
@@ -56,6 +58,21 @@ def test_a_column_that_could_be_released_is_not_called_exposing(people):
     )
     none = exposed(people, ["age"], threshold=0.2)
     assert release_in_words(none) == "none of the columns: each exposes more than 0 of the rows"
+
+
+def test_the_curve_has_at_every_threshold_the_height_that_is_counted(people):
+    """Of ten rows groups of 1, 3 and 6: the curve rises right after each of these sizes."""
+    found = exposed(people, threshold=0.2)
+    path = re.search(r'd="([^"]*)" class="curve"', curve(found))[1]
+    height, steps = None, []
+    for kind, number in re.findall(r"([MHV])(?:[\d.]+,)?([\d.]+)", path):
+        if kind == "H":
+            steps.append((float(number), height))
+        else:
+            height = float(number)
+    for rows in (1.5, 2.9, 3.1, 5.9, 6.1, 9.9):
+        drawn = next(up for end, up in steps if end > _across(rows, found.rows))
+        assert drawn == pytest.approx(_up(found.exposed_at(rows / 10) / 10), abs=0.06), rows
 
 
 def test_page(people, ldpopt, tmp_path):
