@@ -166,6 +166,19 @@ def test_with_a_floor_columns_at_level_epsilon_alone_are_not_enough():
     assert convex.bound(narrow, staircase, step) < full.value - 1e-3
 
 
+def test_the_linear_step_takes_gradients_of_any_size():
+    """At ε = 20 the slopes of a solve grow from 10^5 to 10^14, and HiGHS stopped without an answer."""
+    (form,) = PrivacyUtilityFrontier([1, 50], 0.999999, epsilon=20).forms()
+    steep = [8.8e5, 1.2e6, 4.4e7, 1.6e7, 8.1e8, 2.1e8, 1.07e10, 2.6e9]
+    steep += [1.3e11, 3.2e10, 1.6e12, 3.9e11, 1.95e13, 4.7e12, 2.4e14]
+    g = np.array([0.0, 1e5, *steep])
+    for size in (1.0, 1e3, 1e6):
+        step = convex.linear_step(form, size * g)
+        over = step.dual @ form.constraints + step.price * form.costs - size * g
+        assert over.min() >= -1e-9 * size * g.max()
+        assert size * g @ step.vertex == pytest.approx(step.dual.sum() + step.price * form.budget)
+
+
 def test_frontier_with_free_epsilon_beats_a_fixed_one():
     free = solve(PrivacyUtilityFrontier([0.5] * 3, 0.8))
     fixed = solve(PrivacyUtilityFrontier([0.5] * 3, 0.8, epsilon=2.0))

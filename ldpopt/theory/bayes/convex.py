@@ -60,8 +60,9 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
     options: Any = highs.scipy_options(limits)
     bounded = math.isfinite(form.budget)
     mass = masses(form)  # the variables are shares of the total mass, whatever the scale of a column
+    size = float(np.abs(g / mass).max()) or 1.0  # a steep objective made HiGHS stop without a word
     found = linprog(
-        -g / mass,
+        -g / mass / size,
         A_ub=form.costs[None] / mass if bounded else None,
         b_ub=[form.budget] if bounded else None,
         A_eq=form.constraints / mass,
@@ -73,8 +74,8 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
         raise OutOfTime
     if found.status != 0:
         raise SolverError(f"the linear step failed: {found.message}")
-    price = max(0.0, -float(found.ineqlin.marginals[0])) if bounded else 0.0
-    dual = -np.asarray(found.eqlin.marginals)
+    price = max(0.0, -float(found.ineqlin.marginals[0])) * size if bounded else 0.0
+    dual = -np.asarray(found.eqlin.marginals) * size
     # columns have positive sums, so raising β repairs what rounding broke
     short = ((g - dual @ form.constraints - price * form.costs) / form.constraints.sum(axis=0)).max()
     dual += max(float(short), 0.0)
