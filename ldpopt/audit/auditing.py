@@ -342,7 +342,7 @@ def _judged(
     ]
     reasons += [_broken(measure) for measure in found if measure.holds is False]
     reasons += [reason for test in tests for reason in _caught(test)]
-    kept = _kept(epsilon, claims, found, tests)
+    kept = _kept(epsilon, claims, found, tests, "the stated level" if rest else "what was promised")
     verdict = f"FAILED: {'; '.join(reasons)}." if reasons else f"PASSED: {kept}."
     return Audit(epsilon, claims, found, tests, verdict + rest, not reasons)
 
@@ -383,9 +383,10 @@ def _kept(
     claims: tuple[Claim, ...],
     found: tuple[Measured, ...],
     tests: tuple[Empirical, ...],
+    whole: str,
 ) -> str:
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
-    promises = f"what was promised holds ({', '.join(kept)})" if kept else "no promise was checked"
+    promises = f"{whole} holds ({', '.join(kept)})" if kept else "no promise was checked"
     shown = ", ".join(
         f"an attack on {t.reports} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
         f"({t.confidence:.4g} confidence)"

@@ -338,3 +338,7 @@ def test_a_promise_about_counts_is_not_called_absent(census):
     found = audit(replace(census.public, level=None), samples=1000, confidence=SURE)
     assert found.verdict.startswith("PASSED: no promise was checked, and all 3 claims")
     assert "NOT CHECKED: the promise ε = 1 for all distributions that a χ² test" in found.verdict
+    made = design(TABLE, secret="sex", public="race", epsilon=1.0, method="srr").public
+    more = replace(made, promise=replace(made.promise, epsilon=0.5))
+    found = audit(more, samples=1000, confidence=SURE)
+    assert found.verdict.startswith("PASSED: the stated level holds (robust LDP level, all")
