@@ -43,7 +43,7 @@ class FeatureRelease(Problem):
 
     A user is *exposed* if less than a fraction t of the users share its released values. A set J of
     features is *safe* if risk(J) ≤ budget, and a *conflict* if risk(J) > budget; risk never falls when a
-    feature is added, so conflicts prove optimality. What risk is, and what is thereby claimed:
+    feature is added, so conflicts prove optimality. What the risk is, and what a result then claims:
 
     * ``marginals`` (all that the curator of Bravo-Hermsdorff et al. 2022, Section 5 knows): the least
       bound on the exposure that the rules theorem-3-tight and theorem-2 prove with any thresholds, for
