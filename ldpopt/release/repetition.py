@@ -191,5 +191,5 @@ def check_budget(made: AnyDesign, before: Sequence[Release], most: float) -> Non
     listed = "".join(f"\n  {release.date} {release.file}" for release in before)
     raise InvalidInputError(
         f"with this release the {count} reports about one person would have together "
-        f"{total(made, count)}, above the budget {most:g}; releases before: {len(before)}{listed}"
+        f"{total(made, count)}, above the budget {most:.15g}; releases before: {len(before)}{listed}"
     )

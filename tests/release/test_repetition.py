@@ -74,6 +74,8 @@ def test_a_budget_counts_all_releases(made):
         LdpoptError, match=r"the 1 reports? about one person would have together the exact"
     ):
         check_budget(made, [], one * 0.99)
+    with pytest.raises(LdpoptError, match=r"above the budget 0\.00123456789; releases before: 0"):
+        check_budget(made, [], 0.00123456789)  # not rounded: it may lie next to the level
     with pytest.raises(LdpoptError, match=r"above the budget .*; releases before: 1\n  2026-01-02 rel"):
         check_budget(made, [ONCE], two * 0.99)
     with pytest.raises(LdpoptError, match="max-level must be a finite number from 0, not nan"):
