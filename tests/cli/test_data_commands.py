@@ -18,7 +18,7 @@ TABLE = pd.DataFrame(
     {
         "sex": ["f", "m"] * 200,
         "job": ["a", "a", "b", "b", "c", "b", "c", "c"] * 50,
-        "age": [20 + i % 70 for i in range(400)],
+        "age": [20 + i % 210 for i in range(400)],
     }
 )
 DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1")
