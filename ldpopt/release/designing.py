@@ -208,7 +208,7 @@ class Design:
         return document
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all; only the owner reads it, as it holds the counts."""
+        """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""
         write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
 
 
@@ -340,8 +340,6 @@ def design(
         progress: called with (value, bound) during long work.
         step: called with the name of a method before it is tried.
         warn: called with what was left out or taken together, and with bins that hold all rows.
-
-    The file that :meth:`Design.save` writes holds the counts, and edges of bins are values of the table.
     """
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
     rows = query_rows(domain, queries)
@@ -362,7 +360,9 @@ def design(
             break
     if not found:
         raise failed[0]
-    return max(found, key=lambda made: made.worth(goal, queries))
+    best = max(found, key=lambda made: made.worth(goal, queries))
+    stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
+    return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))
 
 
 def solved(

@@ -35,7 +35,7 @@ MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
-BUILT = ("learn", "sampled", "public", "srr", "grr")
+BUILT = ("learn", "sampled", "public", "blurred", "srr", "grr")
 """Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
 QUICK = (*BUILT, "cr", "split", "queries")
 """Methods for estimates from large tables; "split" or "queries" is last and has all the time left."""
@@ -195,6 +195,14 @@ def _tells_too_much(question: Question) -> str | None:
     return None
 
 
+def _tells_little(question: Question) -> str | None:
+    if (reason := _without_set(question)) is not None:
+        return reason
+    if question.public_level <= question.epsilon:
+        return "the public values are private as they are: public is better"
+    return None
+
+
 METHODS: dict[str, Method] = {
     "optimum": Method(
         SUMMARIES["optimum"],
@@ -255,6 +263,13 @@ METHODS: dict[str, Method] = {
         _without_queries,
     ),
     "public": Method(SUMMARIES["public"], _public_column, _tells_too_much, "public-column"),
+    "blurred": Method(
+        SUMMARIES["blurred"],
+        _public_column,
+        _tells_little,
+        "public-column",
+        automatic=_is_narrow,
+    ),
     "grr": Method(
         SUMMARIES["grr"],
         _everything,
@@ -295,8 +310,8 @@ def applicable(question: Question) -> dict[str, str | None]:
 def chosen(question: Question, name: str, goal: str = "information") -> list[str]:
     """Return the names of the methods that are meant, the best of which is kept.
 
-    "auto" means for information the first that applies and is quick, and the public values as they are
-    where these are private; for estimates all but those that solve another one many times, and of more
+    "auto" means for information the public values, which take no time, and the first other one that
+    applies and is quick; for estimates all but those that solve another one many times, and of more
     than :data:`MOST_CELLS` cells "queries" or "split", where one applies, and those that are built, not
     searched.
 
@@ -322,7 +337,7 @@ def chosen(question: Question, name: str, goal: str = "information") -> list[str
             once = [method for method in private if METHODS[method].repeats is None]
             large = question.counts.size > MOST_CELLS
             return [method for method in QUICK if method in once] if large else once
-        return [private[0], *(method for method in private[1:] if method == "public")]
+        return [*(method for method in private[1:] if method in ("public", "blurred")), private[0]]
     validate.choice("method", name, ("auto", *METHODS))
     if reasons[name] is not None:
         raise InvalidInputError(f"the method {name!r} does not apply: {reasons[name]}")

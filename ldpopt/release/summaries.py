@@ -13,6 +13,7 @@ SUMMARIES = {
     "learn": "subset selection, or a balanced design near it, for frequencies under plain LDP",
     "queries": "seeks the least squared error of the wanted frequencies, within the cone of polyopt",
     "public": "the public values as they are",
+    "blurred": "the public values with as little noise as the level takes, by the exact audit",
     "grr": "randomised response on all columns",
     "sampled": "a report about one of the wanted columns, drawn and announced, by subset selection",
     "split": "a report about one of the wanted public columns, drawn and announced, sought for each",

@@ -127,7 +127,7 @@ def test_wide_tables_are_merged():
     table = {"s": rng.integers(3, size=4000), "u": rng.integers(20, size=4000)}
     question = design(table, "s", "u", epsilon=1.0, method="srr").question
     assert question.merged_width() == 10
-    made = design(table, "s", "u", epsilon=1.0, width=3)
+    made = design(table, "s", "u", epsilon=1.0, width=3, method="polyopt")
     assert made.result.problem.width == 3
     assert len(np.unique(made.mechanism.matrix, axis=0)) <= 9
     assert "the 20 values of u are told apart as 3 groups: " in merging(made)
@@ -281,6 +281,22 @@ def test_ctrl_c_keeps_what_is_found(made, monkeypatch):
     assert found["optimum"] is made
     assert found["srr"].result.value > 0
     assert found["ldp"] == found["staircase"] == "interrupted"
+
+
+def test_a_better_design_before_an_interrupted_one_is_kept_and_marked(made, monkeypatch):
+    """Ctrl-C in the last method ends the command, too, where an earlier method is worth more."""
+
+    def first_better(domain, question, name, *rest):
+        share = 1.0 if name == "public" else 0.0
+        mixed = share * made.mechanism.matrix + (1 - share) * made.mechanism.matrix.mean(axis=0)
+        answer = replace(made.result, answer=Mechanism(mixed), value=share)
+        stats = {} if name == "public" else {"interrupted": 1.0}
+        return replace(made, result=replace(answer, stats=stats), method=name)
+
+    monkeypatch.setattr(designing, "solved", first_better)
+    found = design("adult:sex-race", "sex", "race", epsilon=1.0)
+    assert found.method == "public"
+    assert found.interrupted
 
 
 def test_nothing_more_is_tried_after_an_interrupted_solve(made):

@@ -85,6 +85,33 @@ def test_many_reports_of_it_are_one():
     assert made.verification
 
 
+def test_below_its_level_it_is_blurred(tmp_path):
+    """Below the level of the public values a little noise is enough: PolyOpt's cone releases less."""
+    epsilon = 0.9 * Question(COUNTS, 1.0).public_level
+    made = design(table(), "s", "u", epsilon=epsilon, width=2)
+    assert made.method == "blurred"
+    assert 0.8 * ENTROPY < made.information < ENTROPY
+    assert epsilon * (1 - 1e-6) < made.level.level <= epsilon
+    assert (
+        made.information
+        > design(table(), "s", "u", epsilon=epsilon, width=2, method="polyopt").information
+    )
+    assert made.verification
+    made.save(tmp_path / "m.json")
+    assert load_design(tmp_path / "m.json").fingerprint == made.fingerprint
+    assert "public is better" in applicable(Question(COUNTS, 1.0))["blurred"]
+    open_cells = design(
+        {"s": ["a"] * 3 + ["b"] * 4, "u": ["x"] * 3 + ["y"] * 4},
+        "s",
+        "u",
+        epsilon=1.0,
+        robust="known",
+        method="blurred",
+    )  # the value tells the secret
+    assert open_cells.level.level <= 1
+    assert open_cells.verification
+
+
 def test_refusals():
     assert "have the level" in applicable(Question(COUNTS, 0.1))["public"]
     assert "confidence set" in applicable(Question(COUNTS, 9.0, robust="all"))["public"]
