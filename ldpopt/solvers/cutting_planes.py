@@ -16,9 +16,9 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram
 from ldpopt.forms.cut_program import CutProgram
 from ldpopt.theory.columns.linear_program import proof_slack
+from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.block_generation import BlockSearch, accepts
 from ldpopt.theory.robust.column_search import ColumnSearch
 from ldpopt.theory.robust.exact_cone import ExactCone
@@ -30,6 +30,8 @@ from ldpopt.theory.robust.outer_bound import BoundTree
 Proof = dict[str, Any]
 START_SHARE, START_GAP = 0.3, 1e-3
 """The share of the time, at most, and the gap for a first mechanism, of the inner cone."""
+MANY_SECRETS, MANY_SHARE = 8, 0.7
+"""More secrets have so many pairs that the columns of the inner cone are better: it gets more time."""
 IMPROVE_SHARE, SEARCH_SHARE, TREE_SHARE = 0.7, 0.35, 0.6
 """The largest shares of the time left: for better columns in place of those in use, which small tables
 have soon; for columns from elsewhere; for the tree. The rest is for the proof."""
@@ -72,7 +74,7 @@ class CuttingPlanes(Solver[CutProgram]):
     def _closed(self, form: CutProgram, search: ColumnSearch, limits: Limits) -> FormSolution:
         """Search columns, and prove a bound over the cuts by a tree of boxes."""
         with suppress(OutOfTime):
-            search.take(_start(form.inner, limits))
+            search.take(_start(form, limits))
             self._keep(search, None, limits)
         half = None
         if self._halves(form) and limits.remaining() > HALF_SECONDS:
@@ -140,12 +142,14 @@ class CuttingPlanes(Solver[CutProgram]):
         limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap, half))
 
 
-def _start(form: ColumnProgram, limits: Limits) -> Array:
+def _start(form: CutProgram, limits: Limits) -> Array:
     """Return columns of a good mechanism of the inner cone, or the constant one if it has no pricing."""
-    if accepts(form) is not True:
+    cone = form.inner.cone
+    if accepts(form.inner) is not True or not isinstance(cone, BlockCone):
         return np.ones((form.cone.dimension, 1))
-    part = replace(limits.part(START_SHARE), gap=START_GAP, progress=None)
-    columns: Array = BlockSearch(form, part).run().point.rays
+    share = MANY_SHARE if cone.shape[0] > MANY_SECRETS else START_SHARE
+    part = replace(limits.part(share), gap=START_GAP, progress=None)
+    columns: Array = BlockSearch(form.inner, part).run().point.rays
     return columns
 
 
