@@ -86,7 +86,7 @@ def answer(loaded: Loaded) -> list[Fact]:
         facts.append(Fact("Bound", marked(f"{shown} {unit}".strip()), note))
     if result.gap is not None:
         note = "distance of value and bound, relative to the larger"
-        facts.append(Fact("Gap", number(result.gap, 2), note))
+        facts.append(Fact("Gap", marked(number(result.gap, 2)), note))
     facts.append(_status(loaded))
     facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
     if isinstance(loaded.content, Design):

@@ -1,6 +1,7 @@
 """A utility of one's own: rows, privacy and level are verified, value and bound are not certified."""
 
 import json
+import re
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -179,6 +180,7 @@ def test_the_page_and_the_audit_say_what_is_certified(monkeypatch, tmp_path):
     report([path], page)
     html = page.read_text(encoding="utf-8")
     assert "optimal [not certified]" in html
+    assert re.search(r"<dt>Gap</dt><dd>\S+ \[not certified\]", html)
     assert "the solver&#39;s word" in html
     assert "not certified, the checker does not know the utility" in html
 
