@@ -121,7 +121,8 @@ class Audit:
         measures: every measure of privacy that applies.
         empirical: what reports show.
         verdict: the outcome in one or two sentences.
-        passed: whether every claim was verified and nothing contradicts what was promised.
+        passed: whether every claim was verified and nothing contradicts what was promised; None if
+            nothing does and the checker left a claim undecided.
     """
 
     epsilon: float | None
@@ -129,7 +130,7 @@ class Audit:
     measures: tuple[Measured, ...]
     empirical: tuple[Empirical, ...]
     verdict: str
-    passed: bool
+    passed: bool | None
 
     def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
@@ -222,7 +223,7 @@ class _Box(NamedTuple):
 def _sampler(
     made: AnyDesign | Result, claims: tuple[Claim, ...], given: Sample | None, rng: np.random.Generator
 ) -> _Box | None:
-    """Choose what draws the reports; None for a design whose certificate is refuted."""
+    """Choose what draws the reports; None for a design whose certificate is refuted or undecided."""
     if given is not None:
         return _Box("the given sampler", given)
     if isinstance(made, AnyDesign):
@@ -335,16 +336,18 @@ def _judged(
     tests: tuple[Empirical, ...],
     rest: str = "",
 ) -> Audit:
-    reasons = [
-        f"the certificate is {'refuted' if c.holds is False else 'undecided'}: {c.statement}"
-        for c in claims
-        if not c.holds
-    ]
+    reasons = [f"the certificate is refuted: {c.statement}" for c in claims if c.holds is False]
+    undecided = [c.statement for c in claims if c.holds is None]
     reasons += [_broken(measure) for measure in found if measure.holds is False]
     reasons += [reason for test in tests for reason in _caught(test)]
     kept = _kept(epsilon, claims, found, tests, "the stated level" if rest else "what was promised")
-    verdict = f"FAILED: {'; '.join(reasons)}." if reasons else f"PASSED: {kept}."
-    return Audit(epsilon, claims, found, tests, verdict + rest, not reasons)
+    if reasons:
+        verdict, passed = f"FAILED: {'; '.join(reasons)}.", False
+    elif undecided:
+        verdict, passed = f"UNDECIDED: the checker does not decide: {'; '.join(undecided)}.", None
+    else:
+        verdict, passed = f"PASSED: {kept}.", True
+    return Audit(epsilon, claims, found, tests, verdict + rest, passed)
 
 
 def _undecidable(made: AnyDesign | Result) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
 from ldpopt.cli.terminal import hang, print_table, say, watching
 
@@ -55,7 +56,7 @@ def audit(
 ) -> None:
     """Measure a mechanism's privacy in several senses, and attack its sampler.
 
-    Exit code 0: passed, 1: failed, 2: bad input.
+    Exit code 0: passed, 1: failed, 2: bad input, 3: undecided within the checker's budget.
     """
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.mixed_use import used_beside
@@ -77,7 +78,7 @@ def audit(
             say(mixed.in_words())
         for level in over:
             say(level.in_words())
-    raise typer.Exit(0 if found.passed else 1)
+    raise typer.Exit(EXIT_CODES[found.passed])
 
 
 def _table(data: str, file: Path, missing: str, sep: str | None, encoding: str) -> TableReader:

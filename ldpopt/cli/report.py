@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import OwnProblem, know
 from ldpopt.cli.terminal import check_writable, counting, say
 
@@ -24,17 +25,22 @@ def report(
     ] = 60.0,
     problem: OwnProblem = None,
 ) -> None:
-    """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit."""
+    """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
+
+    Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided.
+    """
     from ldpopt.report.page import report as write_page
 
     check_writable(out, *results)
     know(problem)
     with counting("trade-off curves") as progress:
         parts = write_page(results, out, curve_seconds=curve_seconds, progress=progress)
-    refuted = [part.path for part in parts if not part.sound]
+    refuted = [part.path for part in parts if part.sound is False]
+    undecided = [part.path for part in parts if part.sound is None]
     silent = [part.path for part in parts if not part.claims]
-    said = f"REFUTED: {', '.join(refuted)}" if refuted else "every claim verified"
+    wrong = {"REFUTED": refuted, "undecided": undecided}
+    said = "; ".join(f"{word}: {', '.join(paths)}" for word, paths in wrong.items() if paths)
+    said = said or "every claim verified"
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
     say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
-    if refuted:
-        raise typer.Exit(1)
+    raise typer.Exit(EXIT_CODES[False if refuted else None if undecided else True])

@@ -60,7 +60,6 @@ def summary(loaded: Loaded, name: str) -> Summary:
         number(result.bound),
         number(result.gap, 2),
         loaded.verification.marked_utility(loaded.verification.told(result.status.value)),
-        bool(loaded.verification) if loaded.verification.claims else None,
     )
 
 

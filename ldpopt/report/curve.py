@@ -41,7 +41,8 @@ def trade_off_curve(
         what = "has no level ε to vary" if loaded.epsilon is None else "has no value to compare"
         return None, f"There is no curve over ε: the problem {result.problem.kind} {what}."
     if not loaded.verification:
-        return None, "No curve was computed: the result is refuted."
+        said = "undecided" if loaded.verification.verdict is None else "refuted"
+        return None, f"No curve was computed: the result is {said}."
     if seconds <= 0:
         return None, "No curve was computed, as asked (--curve-seconds 0)."
     if isinstance(content, Design):

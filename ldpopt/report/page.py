@@ -59,7 +59,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
         mechanism=heatmap(loaded),
         claims=loaded.verification.claims,
         unchecked=loaded.verification.unchecked,
-        verified=bool(loaded.verification),
+        verified=loaded.verification.verdict,
         curve=curve,
         curve_sentence=sentence,
         audit=audited(content),

@@ -85,7 +85,6 @@ class Summary(NamedTuple):
     bound: str
     gap: str
     status: str
-    verified: bool | None
 
 
 @dataclass(frozen=True)
@@ -104,7 +103,7 @@ class Part:
     mechanism: Heatmap | None
     claims: tuple[Claim, ...]
     unchecked: tuple[str, ...]
-    verified: bool
+    verified: bool | None
     curve: Curve | None
     curve_sentence: str
     audit: Audit | None
@@ -115,6 +114,7 @@ class Part:
     summary: Summary
 
     @property
-    def sound(self) -> bool:
-        """Whether every claim holds and the audit, if there is one, was passed."""
-        return self.verified and (self.audit is None or self.audit.passed)
+    def sound(self) -> bool | None:
+        """Whether every claim holds and the audit, if there is one, was passed; None if undecided."""
+        verdicts = (self.verified, True if self.audit is None else self.audit.passed)
+        return False if False in verdicts else None if None in verdicts else True

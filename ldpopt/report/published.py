@@ -76,7 +76,7 @@ def described(loaded: Published, name: str) -> Part:
         mechanism=design_heatmap(made.domain, made.mechanism),
         claims=verification.claims,
         unchecked=verification.unchecked,
-        verified=bool(verification),
+        verified=verification.verdict,
         curve=None,
         curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
         audit=audited(made),
@@ -94,7 +94,6 @@ def described(loaded: Published, name: str) -> Part:
             bound="–",
             gap="–",
             status="–",
-            verified=bool(verification),
         ),
     )
 

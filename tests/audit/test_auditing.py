@@ -9,12 +9,13 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import beta
 
-from ldpopt.audit import measures
+from ldpopt.audit import auditing, measures
 from ldpopt.audit.auditing import audit
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
 from ldpopt.engine.solving import problem, solve
+from ldpopt.engine.verifying import Verification, verify
 from ldpopt.release.designing import design
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import Single
@@ -342,3 +343,17 @@ def test_a_promise_about_counts_is_not_called_absent(census):
     more = replace(made, promise=replace(made.promise, epsilon=0.5))
     found = audit(more, samples=1000, confidence=SURE)
     assert found.verdict.startswith("PASSED: the stated level holds (robust LDP level, all")
+
+
+def test_what_the_checker_leaves_open_is_undecided_not_failed(monkeypatch):
+    result = solve(problem("staircase", epsilon=1.0, prior=[0.5, 0.5]))
+    first, *others = verify(result).claims
+    claims = [first._replace(holds=None), *others]
+    monkeypatch.setattr(auditing, "verify", lambda result: Verification(tuple(claims)))
+    found = audit(result, samples=100, confidence=SURE)
+    assert found.passed is None
+    assert found.verdict == f"UNDECIDED: the checker does not decide: {first.statement}."
+    claims[1] = claims[1]._replace(holds=False)
+    refuted = audit(result, samples=100, confidence=SURE)
+    assert refuted.passed is False
+    assert refuted.verdict == f"FAILED: the certificate is refuted: {claims[1].statement}."

@@ -6,6 +6,7 @@ import json
 import pytest
 from web import sound
 
+from ldpopt.engine.verifying import Verification
 from ldpopt.report import page as report
 from ldpopt.report.files import read
 
@@ -56,6 +57,21 @@ def test_a_mechanism_that_breaks_its_promise_is_not_sound(files):
     assert not part.audit.passed
     assert not part.sound
     assert "REFUTED" in sound(report.page([part])).text
+
+
+def test_what_the_checker_leaves_open_is_undecided_not_refuted(files, tmp_path, ldpopt, monkeypatch):
+    loaded = read(files["plain"])
+    first, *others = loaded.verification.claims
+    open_claim = Verification((first._replace(holds=None), *others))
+    monkeypatch.setattr(report, "read", lambda path: loaded._replace(verification=open_claim))
+    out = tmp_path / "page.html"
+    code, said, _ = ldpopt("report", files["plain"], "-o", out, "--curve-seconds", 1)
+    assert (code, said) == (3, f"wrote {out}: 1 result, undecided: {files['plain']}\n")
+    page = sound(out.read_text(encoding="utf-8"))
+    assert "? Undecided: the checker did not decide every claim" in page.text
+    assert f"? undecided {first.statement}" in page.text
+    assert "No curve was computed: the result is undecided." in page.text
+    assert "REFUTED" not in page.text
 
 
 SPOILT = {
