@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.options import AsJson, Jobs, MechanismFile, Scheduler
+from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler
 from ldpopt.cli.terminal import check_picture, hang, print_table, tell, watching
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ def estimate(
     mechanism: MechanismFile,
     level: Annotated[float, typer.Option(help="The confidence level of each interval.")] = 0.95,
     plot: Annotated[Path | None, typer.Option(help="Draw the estimates: .png, .svg or .pdf.")] = None,
+    force: Force = False,
     joint: Annotated[
         bool, typer.Option("--joint", help="Also print each pair of secret and public values.")
     ] = False,
@@ -39,7 +40,7 @@ def estimate(
     from ldpopt.release.designing import load_mechanism
 
     if plot is not None:
-        check_picture(plot, released, mechanism)
+        check_picture(plot, force, released, mechanism)
     made = load_mechanism(mechanism)
     with watching(f"estimating from {released}" + (", and sampling the posterior" if others else "")):
         found = estimating.estimate(

@@ -13,6 +13,7 @@ from ldpopt.cli.options import (
     AsJson,
     BinsOption,
     Encoding,
+    Force,
     LevelsOption,
     Missing,
     Separator,
@@ -63,6 +64,7 @@ def plan(
     plot: Annotated[
         Path | None, typer.Option(help="Draw ± against the level here (.png, .svg or .pdf).")
     ] = None,
+    force: Force = False,
     time_limit: Annotated[float, typer.Option(help="Seconds for all solves together.")] = 30.0,
     as_json: AsJson = False,
 ) -> None:
@@ -71,7 +73,7 @@ def plan(
     from ldpopt.tables.files import open_table
 
     if plot is not None:
-        check_picture(plot, table)
+        check_picture(plot, force, table)
     with counting("levels") as progress:
         found = planning.plan(
             open_table(table, sep=sep, encoding=encoding),

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ldpopt.checker.frame import EXIT_CODES
-from ldpopt.cli.options import OwnProblem, know
-from ldpopt.cli.terminal import check_writable, counting, say
+from ldpopt.cli.options import Force, OwnProblem, know
+from ldpopt.cli.terminal import check_new, check_writable, counting, say
 
 
 def report(
@@ -24,6 +24,7 @@ def report(
         float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
     ] = 60.0,
     problem: OwnProblem = None,
+    force: Force = False,
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
 
@@ -32,6 +33,7 @@ def report(
     from ldpopt.report.page import report as write_page
 
     check_writable(out, *results)
+    check_new(out, force)
     know(problem)
     with counting("trade-off curves") as progress:
         parts = write_page(results, out, curve_seconds=curve_seconds, progress=progress)

@@ -198,9 +198,16 @@ def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
         raise InvalidInputError(f"cannot write {path}: permission denied")
 
 
-def check_picture(path: Path, *inputs: str | os.PathLike[str]) -> None:
-    """Refuse a place for a picture before the work begins, and an ending that says no format."""
+def check_picture(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> None:
+    """Refuse a place for a picture before the work begins, and an ending that says no format.
+
+    Args:
+        path: the place.
+        force: whether an earlier picture may be lost.
+        inputs: files that must not be lost.
+    """
     check_writable(path, *inputs)
+    check_new(path, force)
     if path.suffix.lower() not in (".png", ".svg", ".pdf"):
         raise InvalidInputError(f"--plot must end in .png, .svg or .pdf, not {path.name!r}")
 

@@ -31,6 +31,8 @@ GOALS = ("information", "estimates")
 """What a mechanism is for: much information about each person, or precise frequencies."""
 MOST_LEARNT = 200
 """Inputs for which the checker computes φ in seconds."""
+MOST_BLURRED = 600
+"""Cells for which all exact levels take seconds; the time grows with the square of the cells."""
 MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
@@ -198,6 +200,8 @@ def _tells_too_much(question: Question) -> str | None:
 def _tells_little(question: Question) -> str | None:
     if (reason := _without_set(question)) is not None:
         return reason
+    if question.counts.size > MOST_BLURRED:
+        return f"takes at most {MOST_BLURRED} cells, not {question.counts.size}"
     if question.public_level <= question.epsilon:
         return "the public values are private as they are: public is better"
     return None

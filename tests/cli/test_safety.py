@@ -36,10 +36,17 @@ def clean(text):
 
 
 def test_nothing_is_overwritten_silently(work, ldpopt):
-    kept = {name: (work / name).read_bytes() for name in ("mech.json", "out.csv")}
+    for name in ("page.html", "plot.png"):
+        (work / name).write_text("of yesterday")
+    kept = {
+        name: (work / name).read_bytes() for name in ("mech.json", "out.csv", "page.html", "plot.png")
+    }
     for words in (
         ("design", "table.csv", *DESIGN, "-o", "mech.json"),
         ("privatize", "table.csv", "-m", "mech.json", "-o", "out.csv"),
+        ("report", "mech.json", "-o", "page.html"),
+        ("estimate", "out.csv", "-m", "mech.json", "--plot", "plot.png"),
+        ("plan", "table.csv", *DESIGN[:4], "--target", "1%", "--plot", "plot.png"),
     ):
         said = ldpopt(*words, cwd=work)
         assert said.code == 2

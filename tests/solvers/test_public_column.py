@@ -12,7 +12,7 @@ from ldpopt.problems import PolyOpt, Staircase
 from ldpopt.release import comparing
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.methods import applicable
+from ldpopt.release.methods import METHODS, applicable
 from ldpopt.release.question import Question
 from ldpopt.solvers import PublicColumn
 from ldpopt.theory.robust.level import rldp_level
@@ -113,6 +113,8 @@ def test_below_its_level_it_is_blurred(tmp_path):
 
 
 def test_refusals():
+    wide = Question([[5] * 31] * 20, 0.1)
+    assert METHODS["blurred"].refusal(wide) == "takes at most 600 cells, not 620"
     assert "have the level" in applicable(Question(COUNTS, 0.1))["public"]
     assert "confidence set" in applicable(Question(COUNTS, 9.0, robust="all"))["public"]
     assert (
