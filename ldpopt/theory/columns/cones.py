@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -60,8 +61,10 @@ class SecretCone:
     @cached_property
     def blocks(self) -> tuple[Indices, ...]:
         """The input indices of each secret, in the order of first appearance."""
-        order = dict.fromkeys(self.secrets)
-        return tuple(np.array([x for x, t in enumerate(self.secrets) if t == s]) for s in order)
+        found: dict[Hashable, list[int]] = defaultdict(list)
+        for x, s in enumerate(self.secrets):
+            found[s].append(x)
+        return tuple(map(np.array, found.values()))
 
     @cached_property
     def boxes(self) -> tuple[Box, ...]:
