@@ -11,19 +11,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ldpopt.audit import black_box
-from ldpopt.audit.black_box import Fit, Indices, LowerBound, Sample, Tally
+from ldpopt.audit.black_box import Indices, Sample, Tally
+from ldpopt.audit.findings import Audit, Empirical, judged
 from ldpopt.audit.measures import Measured, data_measures, measures, subject, worst_level
 from ldpopt.audit.pairing import paired
 from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, LdpoptError
-from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
@@ -39,112 +37,6 @@ REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports that are drawn per distribution unless told otherwise; of one secret, at most the second."""
 
 Audited = AnyDesign | Result | str | os.PathLike[str]
-
-
-@dataclass(frozen=True)
-class Empirical:
-    """What the reports of a sampler show, whatever the sampler.
-
-    Attributes:
-        source: whose reports they are.
-        reports: how many.
-        bound: with what confidence ε is at least what.
-        told_apart: the two secrets of the attack, in words.
-        inputs: where the inputs of the attack come from, in words.
-        allowed: what ε may be at most.
-        fit: the test that they come from the mechanism; ``fit_x`` names the worst input.
-        confidence: the probability with which a correct sampler passes both.
-    """
-
-    source: str
-    reports: int
-    bound: LowerBound
-    told_apart: tuple[str, str]
-    inputs: str
-    allowed: float
-    fit: Fit
-    fit_x: str
-    confidence: float
-
-    @property
-    def private(self) -> bool:
-        """Whether the lower bound on ε is within what is allowed."""
-        return self.bound.epsilon <= self.allowed
-
-    @property
-    def fits(self) -> bool:
-        """Whether the reports may come from the mechanism."""
-        return self.fit.p_value >= (1 - self.confidence) / 2
-
-    @property
-    def holds(self) -> bool:
-        """Whether the sampler is private and its reports fit the mechanism."""
-        return self.private and self.fits
-
-    def in_words(self) -> tuple[str, str]:
-        """Say what the attack found and what the test of the fit found, a sentence each."""
-        bound, outcome = self.bound, "could not be told from" if self.fits else "do NOT fit"
-        secret, other = self.told_apart
-        chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
-        return (
-            f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {at_least(bound.epsilon)} "
-            f"({self.confidence:.4g} confidence), allowed {self.allowed:.4g}; {chosen} chosen from "
-            f"inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
-            f"{secret} and {bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
-            f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
-            f"p = {self.fit.p_value:.2g}).",
-        )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data."""
-        return {
-            "source": self.source,
-            "reports": self.reports,
-            "confidence": self.confidence,
-            "bound": {**vars(self.bound), "outputs": list(self.bound.outputs)},
-            "told_apart": list(self.told_apart),
-            "inputs": self.inputs,
-            "allowed": plain_number(self.allowed),
-            "private": self.private,
-            "fit": {**self.fit._asdict(), "input": self.fit_x},
-            "fits": self.fits,
-        }
-
-
-@dataclass(frozen=True)
-class Audit:
-    """What an audit found.
-
-    Attributes:
-        epsilon: the promised level, if there is one.
-        claims: the claims of the certificate, as the independent checker decided them.
-        measures: every measure of privacy that applies.
-        empirical: what reports show.
-        verdict: the outcome in one or two sentences.
-        passed: whether every claim was verified and nothing contradicts what was promised; None if
-            nothing does and the checker left a claim undecided.
-    """
-
-    epsilon: float | None
-    claims: tuple[Claim, ...]
-    measures: tuple[Measured, ...]
-    empirical: tuple[Empirical, ...]
-    verdict: str
-    passed: bool | None
-
-    def __getitem__(self, key: str) -> Measured:
-        return next(measure for measure in self.measures if measure.key == key)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return plain data; infinity is the word "inf"."""
-        return {
-            "passed": self.passed,
-            "verdict": self.verdict,
-            "epsilon": self.epsilon,
-            "claims": [claim._asdict() for claim in self.claims],
-            "measures": [measure.to_json() for measure in self.measures],
-            "empirical": [part.to_json() for part in self.empirical],
-        }
 
 
 def audit(
@@ -183,7 +75,7 @@ def audit(
     except LdpoptError:
         if all(claim.holds for claim in claims):
             raise
-        return _judged(None, claims, (), ())
+        return judged(None, claims, (), ())
     rng = np.random.default_rng(seed)
     worst = worst_level(of)
     levels, tests = _Examined((), [])
@@ -193,7 +85,7 @@ def audit(
     if box is not None:
         tests = [_attacked(*box, of, worst, samples, confidence, rng), *tests]
     found = (*levels, *measures(of, worst))
-    return _judged(of.epsilon, claims, found, tuple(tests), _undecidable(made))
+    return judged(of.epsilon, claims, found, tuple(tests), _undecidable(made))
 
 
 # ------------------------------------------------------------ the certificate
@@ -245,7 +137,7 @@ def _attacked(
 ) -> Empirical:
     """Attack a sampler on inputs from the worst distribution and from the observed one."""
     if samples is None:
-        samples = max(2, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
+        samples = max(black_box.LEAST_SAMPLES, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
     outputs = of.mechanism.shape[1]
     drawn = {
         name: black_box.draw(sample, of.secrets, p, outputs, samples, rng)
@@ -326,30 +218,6 @@ def _levels_of(made: AnyDesign, of: Subject, counts: Indices) -> Iterator[Measur
     return data_measures(of, made.question, counts)
 
 
-# ------------------------------------------------------------ the verdict
-
-
-def _judged(
-    epsilon: float | None,
-    claims: tuple[Claim, ...],
-    found: tuple[Measured, ...],
-    tests: tuple[Empirical, ...],
-    rest: str = "",
-) -> Audit:
-    reasons = [f"the certificate is refuted: {c.statement}" for c in claims if c.holds is False]
-    undecided = [c.statement for c in claims if c.holds is None]
-    reasons += [_broken(measure) for measure in found if measure.holds is False]
-    reasons += [reason for test in tests for reason in _caught(test)]
-    kept = _kept(epsilon, claims, found, tests, "the stated level" if rest else "what was promised")
-    if reasons:
-        verdict, passed = f"FAILED: {'; '.join(reasons)}.", False
-    elif undecided:
-        verdict, passed = f"UNDECIDED: the checker does not decide: {'; '.join(undecided)}.", None
-    else:
-        verdict, passed = f"PASSED: {kept}.", True
-    return Audit(epsilon, claims, found, tests, verdict + rest, passed)
-
-
 def _undecidable(made: AnyDesign | Result) -> str:
     """Say which promise an audit without the counts says nothing about; empty if there is none."""
     if not isinstance(made, PublicDesign) or made.universal:
@@ -358,46 +226,3 @@ def _undecidable(made: AnyDesign | Result) -> str:
         f" NOT CHECKED: the promise ε = {made.promise.epsilon:g} {against(made)}; it is about the "
         "counts of a table, and a public file has none."
     )
-
-
-def _broken(measure: Measured) -> str:
-    said = f"the {measure.name} is {measure.value:.4g}, above the promised {measure.promised:.4g}"
-    if measure.key == "data-observed":
-        return f"this table's distribution is outside what the mechanism was designed for: {said}"
-    return said
-
-
-def _caught(test: Empirical) -> Iterator[str]:
-    sure = f"{test.confidence:.4g} confidence"
-    if not test.private:
-        yield (
-            f"{test.source} gives away at least ε = {at_least(test.bound.epsilon)}, more than "
-            f"{test.allowed:.4g} ({sure})"
-        )
-    if not test.fits:
-        yield (
-            f"the reports of {test.source} are not those of the mechanism ({sure}): they differ "
-            f"most for the input {test.fit_x} (p = {test.fit.p_value:.2g})"
-        )
-
-
-def _kept(
-    epsilon: float | None,
-    claims: tuple[Claim, ...],
-    found: tuple[Measured, ...],
-    tests: tuple[Empirical, ...],
-    whole: str,
-) -> str:
-    kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
-    promises = f"{whole} holds ({', '.join(kept)})" if kept else "no promise was checked"
-    shown = ", ".join(
-        f"an attack on {t.reports} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
-        f"({t.confidence:.4g} confidence)"
-        for t in tests
-    )
-    chance = "".join(
-        f"; the frequencies of this table alone give {m.value:.4g}, which may be chance"
-        for m in found
-        if m.key == "data-observed" and m.promised is None and m.value > (epsilon or m.value)
-    )
-    return f"{promises}, and all {len(claims)} claims of the certificate were verified; {shown}{chance}"

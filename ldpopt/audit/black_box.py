@@ -36,6 +36,8 @@ Sample = Callable[[Indices], Indices]
 BATCH = 1 << 17
 MOST_PAIRS = 600
 """With more pairs of secrets, only those that are farthest apart on some output are attacked."""
+LEAST_SAMPLES = 20
+"""Reports per secret: half of many fewer may, by chance, be about one secret only."""
 MOST_TESTS = 8
 """Attacks that are tested; they share the allowed error."""
 LEAST_EXPECTED = 25.0
@@ -156,7 +158,7 @@ def draw(
         secrets: the number of the secret of each input.
         p: the distribution P of the input.
         outputs: how many different reports there are.
-        samples: reports per secret, on average; at least 2.
+        samples: reports per secret, on average; at least :data:`LEAST_SAMPLES`.
         rng: draws the inputs, and the part of the tally that each report goes to.
 
     Raises:
@@ -166,7 +168,7 @@ def draw(
     prior = validate.distribution("p", p)
     mass = np.bincount(groups, weights=prior)
     given = prior / np.where(mass > 0, mass, 1.0)[groups]
-    total = validate.whole_number("samples", samples, 2) * int(np.count_nonzero(mass))
+    total = validate.whole_number("samples", samples, LEAST_SAMPLES) * int(np.count_nonzero(mass))
     return tally(_pairs(sample, given / given.sum(), outputs, total, rng), (len(prior), outputs), rng)
 
 

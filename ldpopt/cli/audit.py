@@ -13,7 +13,7 @@ from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, pr
 from ldpopt.cli.terminal import hang, print_table, say, watching
 
 if TYPE_CHECKING:
-    from ldpopt.audit.auditing import Audit
+    from ldpopt.audit.findings import Audit
     from ldpopt.audit.measures import Measured
     from ldpopt.tables.files import TableReader
 
@@ -32,7 +32,7 @@ def audit(
     sep: Separator = None,
     encoding: Encoding = "utf-8",
     samples: Annotated[
-        int | None, typer.Option(min=2, help="Reports of the sampler to attack, per secret.")
+        int | None, typer.Option(min=20, help="Reports of the sampler to attack, per secret.")
     ] = None,
     confidence: Annotated[
         float, typer.Option(help="The probability with which a correct sampler passes.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from ldpopt.audit.auditing import Audit
+from ldpopt.audit.findings import Audit
 from ldpopt.checker.claims import Claim
 from ldpopt.report.reproducing import Command
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 
-from ldpopt.audit.auditing import Audit, audit
+from ldpopt.audit.auditing import audit
+from ldpopt.audit.findings import Audit
 from ldpopt.engine.result import Result
 from ldpopt.release.designing import AnyDesign, Design
 from ldpopt.report.parts import Fact, Grid

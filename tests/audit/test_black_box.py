@@ -141,8 +141,8 @@ def test_bad_input():
         lower_bound(lambda x: x, [0, 0], [[0.5, 0.5]], 2, samples=100, rng=rng)
     with pytest.raises(InvalidInputError, match="confidence must lie between 0 and 1, not 1"):
         lower_bound(lambda x: x, [0, 1], [[0.5, 0.5]], 2, samples=100, confidence=1, rng=rng)
-    with pytest.raises(InvalidInputError, match="samples must be a whole number >= 2, not 1"):
-        lower_bound(lambda x: x, [0, 1], [[0.5, 0.5]], 2, samples=1, rng=rng)
+    with pytest.raises(InvalidInputError, match="samples must be a whole number >= 20, not 19"):
+        lower_bound(lambda x: x, [0, 1], [[0.5, 0.5]], 2, samples=19, rng=rng)
     with pytest.raises(InvalidInputError, match="no reports"):
         goodness_of_fit(np.zeros((2, 2), dtype=np.int64), np.eye(2))
 

@@ -37,7 +37,7 @@ def test_other_values_are_refused(made):
 def test_the_command_says_it(made, ldpopt, tmp_path):
     for name in ("cr", "ir"):
         made[name].save(tmp_path / f"{name}.json")
-    arguments = ["audit", f"{tmp_path}/cr.json", "--beside", f"{tmp_path}/ir.json", "--samples", "2"]
+    arguments = ["audit", f"{tmp_path}/cr.json", "--beside", f"{tmp_path}/ir.json", "--samples", "100"]
     level = used_beside(made["cr"], [made["ir"]]).found.level
     assert f"together the exact level {level:.4g}" in " ".join(ldpopt(*arguments).out.split())
     found = json.loads(ldpopt(*arguments, "--json").out)

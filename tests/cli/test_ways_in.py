@@ -38,10 +38,10 @@ def test_a_verb_that_is_a_room_stays_both():
     code = """
 import ldpopt
 assert callable(ldpopt.audit) and callable(ldpopt.report)
-from ldpopt.audit.auditing import Audit
+from ldpopt.audit.findings import Audit
 from ldpopt.report import page
 assert callable(ldpopt.audit) and callable(ldpopt.report)
-assert ldpopt.audit.auditing.Audit is Audit
+assert ldpopt.audit.findings.Audit is Audit
 try:
     ldpopt.audit("absent.json")
 except ldpopt.core.errors.UnreadableFileError as error:

@@ -141,7 +141,7 @@ def test_the_page_shows_the_hash_of_what_was_released(folder, ldpopt, tmp_path):
 
     for name in ("m.json", "t.csv"):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
-    page = ["report", "m.json", "-o", "page.html", "--curve-seconds", 0]
+    page = ["report", "m.json", "-o", "page.html", "--curve-seconds", 0, "--force"]
     ldpopt(*page, cwd=tmp_path)
     assert "none is in the ledger beside the file" in (tmp_path / "page.html").read_text()
     assert ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "r.csv", cwd=tmp_path).code == 0
@@ -245,7 +245,7 @@ def test_tampering_is_refuted(folder, tmp_path, ldpopt):
         assert "digest" in refuted
         with pytest.raises(LdpoptError):
             load_mechanism(path)
-        answer = ldpopt("audit", path, "--samples", 10)
+        answer = ldpopt("audit", path, "--samples", 100)
         assert answer.code == 1
         assert "FAILED: the certificate is refuted" in answer.out
 
