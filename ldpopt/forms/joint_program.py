@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import cached_property
 from itertools import product
 from typing import ClassVar, Literal
@@ -80,7 +81,7 @@ class JointProgram(Form):
         if self.threshold < LEAST_THRESHOLD:
             return f"the threshold {self.threshold!r} is below {LEAST_THRESHOLD!r}"
         if self.size() > most_cells:
-            return f"the joint has {self.size():.3g} cells, more than {most_cells} are too many"
+            return f"the joint has {Decimal(self.size()):.3g} cells, more than {most_cells} are too many"
         return True
 
     def exposed(self, x: Array) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import ClassVar, Literal
 
 from ldpopt.core.form import FormSolution
@@ -24,13 +25,14 @@ class Enumerate(Solver[ColumnProgram]):
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with at most a million rays."""
         if (columns := form.cone.size()) > MOST_COLUMNS:
-            return f"the cone has {columns:.3g} rays, more than {MOST_COLUMNS} cannot be listed"
+            return f"the cone has {Decimal(columns):.3g} rays, more than {MOST_COLUMNS} cannot be listed"
         return True
 
     def suits(self, form: ColumnProgram) -> Literal[True] | str:
         """Recommend this solver for small lists only."""
         if (columns := form.cone.size()) > FASTER_BELOW:
-            return f"slower than column generation beyond {FASTER_BELOW} rays; here are {columns}"
+            here = f"{Decimal(columns):.3g}"
+            return f"slower than column generation beyond {FASTER_BELOW} rays; here are {here}"
         return True
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:

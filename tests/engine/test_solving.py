@@ -51,7 +51,7 @@ def test_auto_picks_the_list_for_few_inputs_and_generation_beyond():
 
 
 def test_named_solvers_do_not_fall_back():
-    with pytest.raises(NoSolverError, match=r"enumerate: the cone has 1\.68e\+07 rays"):
+    with pytest.raises(NoSolverError, match=r"enumerate: the cone has 1\.68e\+7 rays"):
         solve(Staircase(1.0, prior=np.full(24, 1 / 24)), "enumerate")
     with pytest.raises(UnknownNameError, match="did you mean 'enumerate'"):
         solve(QUESTION, "enumarate")
