@@ -34,7 +34,7 @@ from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import Level
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
-"""Reports that are drawn per distribution unless told otherwise; of one secret, at most the second."""
+"""Reports drawn per distribution by default, and the most per secret."""
 
 Audited = AnyDesign | Result | str | os.PathLike[str]
 

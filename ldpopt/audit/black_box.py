@@ -1,4 +1,4 @@
-"""What a sampler gives away, from its reports alone: a lower bound on ε, and a test of what it draws.
+"""Bound ε of a sampler from below by its reports alone, and test whether they fit its mechanism.
 
 Nothing is known about the sampler but pairs (x, y) of an input and its report. An attacker chooses, on
 one half of the pairs, two secrets and a set E of reports that tells them apart; on the other half
@@ -37,14 +37,14 @@ BATCH = 1 << 17
 MOST_PAIRS = 600
 """With more pairs of secrets, only those that are farthest apart on some output are attacked."""
 LEAST_SAMPLES = 20
-"""Reports per secret: half of many fewer may, by chance, be about one secret only."""
+"""The fewest reports per secret: half of far fewer may, by chance, be about one secret only."""
 MOST_TESTS = 8
 """Attacks that are tested; they share the allowed error."""
 LEAST_EXPECTED = 25.0
 """Outputs that are expected more rarely are counted together, so that χ² has its tail down to 0.001.
 
-Farther out the tail is wrong by a factor of about exp(z³/(6√expected)), z its normal quantile: there
-more are asked for, as z⁶.
+Farther out the tail is wrong by a factor of about exp(z³/(6√expected)), z its normal quantile; there
+the count that must be expected grows as z⁶.
 """
 
 
@@ -97,7 +97,7 @@ class LowerBound:
 
 
 class Attack(NamedTuple):
-    """A plan that was made on the first half: what it promises, and how it tells two secrets apart."""
+    """An attack planned on the first half: the ε it promises, and how it tells two secrets apart."""
 
     score: float
     distribution: int

@@ -94,7 +94,7 @@ class Audit:
         empirical: what reports show.
         verdict: the outcome in one or two sentences.
         passed: whether every claim was verified and nothing contradicts what was promised; None if
-            nothing does and the checker left a claim undecided.
+            nothing contradicts it but the checker left a claim undecided.
     """
 
     epsilon: float | None

@@ -91,7 +91,7 @@ class Measured:
 
 
 def subject(made: AnyDesign | Result) -> Subject:
-    """Say what is to be audited, of a design or of a plain result."""
+    """Return the subject of the audit of a design or a plain result."""
     if isinstance(made, PublicDesign):
         return _public_subject(made)
     if isinstance(made, Result):
@@ -111,7 +111,7 @@ def subject(made: AnyDesign | Result) -> Subject:
 
 
 def _public_subject(made: PublicDesign) -> Subject:
-    """Say what is to be audited without counts: the level that the file claims for all distributions."""
+    """Return the subject of an audit without counts: the level claimed for all distributions."""
     secrets, publics = made.domain.shape
     names = made.domain.secret.labels
     alone = made.domain.public is None

@@ -1,4 +1,4 @@
-"""The rows of a table beside the reports that were released of them."""
+"""Pair the rows of a table with the reports that were released for them."""
 
 from __future__ import annotations
 

@@ -137,7 +137,7 @@ def _measurements(result: Result, seconds: float) -> Row:
 
 
 def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
-    """Ask the checker, and say why it refuses; None where it has nothing to check or cannot know."""
+    """Ask the checker for its verdict and reason; None where it has nothing to check or cannot know."""
     if result.value is None or result.problem.statement() is None:
         return None, ""
     try:

@@ -114,7 +114,7 @@ def _example_forms() -> list[tuple[str, Form]]:
 def _might_solve(solver: type[Solver[Any]], form: Form) -> bool:
     try:
         return solver().takes(form) is True
-    except Exception:  # it will crash again, on an instance, and get a row for it
+    except Exception:  # it will crash again on an instance, which then gets a row
         return True
 
 

@@ -20,7 +20,7 @@ REPEATS = 5
 
 
 def same(answer: Any) -> Any:
-    """Return the answer: a peer that changes nothing."""
+    """Return the answer unchanged: the default of :attr:`Contender.like`."""
     return answer
 
 
@@ -32,7 +32,7 @@ class Contender(NamedTuple):
         answer: the call that is timed; what it needs is prepared before.
         module: must be importable; "" for what ldpopt itself needs.
         refusal: why the instance is not for it; "" if it is.
-        like: makes of ldpopt's answer what this contender returns.
+        like: converts ldpopt's answer to what this contender returns.
     """
 
     name: str

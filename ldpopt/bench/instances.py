@@ -50,7 +50,7 @@ def draw_all(
     form: str | None,
     seconds: float,
 ) -> Drawn:
-    """Draw the instances of every size; a size that is beyond the machine is skipped.
+    """Draw the instances of every size; a size that takes too much time or memory is skipped.
 
     Args:
         kinds: the problems.

@@ -16,7 +16,7 @@ MARGIN = 1e-12
 
 
 def judge(group: list[Row], sense: str) -> None:
-    """Mark rows whose value passes another solver's proven bound (the checker's margin aside).
+    """Mark rows whose value is better than another solver's proven bound, beyond the checker's margin.
 
     Of two rows that contradict each other, both are marked, unless the checker refutes one alone.
     """
@@ -62,7 +62,7 @@ def _passes(row: Row, other: Row, sign: int) -> bool:
 
 
 def rate(rows: list[Row]) -> None:
-    """Add how often each row's processor time goes into the baseline's on the same instance.
+    """Add how many times faster than the baseline each row is on the same instance.
 
     The baseline of a form's problem is the solver that answers most of its instances, and of these
     the slowest.

@@ -40,7 +40,7 @@ def peak_memory() -> Iterator[dict[str, float]]:
 
 
 def _return_free_memory() -> None:
-    """Give what earlier solves freed back to the system (glibc keeps it), so that growth shows."""
+    """Return freed memory, which glibc keeps, to the system, so that growth becomes visible."""
     gc.collect()
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
     if trim is not None:

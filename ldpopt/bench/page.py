@@ -309,7 +309,7 @@ def _counts(statuses: Iterable[str]) -> str:
 
 
 def _verdict(answers: Iterable[bool | None]) -> str:
-    """Write NO if any is false, yes if any is true, a dash if nothing was to be decided."""
+    """Write NO if any is false, else yes if any is true, else a dash."""
     known = [answer for answer in answers if answer is not None]
     return "–" if not known else "yes" if all(known) else "NO"
 

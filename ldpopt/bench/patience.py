@@ -15,9 +15,9 @@ class TooLongError(BaseException):
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Raise :class:`TooLongError` in what takes longer, and again every second until it ends.
+    """Raise :class:`TooLongError` in a block that takes longer, and again every second until it ends.
 
-    An alarm of what runs inside does not replace it: :func:`ldpopt.core.alarm.alarmed`.
+    An alarm set inside the block does not replace it: :func:`ldpopt.core.alarm.alarmed`.
     """
 
     def ring() -> None:

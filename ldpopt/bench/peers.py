@@ -1,4 +1,4 @@
-"""What a user would pick instead: the same questions, asked with other packages.
+"""The same questions, asked with other packages that a user might pick instead.
 
 Each function is the short program that one would write with a package's own interface.
 """
@@ -33,7 +33,7 @@ from ldpopt.theory.fidelity.estimators import invert
 Whole = NDArray[np.int64]
 
 MOST_LISTED = 16
-"""Inputs beyond which 2^k columns are not listed: the matrix alone would take gigabytes."""
+"""The most inputs k whose 2^k columns are listed; beyond, the matrix alone would take gigabytes."""
 MOST_ENUMERATED = 10
 """Inputs beyond which vertex enumeration takes minutes."""
 MULTI_FREQ = "multi-freq-ldpy"

@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 _pressed: list[bool] = []
-"""Holds something once Ctrl-C was pressed."""
+"""Not empty once Ctrl-C was pressed."""
 
 
 class TerminatedError(BaseException):
@@ -43,7 +43,7 @@ def _interrupted() -> int:
 
 
 def main() -> None:
-    """Run the command line; an error on purpose is one sentence and an exit code.
+    """Run the command line; an expected error is printed as one sentence, with an exit code.
 
     Everything is imported inside, so that Ctrl-C during an import is one sentence, too. Packages that
     cannot be imported halfway raise errors of their own then.
@@ -63,7 +63,7 @@ def main() -> None:
         code = _interrupted()
     except TerminatedError:
         code = 143
-    except BrokenPipeError:  # nobody reads on: what is still to be written goes nowhere
+    except BrokenPipeError:  # nobody reads the output any more: discard the rest
         _drop_output()
         code = 141
     except OSError as error:  # the disk that standard output goes to is full
@@ -78,7 +78,7 @@ def main() -> None:
 
 
 def _open_closed_streams() -> None:
-    """Write nowhere where the caller closed standard output or error, as services may: exit codes count.
+    """Discard output if the caller closed standard output or error, as services may; exit codes remain.
 
     Python has None for such a stream, and its first use would be a crash, whose code 1 says "refuted".
     """
@@ -89,5 +89,5 @@ def _open_closed_streams() -> None:
 
 
 def _drop_output() -> None:
-    """Send what is still to be written nowhere, so that the end of the process does not fail, too."""
+    """Discard unwritten output, so that the end of the process does not fail as well."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

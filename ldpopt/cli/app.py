@@ -72,7 +72,7 @@ def describe(
 
 
 def run(words: list[str]) -> int:
-    """Run one command; an error on purpose is one sentence. Return the exit code."""
+    """Run one command; print an expected error as one sentence. Return the exit code."""
     if COMPLETE in os.environ:  # a shell asks what may come next
         get_command(application()).main(prog_name="ldpopt")
     words = words or ["--help"]
@@ -95,7 +95,7 @@ def run(words: list[str]) -> int:
 
 
 def _fail(sentence: str, code: int) -> int:
-    """Print a sentence, on more lines only where a list of reasons is indented below it."""
+    """Print a sentence on one line; only a list of reasons is indented on lines below it."""
     print("\n  ".join(map(printable, f"ldpopt: {sentence}".split("\n  "))), file=sys.stderr)
     return code
 
@@ -107,7 +107,7 @@ def system_error(error: OSError) -> str:
 
 
 def _usage(error: typer.TyperException) -> str:
-    """Say in one sentence what is wrong with the words of a command, and where its help is."""
+    """Say in one sentence what is wrong with a command line, and how to get help on the command."""
     said = " ".join(error.format_message().split()).rstrip(".")
     context = getattr(error, "ctx", None)
     where = context.command_path if context is not None else "ldpopt"

@@ -116,7 +116,7 @@ def _write_benchmark(
 
 
 def _conclude_benchmark(found: Benchmark) -> None:
-    """Say what went wrong, the worst last, in the exit code: interrupted, contradicted, crashed."""
+    """Say what went wrong, and end with its exit code: interrupted, contradicted, crashed."""
     for sentence in found.skipped:
         tell(f"skipped: {sentence}")
     for crash in found.crashes:
@@ -157,7 +157,7 @@ SHOWN = {
 }
 """The columns of a row that the terminal shows, with their titles."""
 SPARE = ("seed", "iterations", "columns", "peak MB", "× faster", "bound", "gap", "verified", "agrees")
-"""The titles that a narrow terminal leaves out, the first to go first; the CSV has all."""
+"""The titles that a narrow terminal leaves out, in this order; the CSV has all columns."""
 
 
 def _print_benchmark(found: Benchmark) -> None:
@@ -183,7 +183,7 @@ def _print_benchmark(found: Benchmark) -> None:
 
 
 def _cells(row: Row, found: Benchmark) -> list[Any]:
-    """Return what the terminal shows of a row; its instance without the problem, if there is but one."""
+    """Return what the terminal shows of a row; the problem is not named if there is only one."""
     told = {name: None if row[name] is None else f"{row[name]:.2g}" for name in ("gap", "known_gap")}
     if len({other["problem"] for other in found.rows}) == 1:
         told["instance"] = row["instance"].removeprefix(f"{row['problem']} ")

@@ -24,7 +24,7 @@ SPARE = {
     "information": ("LDP level", "× rows", "reports", "of all", "seconds", "determined", "proven bound"),
     "estimates": ("LDP level", "seconds", "determined", "level of the secret", "nats"),
 }
-"""The columns that a narrow terminal leaves out, the first to go first."""
+"""The columns that a narrow terminal leaves out, in this order."""
 
 
 def print_comparison(
@@ -36,7 +36,7 @@ def print_comparison(
         found: the designs by method, or the reasons.
         kept: the design that is kept.
         goal: what they are for: "information" or "estimates".
-        queries: the columns whose frequencies are wanted; all without.
+        queries: the columns whose frequencies are wanted; all if not given.
     """
     designs = [made for made in found.values() if not isinstance(made, str)]
     designs.sort(key=lambda made: -made.worth(goal, queries))
@@ -65,13 +65,13 @@ def print_comparison(
 
 
 def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) -> None:
-    """Tell of a method as soon as it is done; the table of all follows at the end.
+    """Print the result of a method as soon as it is done; the table of all follows at the end.
 
     Args:
         name: the method.
         made: its design, or the reason why there is none.
         goal: what it is for: "information" or "estimates".
-        queries: the columns whose frequencies are wanted; all without.
+        queries: the columns whose frequencies are wanted; all if not given.
     """
     if isinstance(made, str):
         return
@@ -84,7 +84,7 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
 
 
 def comparison_row(name: str, made: Design) -> dict[str, Any]:
-    """Return what there is to say of the design of a method, by the titles of the table."""
+    """Return the cells of a method's design, by the titles of the table."""
     from ldpopt.release.words import merging
 
     value, status = made.information, made.result.status.value
@@ -105,7 +105,7 @@ def comparison_row(name: str, made: Design) -> dict[str, Any]:
 
 
 def _estimates_row(row: dict[str, Any], made: Design, queries: list[str]) -> dict[str, Any]:
-    """Give the margins of a design first, then what else a reader may ask."""
+    """Return the cells of a design, its margins first."""
     kept = ("nats", "status", "level of the secret", "LDP level", "determined", "seconds", "verified")
     return {"method": made.method, **_margins(made, queries), **{name: row[name] for name in kept}}
 

@@ -30,7 +30,7 @@ def demo(
     )
     print(
         "The optimum hides the secret (robust LDP for all distributions) and releases the rest; plain\n"
-        "LDP hides everything. 'verified' is the word of the independent checker on the written file.\n"
+        "LDP hides everything. 'verified' is the independent checker's verdict on the written file.\n"
         f"Results and figures are in {out}/; check one yourself: ldpopt verify {out}/sex-race.json"
     )
     if not all(row["verified"] for row in rows):

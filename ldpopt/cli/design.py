@@ -109,7 +109,7 @@ def design(
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
 
     Two files are written: OUT with the counts of the table, which prove the promise, and beside it
-    OUT.public without them, with which the other commands work, too. The exit code is that of ldpopt
+    OUT.public without them, which the other commands also accept. The exit code is that of ldpopt
     verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
     """
     from ldpopt.engine.verifying import verify
@@ -196,7 +196,7 @@ def _reading(sep: str | None, encoding: str, missing: str) -> list[str]:
 
 
 def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, as_json: bool) -> None:
-    """Say at once what Ctrl-C leaves: the checker would take time that nobody wants to give."""
+    """Say what Ctrl-C left, without the checker: the user does not want to wait any longer."""
     if as_json:
         print(json.dumps({"method": made.method, "interrupted": True, "verified": None}))
         return
@@ -259,7 +259,7 @@ def _certified(verification: Verification, out: Path) -> str:
 
 
 def _publishable(made: Design) -> str:
-    """Say what the public file still proves, and what of the table is in it."""
+    """Say what the public file still proves, and what it reveals of the table."""
     level = made.public.level
     if made.public.universal:
         said = "without the counts; it proves the promise, too"

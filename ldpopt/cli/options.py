@@ -70,7 +70,7 @@ Force = Annotated[bool, typer.Option("--force", help="Write over a file that exi
 
 
 def know(problem: str | None) -> None:
-    """Make a kind of one's own known to the rest of the process, so that its results are read."""
+    """Register a user's own kind of problem, so that this process can read its results."""
     if problem is not None:
         from ldpopt.engine.plugins import problem_class
 

@@ -1,4 +1,4 @@
-"""``ldpopt plan``: the level, or the number of rows, that a precision of the frequencies takes."""
+"""``ldpopt plan``: the level, or the number of rows, needed for a precision of the frequencies."""
 
 from __future__ import annotations
 

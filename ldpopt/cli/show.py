@@ -68,7 +68,7 @@ def show(
 
 
 def _place(name: str, form: Form) -> str:
-    """Say as what a solver takes an example, and where ``auto`` prefers others, why."""
+    """Name the form in which a solver takes an example, and why ``auto`` prefers others if it does."""
     from ldpopt.solvers import SOLVERS
 
     if not SOLVERS[name].automatic:
@@ -80,7 +80,7 @@ def _place(name: str, form: Form) -> str:
 def _parameters(cls: type[Problem]) -> dict[str, str]:
     """Say of every parameter what it may be.
 
-    The schema of the checker says it; a kind of another package, which has none, names the types.
+    That is read from the checker's schema; a kind of another package has none, so its types are named.
     """
     from dataclasses import MISSING, fields, is_dataclass
 

@@ -115,7 +115,7 @@ def _bound(result: Result) -> str:
 
 
 def _parts(result: Result) -> str:
-    """Say what part of the time went into what."""
+    """Say how the time was divided among search, proof and repair."""
     parts = ("search", "proof", "repair")
     return ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
 

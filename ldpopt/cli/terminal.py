@@ -40,7 +40,7 @@ err_console = Console(stderr=True)
 
 
 def say(line: str) -> None:
-    """Print a line; what would move the cursor, break it or turn its direction is spelt out."""
+    """Print a line; characters that move the cursor, break lines or change direction are escaped."""
     print(printable(line))
 
 
@@ -71,7 +71,7 @@ def print_table(
         rows: the values of each row, in the order of the titles.
         left: the titles of the columns of words, which are aligned left and may be wrapped.
         title: the title of the table.
-        spare: the titles of the columns that may be left out, the first to go first.
+        spare: the titles of the columns that may be left out, in this order.
     """
     cells = [[cell(value) for value in row] for row in rows]
     console = out_console if out_console.is_terminal else Console(width=200)
@@ -173,8 +173,9 @@ def checker_seconds(start: float, time_limit: float | None) -> float:
 
 
 LATEST = 1.1
-"""A command ends within so many times its time limit, and two seconds; where the solver took all of it,
-the checker still has a third of it, so that a busy machine does not leave a good design undecided."""
+"""A command ends within this many times its time limit, and two seconds. Where the solver used up the
+time limit, the checker still has a third of it, so that a busy machine does not leave a good design
+undecided."""
 
 
 def check_new(path: Path, force: bool) -> None:
@@ -184,7 +185,7 @@ def check_new(path: Path, force: bool) -> None:
 
 
 def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
-    """Refuse a place for output before the work begins, and one that an input would be lost to."""
+    """Refuse, before the work begins, an output that cannot be written or would replace an input."""
     if path.is_dir():
         raise InvalidInputError(f"cannot write {path}: it is a directory")
     if path.exists() and not path.is_file():
@@ -199,7 +200,7 @@ def check_writable(path: Path, *inputs: str | os.PathLike[str]) -> None:
 
 
 def check_picture(path: Path, force: bool, *inputs: str | os.PathLike[str]) -> None:
-    """Refuse a place for a picture before the work begins, and an ending that says no format.
+    """Refuse, before the work begins, a path of a picture that cannot be written or names no format.
 
     Args:
         path: the place.
@@ -231,7 +232,7 @@ class Left(ProgressColumn):
 
 
 class Watch:
-    """A line that names the step of long work and what is known by now; silent without a bar.
+    """A line that names the step of long work and what is known so far; silent without a bar.
 
     Args:
         bar: what shows the line; None for nothing.
@@ -279,7 +280,7 @@ def _drawn(bar: Progress) -> Iterator[Progress]:
 
 @contextlib.contextmanager
 def _held_back() -> Iterator[None]:
-    """Answer Ctrl-C at the end of what is inside: a bar half drawn or half erased would stay."""
+    """Delay Ctrl-C to the end of the block, so that no half-drawn or half-erased bar remains."""
     pressed: list[bool] = []
     before = signal.getsignal(signal.SIGINT)
     if not callable(before):  # ignored, as behind nohup

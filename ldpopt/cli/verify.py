@@ -31,7 +31,7 @@ def verify(
 
     Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget.
     """
-    if math.isnan(budget):  # which lies in every range
+    if math.isnan(budget):  # nan passes every range check
         raise InvalidInputError("budget must be a number of seconds, not nan")
     know(problem)
     try:
@@ -45,7 +45,7 @@ def verify(
 
 
 def _waiting(file: Path, budget: float) -> contextlib.AbstractContextManager[object]:
-    """Show that the checker is at work; without a terminal nothing is imported for that."""
+    """Show that the checker is at work; without a terminal, nothing is shown or imported."""
     if not sys.stderr.isatty():
         return contextlib.nullcontext()
     from ldpopt.cli.terminal import watching

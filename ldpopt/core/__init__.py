@@ -1,1 +1,1 @@
-"""The vocabulary that every room shares: mechanisms, forms, problems, solvers, errors."""
+"""The vocabulary that all packages of ldpopt share: mechanisms, forms, problems, solvers, errors."""

@@ -10,12 +10,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 SOON = 1e-3
-"""Seconds until an alarm rings that is due already: the timer takes no time of 0."""
+"""Seconds until an alarm that is already due rings; a timer set to 0 would never ring."""
 
 
 @dataclass(eq=False)
 class Alarm:
-    """What rings, when it is due on the clock of :func:`time.monotonic`, and how often after that."""
+    """A function to call, when it is due (:func:`time.monotonic`), and the seconds between calls."""
 
     due: float
     every: float
@@ -28,12 +28,12 @@ PENDING: list[Alarm] = []
 
 @contextmanager
 def alarmed(due: float, every: float, ring: Callable[[], None]) -> Iterator[None]:
-    """Call ``ring`` in the midst of what runs inside, once it is due and then at intervals.
+    """Interrupt the block to call ``ring`` when it is due, and then at intervals.
 
-    ``ring`` raises what should end the work, or does nothing. Python code ends at once; a call of
-    compiled code ends first. Blocks may be nested: an alarm set inside leaves those outside set, and
-    where several are due the outermost rings first. Only the main thread of a process can be
-    interrupted, where the system has such a timer; elsewhere nothing happens.
+    ``ring`` raises what should end the work, or does nothing. Python code is interrupted at once; a
+    call of compiled code is finished first. Blocks may be nested: an alarm set inside leaves those
+    outside set, and where several are due the outermost rings first. Only the main thread of a process
+    can be interrupted, and only where the system has such a timer; elsewhere ``ring`` is never called.
 
     Args:
         due: when to ring first, on the clock of :func:`time.monotonic`.

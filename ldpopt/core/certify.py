@@ -21,13 +21,13 @@ from ldpopt.core.validate import Array
 GRID = 2.0**-52
 """Entries become multiples of this: exact dyadic rationals that are also exact floats."""
 SMALL = 1e-4
-"""Values so small that rounding may break the proof of their bound."""
+"""Below this value, rounding may break the proof of the bound."""
 MOST_RAISED = 1e-6
-"""By how much the numbers of such a proof are raised at most."""
+"""The most by which the numbers of such a proof are raised."""
 CANCELLING = 100.0
-"""Entries of a dual vector so many times their sum cancel: there, too, rounding may break the proof."""
+"""Where entries of a dual vector are this many times their sum, rounding may also break the proof."""
 HALVED = 8
-"""How often a mechanism is halved towards a constant release before it is given up."""
+"""How many mixtures with a constant release are tried; each keeps half as much of the mechanism."""
 
 
 def repair(matrix: Array, privacy: Privacy) -> Array:

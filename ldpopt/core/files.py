@@ -70,7 +70,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], dpi: float) -> Non
     Args:
         figure: what to write.
         path: the file, for instance ``figure.png``.
-        dpi: pixels of an inch.
+        dpi: pixels per inch.
     """
     with whole_file(path) as draft:
         figure.savefig(draft, dpi=dpi, format=Path(path).suffix[1:].lower() or "png")
@@ -99,16 +99,16 @@ def whole_directory(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def _refusal(error: OSError) -> str:
-    """Say why the system refuses, in its own words: writers of tables wrap them in theirs."""
+    """Return the system's own reason for refusing, which writers of tables wrap in their own errors."""
     return os.strerror(error.errno) if error.errno else str(error)
 
 
 @contextmanager
 def locked(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Wait until no other process is at work on a file, and keep the others waiting.
+    """Wait until no other process works on a file, then keep other processes waiting.
 
-    The lock is a hidden file beside it, which is removed in the end; that of a process that was killed
-    is free. A process that waited for a lock that was removed in the meantime tries again.
+    The lock is a hidden file beside it, which is removed in the end. If a process is killed, its lock
+    is free again. A process that waited for a lock that was removed in the meantime tries again.
     """
     target = Path(path)
     lock = target.with_name(f".{target.name}.lock")

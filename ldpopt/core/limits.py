@@ -24,7 +24,7 @@ class Progress(Protocol):
 
 
 class OutOfTime(Exception):  # noqa: N818 (it is an event, as StopIteration is)
-    """Raised by :meth:`Limits.check`: the frame answers with what the solver kept last."""
+    """Raised by :meth:`Limits.check`: the run then ends with what the solver kept last."""
 
 
 class Overdue(BaseException):
@@ -36,7 +36,7 @@ class Overdue(BaseException):
 
 @contextmanager
 def _silent_where_lost() -> Iterator[None]:
-    """Say nothing of an alarm that Python ignores because it rang in a destructor: it rings again."""
+    """Silence Python's report of an alarm that it ignored in a destructor: the alarm rings again."""
     before = sys.unraisablehook
 
     def hook(lost: sys.UnraisableHookArgs) -> None:
@@ -60,7 +60,7 @@ class Limits:
 
     A solver calls :meth:`keep` whenever it has something better, :meth:`check` inside long loops, and
     :meth:`part` to reserve time for what comes after. When the time is over or the user presses
-    Ctrl-C, the frame returns what was kept last.
+    Ctrl-C, :meth:`ldpopt.Solver.attempt` returns what was kept last.
 
     Args:
         gap: the relative gap at which value and bound count as equal.
@@ -125,14 +125,14 @@ class Limits:
         return replace(self, deadline=deadline, _kept=[])
 
     def leaving(self, share: float) -> Self:
-        """Return limits that leave a share of the time for what comes after; their alarm is the end."""
+        """Return limits that leave a share of the time for later work; their alarm is this deadline."""
         if self.deadline is None:
             return self
         return replace(self.part(1 - share), alarm=self.deadline)
 
     @contextmanager
     def alarmed(self) -> Iterator[None]:
-        """Raise :class:`Overdue` in what is inside when the alarm is due and something can be returned.
+        """Raise :class:`Overdue` inside the block when the alarm is due and there is an answer.
 
         An alarm of the caller rings all the same: :func:`ldpopt.core.alarm.alarmed`.
         """

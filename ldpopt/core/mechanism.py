@@ -17,7 +17,7 @@ from ldpopt.core.validate import Array
 
 Label = Hashable
 MOST_ENTRIES = 100_000_000
-"""Larger matrices are not built: 800 MB."""
+"""The most entries of a matrix that is built: 800 MB of floats."""
 
 
 class Channel(Protocol):
@@ -241,7 +241,7 @@ def _check_rows(rows: Array) -> None:
 
 
 def _normalised(rows: Array) -> Array:
-    """Take out the rounding of a matrix product, so that long compositions stay stochastic."""
+    """Remove the rounding error of a matrix product, so that long compositions stay stochastic."""
     return rows / rows.sum(axis=1, keepdims=True)
 
 

@@ -105,7 +105,7 @@ class Problem(Cleaned, ABC):
     def lift_quickly(self, form: Form, solution: FormSolution) -> Any:
         """Build a slightly worse answer that is proven quickly, for when the time is over.
 
-        Only of problems with :attr:`slow_to_lift`.
+        Only problems with :attr:`slow_to_lift` define it.
         """
         raise NotImplementedError
 

@@ -68,7 +68,7 @@ class Registry(Generic[T]):
 
     @property
     def clashes(self) -> dict[str, str]:
-        """The names that two packages register, with a sentence each; those that ship keep theirs."""
+        """The names that two packages register, with a sentence each; ldpopt's own entries win."""
         return self._clashes if self._sources else {}
 
     @cached_property

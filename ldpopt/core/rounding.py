@@ -1,4 +1,4 @@
-"""Digits of a number on one side of it: "at most" is followed by no less, "at least" by no more.
+"""Write numbers rounded in one direction: up after "at most", down after "at least".
 
 Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven.
 """
@@ -28,7 +28,7 @@ def at_least(number: float, digits: int = 4) -> str:
 
 
 def factor_at_most(level: float, digits: int = 3) -> str:
-    """Write e^level rounded up; what floats do not tell from a shorter number is that number.
+    """Write e^level rounded up, after rounding to 12 digits to remove the error of floats.
 
     >>> factor_at_most(1.0), factor_at_most(0.7), factor_at_most(math.log(3))
     ('2.72', '2.02', '3')

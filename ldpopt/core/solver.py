@@ -38,10 +38,10 @@ class Solver(ABC, Generic[F]):
             if inspect.isclass(declared) and issubclass(declared, Form):
                 cls.form = declared
         if not hasattr(cls, "form"):
-            raise TypeError(f"say which form it solves: class {cls.__name__}(Solver[MyForm])")
+            raise TypeError(f"say which form the solver solves: class {cls.__name__}(Solver[MyForm])")
 
     def accepts(self, form: F) -> Literal[True] | str:
-        """Return True, or the reason why not; asked about forms of its own type only."""
+        """Return True if it can solve this form of its type, or the reason why not."""
         return True
 
     def suits(self, form: F) -> Literal[True] | str:

@@ -145,7 +145,7 @@ def distribution(name: str, value: Any, ndim: int = 1) -> Array:
 
 
 def excess(numbers: Array) -> float:
-    """Compute Σ − 1 as the float nearest to it; the float nearest to Σ less 1 would be coarser.
+    """Compute the sum less 1, rounded once; to round the sum before subtracting would be coarser.
 
     >>> excess(np.array([0.5, 0.5 + 2.0**-53]))
     1.1102230246251565e-16
@@ -195,7 +195,7 @@ def _index(place: tuple[int, ...]) -> str:
 
 
 def _has_truth_values(value: Any) -> bool:
-    """Return whether a list, or a list in it, has an entry True or False, which numpy would count."""
+    """Return whether a list, or a list in it, has True or False, which numpy would read as numbers."""
     if not isinstance(value, (list, tuple)):
         return False
     return bool in set(map(type, value)) or any(map(_has_truth_values, value))

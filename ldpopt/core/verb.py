@@ -1,4 +1,4 @@
-"""Rooms that can be called: ``ldpopt.audit(…)`` is a function, ``ldpopt.audit.auditing`` a module."""
+"""Packages that can be called: ``ldpopt.audit(…)`` is a function, ``ldpopt.audit.auditing`` a module."""
 
 from __future__ import annotations
 

@@ -47,10 +47,10 @@ def workers(jobs: int, scheduler: str | None) -> Iterator[Parallel]:
 
 
 def _deaf(parallel: Parallel) -> Parallel:
-    """Start worker processes that do not hear Ctrl-C: this process does, and ends them.
+    """Start worker processes that ignore Ctrl-C: this process receives it and ends them.
 
     A terminal sends Ctrl-C to all of them, and each would answer with a traceback of its own. A new
-    process inherits which signals are blocked; one that comes meanwhile is delivered here afterwards.
+    process inherits which signals are blocked; a signal sent meanwhile is delivered here afterwards.
     """
     if not hasattr(signal, "pthread_sigmask"):
         return parallel

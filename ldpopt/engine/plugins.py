@@ -108,7 +108,7 @@ def _module_of_file(path: Path) -> ModuleType:
     module = module_from_spec(spec)
     sys.modules[spec.name] = module  # where dataclasses look for their module
     spec.loader.exec_module(module)
-    for pickler in ("joblib.externals.cloudpickle", "cloudpickle"):  # of joblib's workers, and of Dask's
+    for pickler in ("joblib.externals.cloudpickle", "cloudpickle"):  # for joblib's and Dask's workers
         with suppress(ImportError):
             import_module(pickler).register_pickle_by_value(module)  # workers cannot import the file
     return module

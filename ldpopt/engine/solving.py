@@ -253,7 +253,7 @@ def _audited(problem: Problem, answer: Any, limits: Limits) -> dict[str, Any]:
 
 
 def _lifted(problem: Problem, form: Form, solution: FormSolution, limits: Limits) -> Any:
-    """Build the answer; where that takes longer than half the time left, one that is proven quickly."""
+    """Build the answer, or one that is proven quickly if that takes more than half the time left."""
     if not problem.slow_to_lift or limits.deadline is None:
         return problem.lift(form, solution)
     try:

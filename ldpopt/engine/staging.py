@@ -104,7 +104,7 @@ class Contributions:
         return replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
 
     def told(self, limits: Limits) -> Any:
-        """Wrap the user's progress callback so that it hears the best bound of all stages so far."""
+        """Wrap the user's progress callback so that it receives the best bound of all stages so far."""
         if limits.progress is None or not self.proven:
             return limits.progress
         tell, bound = limits.progress, self.merged().bound

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 WORDS = {True: "verified", False: "refuted", None: "undecided"}
 NOT_CERTIFIED = "not certified"
-"""What stands beside a value or a bound in a utility that the checker does not know."""
+"""The mark of a value or bound whose utility the checker does not know."""
 NOT_CHECKED = "not checked"
-"""What stands beside a number or a word that no verified claim says."""
+"""The mark of a number or word that no verified claim states."""
 
 
 OF_PRIVACY = "and makes none about the utility: it does not know it"
@@ -65,7 +65,7 @@ class Verification:
         return about[-1] if about else ""
 
     def told(self, status: str) -> str:
-        """Say a status; beside "optimal" stands among what that is proven."""
+        """Return a status; "optimal" is followed by the class of answers for which it is proven."""
         return f"{status} among {self.among}" if status == "optimal" and self.among else status
 
     @property
@@ -80,25 +80,25 @@ class Verification:
 
     @property
     def certifies_utility(self) -> bool:
-        """Whether the checker knows what the value measures: it then decided value and bound too."""
+        """Whether the checker knows what the value measures, and so decides value and bound too."""
         return not any(said.endswith(frame.UNCERTIFIED) for said in self.unchecked)
 
     def marked_utility(self, said: str) -> str:
-        """Mark what a file says of value, bound or status, also if the checker knows no such utility."""
+        """Mark what a file says of value, bound or status, even if only the utility is not certified."""
         marked = self.marked(said)
         return marked if self.certifies_utility else f"{marked} [{NOT_CERTIFIED}]"
 
     def marked(self, said: str) -> str:
-        """Return what a file says as it is if every claim of it was verified, and else with a mark."""
+        """Return what a file says: unchanged if all its claims were verified, otherwise with a mark."""
         if self and self.claims:
             return said
         mark = WORDS[self.verdict].upper() if self.claims else NOT_CHECKED
         return f"{said} [{mark}]"
 
     def marked_promise(self, said: str) -> str:
-        """Mark what a file promises about privacy: what goes beyond it may stay undecided beside it.
+        """Mark what a file promises about privacy; undecided claims about anything else are ignored.
 
-        That is the utility, its bound, and the audit, which says how much of the level is spent.
+        Those are claims about the utility, its bound, and the audit of how much of the level is used.
         """
         beyond = [c for c in self.claims if c.what in ("value", "bound", "audit") and c.holds is None]
         return Verification(tuple(c for c in self.claims if c not in beyond)).marked(said)
@@ -164,7 +164,7 @@ def verify_document(
 
 
 def verify_within(document: dict[str, Any], seconds: float) -> Verification:
-    """Decide the claims of a result file's content; a question not read in time is undecided, too."""
+    """Decide the claims of a result file's content; a question that is not read in time is undecided."""
     try:
         return verify_document(document, budget=seconds)
     except UndecidedFileError as error:

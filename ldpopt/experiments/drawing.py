@@ -22,12 +22,12 @@ WIDTH = 7.4
 def panels(
     count: int, *, height: float = 2.9, columns: int = 2, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Make a figure of so many panels in rows, and nothing in the places left over.
+    """Make a figure of panels in rows; places left over stay empty.
 
     Args:
         count: how many panels.
         height: the height of a row, in inches.
-        columns: panels of a row.
+        columns: how many panels a row has.
         options: for :meth:`matplotlib.figure.Figure.subplots`.
     """
     columns = min(count, columns)

@@ -1,7 +1,8 @@
 """Bounds on the worst α over {p ≥ p0} against ε (Pastore and Gastpar 2021, Figures 7 and 9).
 
-The figures put right. Above, the step mechanism, (38) corrected, (42), (43), and the best balanced
-design known here; below, bounds sharper than (48), (50) and (54), which rest on the false Lemma 11.
+The corrected figures. Upper bounds are the step mechanism, (38) corrected, (42), (43), and the best
+balanced design known here; lower bounds are sharper than (48), (50) and (54), which rest on the false
+Lemma 11.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Bounds on the best α against ε for known sources (Pastore and Gastpar 2021, Figures 5 and 6).
 
-The figures put right. Above, the step mechanism; below, (46) with φ* in
-place of the false Lemma 11, and as printed; where K is small, the proven optimum between them. Figure 6b
+The corrected figures. The upper bound is the step mechanism, the lower bound (46) with φ* in place of
+the false Lemma 11, and as printed; where K is small, the proven optimum lies between them. Figure 6b
 of the paper has the ages in a Brazilian census that is not free to redistribute: here they are those of
 the Adult data, which start at 17, in as many groups.
 """

@@ -2,7 +2,7 @@
 
 For small ε a binary mechanism is optimal, for large ε generalised randomised response (Kairouz, Oh and
 Viswanath 2014, Theorems 5 and 14); between them neither is, and the figure marks where each
-starts or stops to be.
+starts or stops being optimal.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def best_binary(problem: Staircase) -> Mechanism:
 
 
 def switches(rows: list[Row]) -> tuple[float | None, float | None]:
-    """Find the largest ε up to which binary is optimal, the smallest from which response is."""
+    """Find the largest ε where binary is still optimal, and the smallest where response is."""
     rows = sorted(rows, key=lambda row: float(row["epsilon"]))
     binary = randomized = None
     for row in rows:

@@ -48,7 +48,7 @@ def measure(case: str, size: int, solver: str, seed: int) -> Row:
 def _full_lp(problem: StatisticLeakage) -> float | None:
     """Solve the facility-location LP, all variables at once, and take the log.
 
-    None if it is not done in ten minutes.
+    The answer is None if it is not done in ten minutes.
     """
     model: Any = FacilityModel(problem.form)
     link, assign, equal = (constraint.A for constraint in model.constraints)

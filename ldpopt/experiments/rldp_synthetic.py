@@ -64,7 +64,7 @@ def conclude(rows: list[Row]) -> str:
 
 
 def _others(rows: list[Row]) -> str:
-    """State how GRR lies to SRR, and GRR-CR to IR."""
+    """State how GRR compares with SRR, and GRR-CR with IR."""
     settings = dict.fromkeys((row["size"], row["epsilon"]) for row in rows)
     found = {at: robust_study.means(rows, size=at[0], epsilon=at[1]) for at in settings}
     below = sum(means["grr"] < means["srr"] for means in found.values())

@@ -46,7 +46,7 @@ PROTOCOLS: dict[str, tuple[type[Any], float]] = {
 }
 """The protocols of Sections VI and VII with the relative gap at which their search stops."""
 WIDEST = 6
-"""Wider tables have public values merged to so many groups before PolyOpt."""
+"""The number of groups to which PolyOpt merges the public values of wider tables."""
 
 
 @cache

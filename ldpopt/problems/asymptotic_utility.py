@@ -1,4 +1,4 @@
-"""The ε-LDP mechanism from which very many reports tell most about the unknown distribution."""
+"""Find the ε-LDP mechanism whose reports, if very many, tell most about an unknown distribution."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ldpopt.theory.bayes.problem import DesignProblem
 class AsymptoticUtility(DesignProblem):
     """Maximise U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2k − 2) over ε-LDP mechanisms on k values.
 
-    Lopuhaä-Zwakenberg et al. 2019, Definition 6.5; the "future work" of its Section 11. A D-optimal
-    design problem: see :class:`ldpopt.theory.bayes.problem.DesignProblem`.
+    Lopuhaä-Zwakenberg et al. 2019, Definition 6.5; the "future work" of its Section 11. This is a
+    D-optimal design problem: see :class:`ldpopt.theory.bayes.problem.DesignProblem`.
 
     Args:
         alpha: the parameter of the Dirichlet prior; 1/2 everywhere is Jeffreys' prior.

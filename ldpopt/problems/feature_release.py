@@ -1,4 +1,4 @@
-"""Which features may be released, so that few users are exposed and the most useful data get out?"""
+"""Which features may be released, so that few users are exposed and the data are most useful?"""
 
 from __future__ import annotations
 
@@ -137,13 +137,13 @@ class FeatureRelease(Problem):
         return {"marginals": tuple(p[p > 0] for p in rows)}
 
     def _codes(self) -> dict[str, Any]:
-        """Write the table as small numbers: values of any type become JSON, and nothing else matters."""
+        """Replace values by numbers: JSON cannot hold all types, and only equality matters."""
         columns = [value_codes(column).tolist() for column in chosen_columns(self.table)]
         return {"table": [list(row) for row in zip(*columns, strict=True)]}
 
     @cached_property
     def released(self) -> Release:
-        """Return the exact question, as the checker reads it, rare values redacted if so asked."""
+        """Return the exact question as the checker reads it, with rare values redacted if asked for."""
         found = frame.question(frame.statement(self.kind, self.to_params()))
         assert isinstance(found, Release)
         return found

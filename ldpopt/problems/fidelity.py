@@ -65,14 +65,14 @@ class Fidelity(Problem):
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
 
     def check_params(self) -> None:
-        """Refuse what the checker refuses, also entries of p that are too small after its division."""
+        """Refuse what the checker refuses, such as entries of p that are too small once normalised."""
         try:
             frame.question(frame.statement(self.kind, self.to_params()))
         except UnreadableError as error:
             raise InvalidInputError(f"{self.kind}: {error}") from None
 
     def forms(self) -> Iterable[Form]:
-        """Give α over the family, and over square mechanisms, each of which is a broad one, too."""
+        """Give α over the family, then over square mechanisms, which belong to both families."""
         bound = certify.value_below(alpha_bound(self._source(), exp_above(self.epsilon), self.loss))
         objective = MomentObjective(self.p, self.loss)
         families = dict.fromkeys([self.family, "square"])

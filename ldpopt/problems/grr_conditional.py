@@ -1,4 +1,4 @@
-"""The best split of the budget when u is reported only where s came out true."""
+"""The best split of the budget when u is reported truly only where the report of s is true."""
 
 from __future__ import annotations
 

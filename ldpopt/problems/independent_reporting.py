@@ -38,7 +38,7 @@ from ldpopt.theory.robust.response_limits import (
 ROUNDS = 2
 """How often the best responses for s and for u, given each other, are found in turn."""
 ROUNDING = 1e-12
-"""What a difference of probabilities may lose in floats."""
+"""The rounding error of a difference of probabilities in floats."""
 SPREAD = 32
 """Splits, spread over the range, whose worst members of F are part of a proof."""
 
@@ -69,7 +69,7 @@ class IndependentReporting(Reporting):
         return float(min(2.0, 2 * self.radii.max() + apart))
 
     def limits(self, g: Array) -> Array:
-        """Limit the block by d; or by the two secrets and the value that F tells apart best."""
+        """Limit the block by d, or by the secrets and value that a member of F tells apart best."""
         a2 = self.uncertainty.shape[1]
         if not self.calibrate:
             return of_distance(a2, np.array([self.distance]))[None, :, None]

@@ -1,4 +1,4 @@
-"""The least distorting mechanism on histograms that leaks at most so much about a secret statistic."""
+"""The least distorting mechanism on histograms whose leakage about a secret statistic is bounded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from ldpopt.mechanisms import histograms
 from ldpopt.theory.leakage.rows import read_secrets
 
 MOST_PERMUTED = 5
-"""Categories whose permutations are tried: 120 at most, and 24 keep the first count."""
+"""The most categories whose permutations are tried: 120 of them, of which 24 keep the first count."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,7 +36,7 @@ class LeakageDesign(Problem):
     Wang et al. 2024 compares three mechanisms on histograms of τ records over d categories (Section V)
     and leaves open how far they are from the best. e^SML is a maximum of linear functions of the
     mechanism, so the best one is the solution of a linear program with many cuts. The distortion is the
-    total variation distance of histograms, or any cost of one's own.
+    total variation distance of histograms, or any cost that the user gives.
 
     Args:
         tau: the number of records.
@@ -115,7 +115,7 @@ class LeakageDesign(Problem):
 
     @property
     def form(self) -> LeakageProgram:
-        """Costs are total variation distances or one's own, groups are the secrets."""
+        """The costs are total variation distances or the user's; the groups are the secrets."""
         secrets = self.space[:, 0].tolist() if self.secrets is None else self.secrets
         numbers: dict[Any, int] = {}
         groups = np.array([numbers.setdefault(secret, len(numbers)) for secret in secrets])
@@ -139,7 +139,7 @@ class LeakageDesign(Problem):
         return Subject.of_groups(mechanism, secrets, None, promises)
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
-        """Build the mechanism, between histograms unless the costs are one's own."""
+        """Build the mechanism; its inputs and outputs are histograms unless the user gave costs."""
         if self.tau is None:
             return Mechanism(solution.point)
         labels = [tuple(row) for row in self.space.tolist()]
@@ -170,7 +170,7 @@ class LeakageDesign(Problem):
 
 
 def _symmetries(space: histograms.Histogram, groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """List the permutations of the histograms, those of their categories, that keep every secret.
+    """List the permutations of categories that keep every secret, as permutations of histograms.
 
     Total variation does not change where categories change places; those that keep the secrets are a
     group. With many categories only the identity is tried: a proof lists the images of every cut.

@@ -46,7 +46,7 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 
 HIGHEST = validate.EPSILON_RANGE[1]
 CEILING_SLACK = 1e-12
-"""What the dual vector of the ceiling is raised by, so that rounding does not break its proof."""
+"""By how much the ceiling's dual vector is raised, so that rounding does not break its proof."""
 OUTSIDE = 1e-6
 """How far above ε the level of a point in the sense of Γ is, at least, where the point is outside."""
 
@@ -65,7 +65,7 @@ class PolyOpt(TableProblem, ColumnProblem):
         n: the number of samples.
         alpha: the significance level of the confidence set.
         counts: the contingency table [s][u].
-        pairs: "distinct" (s1 ≠ s2 only) or "all" ((44) to the letter).
+        pairs: "distinct" (s1 ≠ s2 only) or "all" (as (44) is printed).
         objective: "empirical" maximises I under p̂ (Q¹ of Theorem 12); "robust" maximises the bound L of
             Theorem 12 on min_{P∈F} I_P (its Q²): the value is a guarantee for every P ∈ F.
         calibrate: search the level of the cone whose best mechanism, made private against F by the exact

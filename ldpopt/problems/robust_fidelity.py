@@ -39,7 +39,7 @@ class RobustFidelity(Problem):
     given, the error is Σ_i c_iᵀΣc_i. With ``prior`` the secret is hidden whatever the distribution of
     (s, u): W[(s,u), y] ≤ e^ε W[(s',u'), y] for s ≠ s'; a table of one column is plain ε-LDP. With
     ``p_hat`` and ``n``, or ``counts``, it is hidden against every distribution of the χ² confidence
-    set, by columns in the cone of PolyOpt (Lopuhaä-Zwakenberg and Goseling 2021, Theorem 11). An
+    set, by columns in the cone of PolyOpt (Lopuhaä-Zwakenberg and Goseling 2021, Theorem 11). This is an
     optimal design, solved with a proof (:mod:`ldpopt.checker.query_bound`). With ``queries`` the unit
     vectors and one column, the error is that of :class:`ldpopt.problems.fidelity.Fidelity` with the
     loss "mse", not divided by 1 − Σ p².
@@ -210,7 +210,7 @@ def query_error(W: Array, p: Array, queries: Array) -> float:
     Args:
         W: the mechanism W[x, y].
         p: the distribution of the inputs.
-        queries: c, one a row.
+        queries: c, one per row.
     """
     used = W[:, W.any(axis=0)]
     law = p @ used

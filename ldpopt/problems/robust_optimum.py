@@ -36,7 +36,7 @@ from ldpopt.theory.robust.problem import (
 )
 
 MOST_SECRETS, MOST_INPUTS = 12, 64
-"""More secrets make too many staircase columns for the ceiling, more inputs too many cuts."""
+"""The most secrets (staircase columns of the ceiling) and inputs (cuts) that stay tractable."""
 
 
 @dataclass(frozen=True, eq=False)

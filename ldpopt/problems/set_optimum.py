@@ -38,7 +38,7 @@ MOST_SECRETS, MOST_INPUTS = 8, 36
 SEARCH_SHARE = 0.7
 """The share of the time for the search: the proof of privacy takes as long as some two of its rounds."""
 TOUCH, HASTE = 2e-11, 0.1
-"""The share of the uniform mechanism that makes room for the proof of privacy; and for a short one."""
+"""Shares of the uniform mechanism mixed in: to leave room for a proof of privacy, or a short one."""
 
 
 @dataclass(frozen=True, eq=False)

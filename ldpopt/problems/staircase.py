@@ -34,7 +34,7 @@ class Staircase(ColumnProblem):
             "chi-squared", "hellinger", "renyi" or "bayes" (with ``hypotheses``); or any sublinear
             function of Python that maps a k × m matrix to the m values of its columns (with neither,
             and then ``size`` says k).
-        size: the number of inputs k, for a utility of one's own.
+        size: the number of inputs k, for a utility that is a function.
         weights: the probabilities of the hypotheses, for "bayes"; equal ones if not given.
         order: the order of "renyi".
 
@@ -92,12 +92,12 @@ class Staircase(ColumnProblem):
         return named_utility(self.utility, self.prior, self.hypotheses, self.weights, self.order)
 
     def check_params(self) -> None:
-        """Check the parameters as the checker does, unless the utility is Python code of one's own."""
+        """Check the parameters as the checker does, unless the utility is a Python function."""
         if not callable(self.utility):
             super().check_params()
 
     def statement(self) -> dict[str, Any] | None:
-        """Return None for a utility of one's own: the checker cannot run Python code."""
+        """Return None for a utility that is a Python function: the checker cannot run it."""
         return None if callable(self.utility) else super().statement()
 
     def to_params(self) -> dict[str, Any]:

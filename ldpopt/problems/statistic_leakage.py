@@ -24,7 +24,7 @@ from ldpopt.theory.leakage.rows import (
 )
 
 MOST_DENSE = 2_000
-"""Random instances beyond this many parameters are deterministic only."""
+"""Random instances with more parameters than this are all deterministic."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ from ldpopt.theory.robust.response_limits import Apart, lines, of_pair, reported
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
 SMALLER = (1e-9, 1e-8, 1e-7, 1e-6)
-"""By how much of itself a split is made smaller, until its protocol is private but for rounding."""
+"""The relative steps by which a split is made smaller until its protocol is private up to rounding."""
 NEVER = 1e-9
 """Probabilities below this, which the grid would distort, are 0."""
 
@@ -94,7 +94,7 @@ class UEConditional(GRRConditional):
 
     @cached_property
     def last_split(self) -> tuple[float, Apart | None]:
-        """The last ε₂ at which reports of two secrets are private, and what tells them apart there."""
+        """The largest ε₂ at which two secrets' reports are private, and what tells them apart there."""
         F = self.uncertainty
 
         def worst(split: float) -> Apart:
@@ -110,7 +110,7 @@ class UEConditional(GRRConditional):
         return low, worst(high)
 
     def block_levels(self, point: Array) -> Array:
-        """Compute the level of every block at one point, of randomised responses by exact numbers."""
+        """Compute the level of every block at one point, exactly where it is a randomised response."""
         if self.blocks != "grr":
             return super().block_levels(point)
         return level_of(self.uncertainty.shape[1], self.exact_rights(point))
@@ -186,7 +186,7 @@ class UEConditional(GRRConditional):
         return entr(np.maximum(out, 0.0)).sum(axis=1) - noise
 
     def lift(self, form: Form, solution: FormSolution) -> Any:
-        """Build the protocol at the point found: its matrix, or where that is wide its parameters."""
+        """Build the protocol at the point found: its matrix, or its parameters if that is wide."""
         if self.reports <= MOST_REPORTS:
             return self._matrix(form, solution)
         a2 = self.uncertainty.shape[1]

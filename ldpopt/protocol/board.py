@@ -1,8 +1,8 @@
 """The bulletin board: starts the parties as processes and carries public announcements between them.
 
-It is trusted to list keys as they were registered and to pass announcements on, not with anything
-secret. A group of users that crashes, goes silent or talks nonsense is left out; without shuffler,
-curator or analyst the run ends.
+It is trusted to list keys as they were registered and to pass announcements on; it is not trusted with
+anything secret. A group of users that crashes, goes silent or talks nonsense is left out; without
+shuffler, curator or analyst the run ends.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ldpopt.protocol.wire import Line
 
 Progress = Callable[[str, int, int], None]
 MOST_STAGES = 100
-"""Stages whose progress is shown; nobody can make the board remember more."""
+"""The most stages whose progress is shown, so that no party can fill the board's memory."""
 MOST_SHOWN = 200
 """Characters of an announced text that are kept."""
 
@@ -42,7 +42,7 @@ class Party:
 
     def tell(self, what: str, content: Any) -> None:
         """Announce something to the party, if it is still there."""
-        # its end is noticed where it is listened to
+        # the end of a party is noticed when the board listens to it
         with contextlib.suppress(OSError, ValueError):
             self.line.say(what, content)
 
@@ -51,8 +51,8 @@ class Board:
     """Collect what all parties announce in one queue; give up on parties that fall silent.
 
     Args:
-        patience: seconds without a word of shuffler, curator and analyst after which those who are
-            waited for are given up. Words of users do not extend it.
+        patience: seconds without a message of shuffler, curator or analyst after which the parties
+            that the board waits for are given up. Messages of users do not extend it.
         progress: called with (stage, finished, total).
     """
 
@@ -136,7 +136,7 @@ class Board:
         return answers
 
     def _listen(self) -> bool:
-        """Take the next announcement of anybody; False when it was silent for too long."""
+        """Take the next announcement of any party; return False when all were silent for too long."""
         try:
             party, heard = self._queue.get(timeout=max(0.0, self._deadline - time.monotonic()))
         except queue.Empty:

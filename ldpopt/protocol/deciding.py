@@ -23,7 +23,7 @@ class Policy:
     """How the curator decides: see :class:`ldpopt.problems.FeatureRelease`.
 
     Attributes:
-        threshold: t: a user is exposed whose row is that of less than this fraction of the users.
+        threshold: t: a user is exposed if less than this fraction of the users have the same row.
         budget: the fraction of users that may be exposed.
         weights: how useful every feature is; 1 each if left out.
         redact: also redact rare values (Bravo-Hermsdorff et al. 2022, Section 8.1): of every feature
@@ -142,7 +142,7 @@ def proven(policy: Policy, users: int) -> str:
     has lost a companion among the m: that happens to at most m rows, each of at most k − 1 users. With
     the m themselves: at most X + m·k.
     """
-    # only who asks for these words needs numpy
+    # numpy is imported only where these words are asked for
     from ldpopt.problems.feature_release import anonymity
 
     k = anonymity(policy.threshold, users)

@@ -1,4 +1,4 @@
-"""What goes wrong on purpose, to show what is noticed and what it costs."""
+"""Faults made on purpose, to show what is noticed and what it costs."""
 
 from __future__ import annotations
 

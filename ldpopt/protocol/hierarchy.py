@@ -62,7 +62,7 @@ def run_hierarchy(
 
     A question about a set is safe if the counts so far prove that at most ``policy.budget`` of the users
     have a list of values that less than ``policy.threshold`` of them share. That is about the users
-    of the earlier sessions: who answers otherwise later may cost others their company.
+    of the earlier sessions: a user who answers differently later may leave others with a rarer list.
 
     Args:
         rows: the private row of every user; values become text.
@@ -138,7 +138,7 @@ class _Asking:
 
     def proof(self, subset: Subset) -> tuple[Subset, ...]:
         """Find blocks whose counts prove that the set exposes few users; none if there are none."""
-        # only who decides needs solvers
+        # solvers are imported only where a decision is made
         from ldpopt.theory.anonymity.hierarchy import partitions
         from ldpopt.theory.anonymity.safety import provably_safe
 

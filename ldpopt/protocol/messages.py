@@ -122,7 +122,7 @@ def open_envelope(message: bytes, this: Round, opener: Opener) -> tuple[Record, 
 
 
 def took_part(record: Record, this: Round) -> bool:
-    """Return whether the user itself sealed something in this round."""
+    """Return whether the user signed the record, and so took part in this round."""
     key = this.session.roster[record.user] if record.user < len(this.session.roster) else b""
     return bool(key) and this.signed(key, record.signature, "envelope", record.digest, record.user)
 
@@ -252,7 +252,7 @@ class Ledger(NamedTuple):
         return ledger
 
     def missing(self, own: Mapping[int, Sequence[bytes]]) -> dict[int, str]:
-        """Return what users do not find of themselves, given the salts of their notes.
+        """Return the users whom, or whose notes, the ledger lacks, given the salts of their notes.
 
         "uncounted": the user is not listed; "replaced": it is, but one of its notes is not.
         """
@@ -302,4 +302,4 @@ def read_decision(content: Any, first: Round) -> Round | None:
         return None
     return Round(
         first.session, tuple(plain["released"]), kept, chances
-    )  # refuses what names no features
+    )  # refuses a decision that names no features

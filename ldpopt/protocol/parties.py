@@ -71,7 +71,7 @@ class Reporter:
             self._line.say("progress", [stage, done, total])
 
     def incident(self, incident: Incident) -> None:
-        """Say what is not as it should be."""
+        """Announce an incident."""
         self.incidents += 1
         if self.incidents <= MOST_INCIDENTS:
             self._line.say("incident", list(incident))

@@ -1,7 +1,7 @@
 """The curator's decision where users redact at random (Bravo-Hermsdorff et al. 2022, Section 8.1).
 
-Owners of a rare value redact it, and stand out if nobody else does. So some owners of common values
-redact theirs too, by a draw of their own, which the curator does not see.
+Owners of a rare value redact it, and stand out if nobody else redacts. So some owners of common values
+also redact theirs, at random; the curator does not see their draws.
 
 Lemma. Let P_j be the marginals of round 1 and K_j the values of feature j that may be sent. Whatever
 the users draw, the table that they send exposes, for any S_j ⊂ K_j, at most the fraction
@@ -68,7 +68,7 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
     t, budget = printed(policy.threshold), printed(policy.budget)
 
     def risk(subset: Subset, limits: Limits) -> float:
-        """Tell whether the lemma proves the set: never, if it does not for a part of the set."""
+        """Return 0 if the lemma proves the set, else 1; a larger set never has a smaller risk."""
         limits.check()
         halves = [found[j].halves for j in subset]
         safe = budget >= 1 or provable(halves, t / 2, "theorem-3-tight", budget / 2, less=False)

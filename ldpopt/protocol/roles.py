@@ -90,7 +90,7 @@ class User:
 
     @staticmethod
     def _sent(place: int, value: str, this: Round) -> str:
-        """Return the value of a released feature, or that it is redacted, by rule or by a draw."""
+        """Return the value of a released feature, or the mark of one redacted by rule or at random."""
         kept = this.kept[place] if this.kept else None
         if kept is None:
             return value

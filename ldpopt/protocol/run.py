@@ -47,7 +47,7 @@ COMPLAINTS = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """What everybody knows in the end, each by what it was told.
+    """What each party knows at the end of a run.
 
     Attributes:
         marginals: the curator's view: for every feature, how often each value occurs.

@@ -49,7 +49,7 @@ class RejectedError(Exception):
 
 
 class Incident(NamedTuple):
-    """Something that is not as it should be, and who noticed."""
+    """Something that went wrong, and who noticed it."""
 
     noticed_by: str
     kind: str

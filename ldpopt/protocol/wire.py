@@ -128,7 +128,8 @@ class Server:
     when the connection has proven who it is. A connection that breaks the rules, or is silent for too
     long, is closed and reported in the queue as a :class:`RejectedError`; the others do not notice.
     Where all places are taken, a new connection gets that of the one which has put nothing for longest
-    and has proven nothing: whoever opens many and says nothing, or never ends a frame, loses its own.
+    and has proven nothing: a peer that opens many connections and says nothing, or never ends a frame,
+    loses its own.
     """
 
     def __init__(self, serve: Serve, patience: float) -> None:
@@ -155,7 +156,7 @@ class Server:
             threading.Thread(target=self._handle, args=(stream,), daemon=True).start()
 
     def _hang_up(self) -> None:
-        """End the connection that has been silent for longest, if all are not busy."""
+        """Close the connection that has been silent for longest, unless all are busy."""
         with self._lock:
             for stream in self._silent:
                 del self._silent[stream]
@@ -174,7 +175,7 @@ class Server:
 
     def _handle(self, stream: socket.socket) -> None:
         def put(event: Any) -> None:
-            silent = self._keep(stream)  # where the queue is full, it is not the connection that waits
+            silent = self._keep(stream)  # a full queue is not the fault of the connection
             self.events.put(event)
             if silent:  # it has proven nothing, and is not given up
                 self._wait_for(stream)

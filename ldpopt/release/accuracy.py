@@ -5,9 +5,9 @@ unbiased estimate at which the confidence intervals of ``ldpopt estimate`` are c
 
     (Σ_y q_y a_y² − (c·P)²) / n,    a of least Σ_y q_y a_y² with W a = c,
 
-for large n; where no a does that, the reports leave c·P open. P is taken as observed. Maximum likelihood
-has the same limit, but keeps away from negative frequencies of cells, which biases sums of many rare
-cells that are known badly: there its error can be larger.
+for large n; where no a has W a = c, the reports do not determine c·P. P is taken as observed. Maximum
+likelihood has the same limit, but never gives a cell a negative frequency, which biases sums of many
+rare cells that are known imprecisely: there its error can be larger.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ldpopt.tables.domain import Attribute, Domain
 LEVEL = 0.95
 """The confidence level of the interval of one frequency by itself."""
 ERROR = 1e-9
-"""How near the product W·a must come to c."""
+"""How close W·a must be to c to count as equal."""
 
 
 class Query(NamedTuple):
@@ -77,13 +77,13 @@ def _membership(attribute: Attribute) -> Iterator[tuple[str, Array]]:
 
 
 def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
-    """Find for each functional c the a with W a = c of least variance under the law of the reports.
+    """Find for each functional c the a of least variance under the law of the reports, with W a = c.
 
-    Where no a does that, it is the one that comes nearest.
+    Where no a has W a = c, it is the one that comes nearest.
 
     Args:
         W: the mechanism W[x, y].
-        functionals: c, one a row.
+        functionals: c, one per row.
         law: the probability of every report, all positive.
     """
     root = np.sqrt(law)
@@ -93,12 +93,12 @@ def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
 def unbiased_estimates(W: Array, counts: NDArray[np.int64], functionals: Array) -> tuple[Array, Array]:
     """Estimate c·P for each functional c without bias; return the estimates and their weights a.
 
-    The weights are the best under the observed law of the reports, half a report added to each.
+    The weights are best for the observed frequencies of the reports, with half a report added to each.
 
     Args:
         W: the mechanism W[x, y].
         counts: how often each report was made.
-        functionals: c, one a row.
+        functionals: c, one per row.
     """
     law = (counts + np.float64(0.5)) / (counts.sum() + 0.5 * len(counts))
     weights = unbiased_weights(W, functionals, law)
@@ -110,8 +110,8 @@ def are_determined(W: Array, functionals: Array, weights: Array) -> NDArray[np.b
 
     Args:
         W: the mechanism W[x, y].
-        functionals: c, one a row.
-        weights: a, one a row.
+        functionals: c, one per row.
+        weights: a, one per row.
     """
     found: NDArray[np.bool_] = np.abs(weights @ W.T - functionals).max(axis=1) < ERROR
     return found
@@ -136,7 +136,7 @@ class Accuracy:
         return float(self.variances.sum())
 
     def margin(self, n: float, level: float = LEVEL) -> float:
-        """Compute ± of the value that is known least, from n reports.
+        """Compute the margin ± of the value that is known least precisely, from n reports.
 
         Args:
             n: the number of reports.
@@ -164,7 +164,7 @@ def accuracies(
         W: the mechanism W[x, y].
         counts: the observed counts [s][u]; half a row is added to each, so that none is impossible.
         domain: the columns of the table.
-        names: the names of some of them; all without.
+        names: the names of some of them; all if none are given.
     """
     likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
     used = W[:, W.any(axis=0)]

@@ -1,8 +1,8 @@
-"""Whether a table can be one that a mechanism was made for: its counts against those of the design.
+"""Compare the counts of a table with those of a design: can the mechanism have been made for it?
 
 A mechanism that is private for a confidence set protects the rows of a table whose distribution lies in
-the set. Which distribution that is nobody knows; but the counts of the table may contradict it, as they
-do if the labels of the design have been exchanged.
+the set. Nobody knows that distribution; but the counts of the table may show that it is not in the set,
+as they do if the labels of the design have been exchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 CONTRADICTION = 1e-6
 """Below this p-value the table contradicts the design."""
 LEAST_EXPECTED = 5.0
-"""Cells that are expected less often are taken together: the usual rule for χ² tests."""
+"""Cells with a smaller expected count are taken together: the usual rule for χ² tests."""
 
 
 class Agreement(NamedTuple):
@@ -46,12 +46,12 @@ class Agreement(NamedTuple):
 
     @property
     def contradicts(self) -> bool:
-        """Whether the table is hardly from a distribution that the design was made for."""
+        """Whether table and design are very unlikely to be samples of one distribution."""
         return self.p_value < CONTRADICTION
 
     @property
     def doubtful(self) -> bool:
-        """Whether the test at the design's own α rejects it."""
+        """Whether the test at the design's own α rejects that they are samples of one distribution."""
         return self.p_value < self.alpha
 
     def in_words(self) -> str:
@@ -72,8 +72,8 @@ class Agreement(NamedTuple):
 def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     """Compare the counts [s][u] of a table with those of the design.
 
-    None if the certified promise holds for every distribution of the data: then no table contradicts it;
-    and for a public design, which has no counts.
+    The answer is None if the certified promise holds for every distribution of the data, as no table
+    contradicts it then, and for a public design, which has no counts.
 
     >>> from ldpopt.release.designing import design
     >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="ir")
@@ -146,7 +146,7 @@ def homogeneity(first: Any, second: Any) -> Homogeneity:
 
 
 def _groups(expected: Array) -> NDArray[np.int64]:
-    """Give every cell a number, one number to those that are taken together.
+    """Give every cell a number; cells that are taken together get the same one.
 
     The rarest cells are taken together, as few as suffice.
     """

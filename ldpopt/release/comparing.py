@@ -70,9 +70,9 @@ def was_interrupted(other: Design | str) -> bool:
 
 
 def _effort(name: str) -> tuple[bool, bool, int]:
-    """Order the methods: those built at once, then the simpler ones, which the table lists last.
+    """Order the methods: those that need no search, then the simpler ones, which the table lists last.
 
-    Those that solve another one many times come at the end.
+    Methods that solve another method many times come at the end.
     """
     method = METHODS[name]
     return method.repeats is not None, method.solver == "auto", -list(METHODS).index(name)
@@ -93,7 +93,7 @@ def _attempt(
 def checked_within(
     found: Mapping[str, Design | str], kept: Design, seconds: float
 ) -> dict[str, Design | str]:
-    """Return the designs with what the checker says of each in an equal share of so many seconds.
+    """Let the checker decide each design in an equal share of the seconds; return designs and verdicts.
 
     Args:
         found: the designs, or reasons why there is none.
@@ -120,7 +120,7 @@ def best(
     Args:
         found: the designs, or reasons why there is none.
         goal: what they are for, of :data:`ldpopt.release.methods.GOALS`.
-        queries: the columns whose frequencies are wanted; all without.
+        queries: the columns whose frequencies are wanted; all if not given.
     """
     return max(
         (made for made in found.values() if isinstance(made, Design)),

@@ -1,4 +1,4 @@
-"""From a table to what it is about and its counts."""
+"""Read the columns and the counts of a table."""
 
 from __future__ import annotations
 

@@ -122,7 +122,7 @@ class Design:
         """α: how many times as many rows give the frequencies as precisely as the raw data do.
 
         Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
-        added to each cell, as α needs full support); infinite if reports tell them by rounding at most.
+        added to each cell, as α needs full support); infinite if only rounding determines them.
         """
         counts, full = self.question.counts.ravel() + 0.5, self.rank == self.mechanism.shape[0]
         try:
@@ -139,7 +139,7 @@ class Design:
 
         Args:
             goal: "information" in nats, or "estimates": less the expected squared error, times n.
-            queries: the columns whose frequencies are wanted; all without.
+            queries: the columns whose frequencies are wanted; all if not given.
         """
         if goal == "information":
             return self.information
@@ -169,7 +169,7 @@ class Design:
 
     @property
     def fingerprint(self) -> str:
-        """What tells this mechanism, with its labels, from others: that of its public part."""
+        """The fingerprint of the mechanism with its labels: that of its public part."""
         return self.public.fingerprint
 
     def to_frame(self) -> Any:
@@ -226,7 +226,7 @@ def load_mechanism(path: str | os.PathLike[str]) -> AnyDesign:
 
 
 def load_design(path: str | os.PathLike[str]) -> Design:
-    """Read a file of ``ldpopt design`` whose table, parameters and mechanism are those of its proof.
+    """Read a file of ``ldpopt design``; its table, parameters and mechanism must be those of its proof.
 
     Nothing else in it is trusted before ``verify`` says so.
     """
@@ -285,7 +285,7 @@ def _agrees(made: Design) -> bool:
         return False
     method = METHODS[made.method]
     if method.build is None and method.refusal(question) is not None:
-        return False  # what a mechanism was built for, the file does not say
+        return False  # the file does not say what a mechanism was built for
     asked = method.problem(question)
     return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
 
@@ -334,7 +334,7 @@ def design(
         width: how many groups of public values polyopt tells apart (:mod:`ldpopt.release.merging`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
         goal: what "auto" chooses by: "information", or "estimates" of the frequencies of ``queries``.
-        queries: the columns whose frequencies are wanted; all without.
+        queries: the columns whose frequencies are wanted; all if not given.
         gap: the relative gap to prove.
         time_limit: seconds for all methods that are tried together.
         progress: called with (value, bound) during long work.

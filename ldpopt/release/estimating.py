@@ -33,7 +33,7 @@ from ldpopt.theory.fidelity import estimators
 MOST_DRAWN = 60
 """Combinations of columns with more frequencies are left out of the plot."""
 MOST_RANGES = 100
-"""Frequencies that are not determined, for each of which two linear programs are solved."""
+"""The most undetermined frequencies whose ranges are computed, by two linear programs each."""
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def estimate(
             Dask frame; reports of another mechanism are refused.
         mechanism: the design that released it, or its file, private or public.
         level: the confidence level of each interval.
-        others: whether to compute other estimates and intervals, too; the posterior of many cells takes
+        others: whether to also compute other estimates and intervals; the posterior of many cells takes
             minutes.
         seed: the seed of the sampled posterior.
         jobs: worker processes on this machine, which count the parts of a released directory.
@@ -277,7 +277,7 @@ def confidence_intervals(
     Args:
         W: the mechanism W[x, y].
         counts: how often each report was made, an entry per output.
-        functionals: c, one a row.
+        functionals: c, one per row.
         level: the probability with which all intervals hold.
 
     Raises:

@@ -61,7 +61,7 @@ class Sampler:
 
     @cached_property
     def vectors(self) -> list[Vector]:
-        """The first and the last bits of every report of every input; of too many, some."""
+        """The first and the last bits of every report of every input; some of them, if too many."""
         edges = [
             (x, bits)
             for x, ends in enumerate(self.ends)
@@ -110,7 +110,7 @@ def _template(name: str) -> str:
 
 
 def _javascript(sampler: Sampler) -> str:
-    """Fill the template; no cell can end the script of a page, as "<" is spelt out in its text."""
+    """Fill the template; "<" in cells is escaped, so that no cell can end the script of a page."""
 
     def plain(value: Any) -> str:
         return json.dumps(value, allow_nan=False).replace("<", "\\u003c")

@@ -39,7 +39,7 @@ def score_intervals(W: Array, counts: NDArray[np.int64], functionals: Array, lev
     Args:
         W: the mechanism W[x, y].
         counts: how often each report was made, an entry per output; not all 0.
-        functionals: c, one a row, of entries 0 and 1.
+        functionals: c, one per row, of entries 0 and 1.
         level: the probability with which the interval of one frequency covers it.
 
     >>> found = score_intervals(np.eye(2), np.array([0, 10]), np.eye(2), 0.95)  # Wilson's interval

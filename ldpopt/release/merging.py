@@ -1,4 +1,4 @@
-"""How many groups of public values a wide table is told apart by, chosen by what the mechanism is worth.
+"""Choose into how many groups the public values of a wide table are merged, by the mechanism's value.
 
 More groups say more of u, but rare groups widen the polytopes around the confidence set, and with them
 the mechanism gets worse: which width is best depends on the table and on ε, so it is tried.
@@ -17,7 +17,7 @@ from ldpopt.release.question import MOST_PUBLIC, Question
 WIDTHS = (2, 3, 5, 7, 10)
 """The widths that are tried, from the narrowest, until the mechanism gets worse.
 
-Of few public values and many secrets, all values apart are tried last.
+With few public values and many secrets, all values are also tried unmerged, last.
 """
 ROUGH_GAP, SHARE = 1e-2, 0.1
 """The gap to which a width is tried, and the share of the time that each may take."""

@@ -65,18 +65,18 @@ class Method(NamedTuple):
     refusal: Callable[[Question], str | None]
     solver: str = "auto"
     repeats: Repeats | None = None
-    """What it solves many times over, which is told by no single solve of its own."""
+    """The method that it solves many times, if it does; its time cannot be told from one solve."""
     automatic: Callable[[Question], bool] = _always
     """Whether ``auto`` may choose it for a question to which it applies."""
     adds_up: bool = False
     """Whether its mechanisms keep their level against all distributions, so that levels add up."""
     hides_all: bool = False
-    """Whether the public columns are hidden as the secret ones are."""
+    """Whether it hides the public columns like the secret ones."""
     build: Callable[[Question, float, float], Array] | None = None
-    """How its mechanism is built, from the question, a gap and seconds, if not by a solver of it."""
+    """Builds its mechanism from the question, a gap and seconds, if it is not found by a solver."""
 
     def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
-        """Answer the question of a table. What is built has half of the time, its exact proof the rest.
+        """Answer the question of a table; a mechanism is built in half the time, proven in the rest.
 
         Args:
             question: what the table is to be protected against.
@@ -312,7 +312,7 @@ def applicable(question: Question) -> dict[str, str | None]:
 
 
 def chosen(question: Question, name: str, goal: str = "information") -> list[str]:
-    """Return the names of the methods that are meant, the best of which is kept.
+    """Return the names of the methods to try; the best of their designs is kept.
 
     "auto" means for information the public values, which take no time, and the first other one that
     applies and is quick; for estimates all but those that solve another one many times, and of more

@@ -1,4 +1,4 @@
-"""How private, or how many rows: what it takes for frequencies of a wanted precision.
+"""Find the level, or the number of rows, that gives frequencies of a wanted precision.
 
 >>> found = plan("adult:sex-race", "sex", "race", target=0.05, epsilon=1.0)
 >>> found.wanted.method, found.wanted.rows < found.n
@@ -32,7 +32,7 @@ LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 BISECTIONS = 6
 """Steps between two of these levels: a factor of 2^(1/64), about one percent."""
 DIGITS = 3
-"""Of the levels in between: what is said of the printed level was computed at it."""
+"""Digits of the levels in between; what is said of a printed level was computed at that level."""
 
 
 class Point(NamedTuple):
@@ -126,8 +126,8 @@ def plan(
         secret: the column or columns to hide.
         public: the column or columns to release.
         target: the wanted ± of every frequency at 95 %, as a share: 0.01 is one point.
-        epsilon: the level; without, the least is found that the rows of the table allow.
-        queries: the columns whose frequencies are wanted; all without.
+        epsilon: the level; if not given, the least level that the rows of the table allow is found.
+        queries: the columns whose frequencies are wanted; all if not given.
         robust: the distributions against which the secret is hidden: "chi2", "all" or "known".
         alpha: the significance level of the χ² set.
         method: the name of a method; "auto" takes at each level the best of

@@ -31,7 +31,7 @@ from ldpopt.theory.robust.uncertainty import AllDistributions
 
 SECTION = "public"
 ROUNDING = 1e-12
-"""The level of a mechanism in floats may be off by so much of itself."""
+"""The relative error that a level computed in floats may have."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class PublicDesign:
 
     @cached_property
     def fingerprint(self) -> str:
-        """What tells this mechanism, with its labels, from others: twelve hexadecimal digits."""
+        """The fingerprint of the mechanism with its labels: twelve hexadecimal digits."""
         digest: str = self.to_json()[SECTION]["digest"]
         return digest[:12]
 

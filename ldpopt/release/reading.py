@@ -18,7 +18,7 @@ from ldpopt.tables.cells import absent, numbered, numbers, trimmed
 from ldpopt.tables.files import TableReader, open_table
 
 PREFIX = "ldpopt-"
-"""The column of reports has this name, and the fingerprint of the mechanism behind it."""
+"""The name of the column of reports: this prefix, then the fingerprint of the mechanism."""
 
 
 def report_counts(
@@ -44,7 +44,7 @@ def report_counts(
 
 
 def _counted(column: str, outputs: int, number: int, part: TableReader) -> NDArray[np.int64]:
-    """Count the reports of a part of a released table; its number does not matter."""
+    """Count the reports of a part of a released table; the number of the part is ignored."""
     batches = (np.bincount(found, minlength=outputs) for found in _reports(part, column, outputs))
     return sum(batches, np.zeros(outputs, dtype=np.int64))
 

@@ -31,7 +31,7 @@ ROUNDING = 1e-9
 
 
 def reports_together(made: AnyDesign, reports: int) -> Together:
-    """Compute the level of several reports about one person; of a public design against everything."""
+    """Compute the level of several reports about one person, over the design's uncertainty set."""
     return together(made.mechanism, made.uncertainty, reports)
 
 
@@ -51,7 +51,7 @@ def adds_up(made: Design) -> bool:
 
 
 def keeps_promise(made: AnyDesign, reports: Together) -> bool:
-    """Return whether several reports together surely have no more than the promised level."""
+    """Return whether the level of several reports is exactly known and, up to rounding, as promised."""
     return reports.exact and reports.found.level <= made.promise.total * (1 + ROUNDING)
 
 

@@ -24,7 +24,7 @@ def secure_words(count: int) -> Words:
 
 
 def seeded_words(seed: int, start: int = 0) -> RandomWords:
-    """Draw words that everybody who knows the seed can draw again: for tests, never for a release.
+    """Draw words that anyone who knows the seed can draw again: for tests, never for a release.
 
     Args:
         seed: the seed of the sequence of words.

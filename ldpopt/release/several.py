@@ -64,7 +64,7 @@ def several(
 
 
 class _Candidate(NamedTuple):
-    """The answer for one report, its mixture of which r reports are private, and what that is worth."""
+    """The answer for one report, the mixture whose r reports are private, and the mixture's value."""
 
     each: float
     result: Result

@@ -42,7 +42,7 @@ Codes = NDArray[np.int64]
 
 
 class Built(Solver[ColumnProgram]):
-    """A mechanism that was built before: the question makes it private, and says what it is worth."""
+    """Return a mechanism that was built before; the problem makes it private and evaluates it."""
 
     name: ClassVar[str] = "built"
     automatic: ClassVar[bool] = False
@@ -182,5 +182,5 @@ def _part(
 
 
 def _membership(codes: Codes) -> Array:
-    """Mark for each value who has it."""
+    """Return for each value the 0/1 row of the members that have it."""
     return (codes == np.arange(int(codes.max()) + 1)[:, None]).astype(float)

@@ -1,4 +1,4 @@
-"""Say of every method of design in a line what it does: without a solver, so that a listing is quick."""
+"""Say in a line what each method of design does; no solver is imported, so that a listing is quick."""
 
 SUMMARIES = {
     "optimum": "seeks the best of all that are private against the confidence set",

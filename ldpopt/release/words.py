@@ -1,4 +1,4 @@
-"""What a design promises, for whom, and what it does not, in words."""
+"""Say in words what a design promises, for whom, and what it does not promise."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def against(made: AnyDesign) -> str:
 
 
 def holds_for(made: Design) -> str:
-    """Say for which distributions the promise is kept, where proven for more than it was made for."""
+    """Say for which distributions the promise holds, which may be more than it was made for."""
     return "whatever the distribution of the data" if made.public.universal else against(made)
 
 
@@ -89,7 +89,7 @@ def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
     Args:
         made: the design.
         goal: what it is for, of :data:`ldpopt.release.methods.GOALS`.
-        queries: the columns whose frequencies are wanted; all without.
+        queries: the columns whose frequencies are wanted; all if not given.
     """
     if goal == "estimates":
         return ""
@@ -102,7 +102,7 @@ def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
 
 
 def _selected(part: Accuracy, made: Design, n: float) -> float:
-    """Compute about which ± n reports about the column alone would have, by subset selection."""
+    """Compute roughly the margin ± of n reports about the column alone, by subset selection."""
     k = len(part.variances)
     if k == 1:
         return math.inf
@@ -175,7 +175,7 @@ def _at_most_a_million(level: float) -> str:
 
 
 def merging(made: Design) -> str:
-    """Say which public values are one for the mechanism, and what that costs at most; "" for none."""
+    """Say which public values the mechanism merges, and what that costs at most; "" for none."""
     problem, public = made.result.problem, made.domain.public
     if not isinstance(problem, PolyOpt) or problem.groups is None or public is None:
         return ""

@@ -110,13 +110,13 @@ def _status(loaded: Loaded) -> Fact:
 
 
 def _marked_utility(loaded: Loaded) -> Callable[[str], str]:
-    """Return what marks value and bound where the checker verified the privacy and knows no utility."""
+    """Return the mark of value and bound if the checker verified privacy but not the utility."""
     known = loaded.verification.certifies_utility
     return str if known else loaded.verification.marked_utility
 
 
 def _use(made: Design) -> Iterator[Fact]:
-    """State what the reports are good for."""
+    """State how useful the reports are."""
     if not made.informs:
         share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
         yield Fact("Information", f"{number(made.information)} nats", f"{share}; {NOT_CHECKED}")

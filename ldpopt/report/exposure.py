@@ -1,4 +1,4 @@
-"""The page of ``ldpopt exposure``: how many rows of a table stand out, and which columns may go."""
+"""The page of ``ldpopt exposure``: how many rows stand out, and which columns may be released."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def curve_svg(
         figure.legend(loc="outside lower center", ncols=4, frameon=False, labelcolor=INK)
         figure.set_dpi(72)  # a unit of the SVG is a pixel
         figure.draw_without_rendering()
-        figure.set_layout_engine("none")  # all is in its place now
+        figure.set_layout_engine("none")  # the layout is final from here on
         places = [float(axes.transData.transform((level, 1))[0]) for level in curve.levels]
         foot = float(figure.bbox.height - axes.bbox.y0)
         text = io.StringIO()

@@ -17,7 +17,7 @@ from ldpopt.report.words import label_text
 from ldpopt.tables.domain import Domain
 
 LARGE, MOST_CELLS = 40, 40_000
-"""Mechanisms with more rows or columns are drawn, the table folded; with more cells there is none."""
+"""With more rows or columns a mechanism is drawn and its table folded; with more cells it has none."""
 LEAST = 1e-6
 """Probabilities below this are shown as ≈ 0."""
 
@@ -92,7 +92,7 @@ def _cells(row: Iterable[float], largest: float) -> list[Cell]:
 
 
 def probability(p: float) -> str:
-    """Write three decimals, or what there is below them.
+    """Write three decimals, or more digits of a smaller number.
 
     What the repair to exact arithmetic left is ≈ 0.
     """

@@ -1,4 +1,4 @@
-"""The command lines that lead to a result again."""
+"""The command lines that reproduce a result."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The trade-off between privacy and utility around a result: the same question at other levels.
 
-The work is bounded by a time: cheap methods first, and what was left out is said with its reason.
+The time is limited: cheap methods come first, and what was left out is stated with its reason.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ GAP, SECONDS = 1e-4, 4.0
 
 
 class Point(NamedTuple):
-    """A level with the value that was reached there, and what is proven to be out of reach."""
+    """A level with the value that was reached there and the proven bound."""
 
     epsilon: float
     value: float

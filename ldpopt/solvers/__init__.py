@@ -75,7 +75,7 @@ def solvers_of(form: Form) -> Iterator[str]:
     """List the names of the solvers of a form, in the order that ``auto`` tries them.
 
     Those of other packages are imported to ask which form they solve; one that cannot be imported is
-    listed, so that whoever asks it hears why.
+    listed, so that whoever asks for it is told why.
     """
     for name in dict.fromkeys(getattr(cls, "name", "") for cls in type(form).__mro__):
         yield from BY_FORM.get(name, ())

@@ -19,7 +19,7 @@ BATCH = 256
 
 
 class Bracket(Solver[ScalarSearch]):
-    """A global search with a proven bound: nothing is left unexplored that could be better."""
+    """Search a box with a proven bound: only what cannot be better is left unexplored."""
 
     name: ClassVar[str] = "bracket"
 
@@ -56,7 +56,7 @@ class Tree:
         return max(self.value, float(self.uppers.max(initial=-np.inf)))
 
     def polish(self) -> None:
-        """Look closer around the best point, ever finer."""
+        """Search around the best point on ever finer grids."""
         step = (self.form.high - self.form.low) / 64
         moves = np.array(list(product((-1.0, 0.0, 1.0), repeat=len(step))))
         for _ in range(60):

@@ -16,7 +16,7 @@ from ldpopt.theory.leakage.selection_proof import keep_priced, proven
 MOST_SELECTIONS = 1_000_000
 QUICK = 256
 MOST_NODES = 5_000
-"""The proof stops branching here; a result that it does not close says so by its gap."""
+"""The proof has at most this many nodes; where they do not suffice, the result has a gap."""
 
 
 class BruteForce(Solver[SelectionProgram]):

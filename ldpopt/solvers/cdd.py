@@ -20,7 +20,7 @@ from ldpopt.theory.columns.linear_program import solve_listed
 
 MOST_INPUTS = 12
 QUICK_INPUTS = 8
-"""Up to here cddlib ends in a second; beyond, a process of its own keeps the time."""
+"""Up to here cddlib ends within a second; beyond, it runs in a process that can be stopped in time."""
 MOST_EPSILON = 4.0
 
 

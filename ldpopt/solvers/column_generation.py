@@ -6,8 +6,8 @@ g(v) − α·v. Since every ray is at least 1 in each entry, α + δ·π with an
 dual vector: Σα + δ is a proven bound on the optimum (theory of column generation, Lagrangian bound).
 
 Plain duals of a degenerate program jump about, so prices are taken between them and the best proven
-dual vector (Wentges smoothing). For mutual information an abundance of columns is nearly optimal, all
-with nearly the same P(S): the search starts with random ones that round a relaxation
+dual vector (Wentges smoothing). For mutual information very many columns are nearly optimal, all
+with nearly the same P(S). The search starts with random columns that round a relaxation
 (:mod:`ldpopt.theory.columns.relaxation`), whose dual vector is nearly optimal, too.
 """
 
@@ -37,7 +37,7 @@ MOST_NEWTON_STEPS = 30
 MOST_WIDTH = 64_000
 """States of a knapsack: some seconds of work between two looks at the clock."""
 MOST_IDLE = 12
-"""Rounds without a new column or a better bound after which floats have nothing more to give."""
+"""Rounds without a new column or a better bound after which the search ends."""
 
 
 class ColumnGeneration(Solver[ColumnProgram]):
@@ -152,7 +152,7 @@ class BoxSearch(Generation):
         self.mix = self.mix / 2 if self.mix > 0.1 else 0.0
 
     def finished(self) -> bool:
-        """Return whether to stop, which is also when floats have nothing more to give."""
+        """Return whether to stop, also after too many rounds without progress."""
         return super().finished() or self.idle > MOST_IDLE
 
     def close(self) -> None:

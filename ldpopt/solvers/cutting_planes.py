@@ -29,9 +29,9 @@ from ldpopt.theory.robust.outer_bound import BoundTree
 
 Proof = dict[str, Any]
 START_SHARE, START_GAP = 0.3, 1e-3
-"""The share of the time, at most, and the gap for a first mechanism, of the inner cone."""
+"""The largest share of the time for a first mechanism of the inner cone, and its gap."""
 MANY_SECRETS, MANY_SHARE = 8, 0.7
-"""More secrets have so many pairs that the columns of the inner cone are better: it gets more time."""
+"""With more secrets, and so many pairs of them, the inner cone has better columns: it gets more time."""
 IMPROVE_SHARE, SEARCH_SHARE, TREE_SHARE = 0.7, 0.35, 0.6
 """The largest shares of the time left: for better columns in place of those in use, which small tables
 have soon; for columns from elsewhere; for the tree. The rest is for the proof."""
@@ -39,14 +39,14 @@ FIRST_SHARE, HALF_SHARE, HALF_SEARCH = 0.35, 0.65, 0.3
 """The largest shares of the time left: for better columns before the bound over half shares; for that
 bound; and, of the time of that bound, for prices and pieces."""
 HALF_SECONDS = 8.0
-"""With fewer seconds left no bound over half shares is sought: it would hardly be finished."""
+"""With fewer seconds left, no bound over half shares is computed: it would hardly be finished."""
 TREE_INPUTS, MOST_VALUES = 12, 5
 """Inputs from which on the tree is of no use beside the pieces of half shares; the most public values
 whose blocks have their vertices listed."""
 SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
 LEAST_ROUNDS, LITTLE = 3, 1e-4
-"""The search goes on to the tree when a round gains less than this, relatively; not before so many."""
+"""After at least so many rounds, the tree begins when a round gains less than this, relatively."""
 
 
 class CuttingPlanes(Solver[CutProgram]):

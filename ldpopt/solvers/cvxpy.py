@@ -56,7 +56,7 @@ class Cvxpy(Solver[ConvexProgram]):
         question = cp.Problem(cp.Maximize(cp.sum(cp.hstack(terms))), restrictions)
         try:
             with warnings.catch_warnings():
-                # "may be inaccurate": how accurate it is, the certificate says
+                # "may be inaccurate": the certificate says how accurate it is
                 warnings.simplefilter("ignore", UserWarning)
                 question.get_problem_data(cp.CLARABEL)  # compiles; the solve below finds it done
                 search = limits.part(0.8)

@@ -17,12 +17,12 @@ from ldpopt.theory.leakage.matching import Matching, accepts_network, matched_so
 
 MOST_EDGES = 300_000
 QUICK_EDGES = 2_000
-"""Up to here the flow takes less than a second; beyond, a process of its own keeps the time."""
+"""Up to here the flow takes less than a second; beyond, it runs in a process that can be stopped."""
 Whole = NDArray[np.int64]
 
 
 class FlowNetworkx(Solver[SelectionProgram]):
-    """Algorithm 1 of Wang et al. 2024 to the letter, with integer costs −P(θ'|θ) ∈ {−1, 0}.
+    """Algorithm 1 of Wang et al. 2024 as printed, with integer costs −P(θ'|θ) ∈ {−1, 0}.
 
     Proposition 2, corrected: SML is the logarithm of the *negative* cost.
     """

@@ -1,4 +1,4 @@
-"""Add the row that covers most anew, group by group: at once, and never below half."""
+"""Add, group by group, the row that covers most anew: fast, and at least half of the optimum."""
 
 from __future__ import annotations
 

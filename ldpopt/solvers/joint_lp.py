@@ -1,4 +1,4 @@
-"""The worst joint distribution between two ends, for very many cells: one linear program."""
+"""Bound the worst joint distribution from both sides by one linear program, for very many cells."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ldpopt.theory.leakage.repair import cost_below, repair_leakage
 
 MOST_VARIABLES = 40_000
 SEARCH_SHARE = 0.95
-"""Of the time for the search: the exact bound takes a tenth of a second."""
+"""The share of the time for the search; the exact bound takes a tenth of a second."""
 
 
 class LeakageCuts(Solver[LeakageProgram]):

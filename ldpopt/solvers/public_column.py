@@ -1,4 +1,4 @@
-"""The public value as it is: a known mechanism to compare with."""
+"""Release the public value unchanged: a known mechanism to compare with."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ldpopt.theory.robust.block_cone import BlockCone
 class PublicColumn(Solver[ColumnProgram]):
     """Release u and ignore s: W[(s, u), y] = 1 for y = u, worth H(U).
 
-    It hides s as well as P(u|s) depends little on s, so that it seldom lies in the cone; the question
+    It hides s only as far as P(u|s) depends little on s, so it seldom lies in the cone. The problem
     decides whether it is private, and mixes it with a constant release where it is not.
     """
 

@@ -13,7 +13,7 @@ from ldpopt.theory.fidelity.query_columns import Climbed, Listed
 from ldpopt.theory.fidelity.query_design import Answer, best_for_queries
 
 MOST_RAYS = 200_000
-"""Rays that are listed, and visited by the checker; of more, some are climbed to."""
+"""The most rays that are all listed and checked; of more rays, some are found by local search."""
 MOST_INPUTS = 200
 """Inputs for which the checker computes the error in seconds."""
 

@@ -20,9 +20,9 @@ from ldpopt.mechanisms.finite_field import prime_power
 from ldpopt.theory.fidelity.measures import block_size
 
 MOST_INPUTS = 200
-"""φ of more inputs takes the checker more than some seconds."""
+"""The most inputs for which the checker computes φ within seconds."""
 FEW_OUTPUTS = 300
-"""Subset selection has more outputs for more than some ten inputs."""
+"""The most outputs of subset selection; it has more for more than some ten inputs."""
 MOST_ELEMENTS = 1400
 """Hyperplanes over larger fields take longer to build."""
 
@@ -30,7 +30,7 @@ MOST_ELEMENTS = 1400
 class RestrictedDesigns(Solver[MatrixProgram]):
     """The first k rows of the mechanism of a difference set on v ≥ k points.
 
-    Subset selection attains φ*, but of k inputs it has C(k, m) outputs. In a symmetric design on v
+    Subset selection attains φ*, but for k inputs it has C(k, m) outputs. In a symmetric design on v
     points every point lies in equally many blocks and every two in equally many, whichever points are
     left out; so k rows of its mechanism are ε-LDP, have v outputs, and an estimate nearly as precise as
     that of subset selection with blocks of the share m/v. With hyperplanes as blocks (Singer 1938) it
@@ -70,7 +70,7 @@ class Space(NamedTuple):
     q: int
 
     def error(self, epsilon: float) -> float:
-        """Compute φ of subset selection with blocks of this share, but for what all shares have."""
+        """Compute the part of φ of subset selection that depends on this share of blocks."""
         share = self.block / self.points
         return (1 + math.expm1(epsilon) * share) ** 2 / (share * (1 - share))
 

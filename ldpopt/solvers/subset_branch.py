@@ -16,7 +16,7 @@ from ldpopt.solvers.subset_greedy import greedy
 
 
 class SubsetBranch(Solver[SubsetProgram]):
-    """Take or leave the heaviest feature; give up where the rest cannot beat the best set so far."""
+    """Branch on the heaviest feature; prune where the rest cannot beat the best set so far."""
 
     name: ClassVar[str] = "subset-branch"
 

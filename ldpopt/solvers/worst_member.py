@@ -1,4 +1,4 @@
-"""Climb to the member of a set that tells two secrets apart most, and prove that none does it more."""
+"""Climb to the member of a set at which two secrets differ most, and prove that no other exceeds it."""
 
 from __future__ import annotations
 
