@@ -18,7 +18,7 @@ class Cone(Privacy, Protocol):
         """The number of inputs."""
 
     def size(self) -> float:
-        """Return how many generators :meth:`rays` lists, or an upper bound of it."""
+        """Return how many generators :meth:`rays` lists, or an upper bound on that number."""
 
     def rays(self) -> Array:
         """Return generators of the cone, as the columns of a matrix."""
@@ -31,7 +31,7 @@ class Cone(Privacy, Protocol):
 
 
 class Sublinear(Protocol):
-    """g, evaluated on every column of a k × m matrix at once."""
+    """A sublinear function g, evaluated on every column of a k × m matrix at once."""
 
     def __call__(self, columns: Array, /) -> Array:
         """Evaluate the m values g(columns[:, j])."""

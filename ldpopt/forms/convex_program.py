@@ -15,15 +15,15 @@ class ConvexProgram(Form):
     """Maximise offset + scale · Σ_i w_i log det Σ_j θ_j F_ij with Σ_j θ_j a_j = 1, θ ≥ 0, c·θ ≤ budget.
 
     An optimal design: atoms j are columns of a mechanism (or averages over alike columns), i are points
-    of a discretised expectation. Concave in θ, so at every θ0 the gradient g bounds the optimum: with
-    β and λ ≥ 0 such that β·a_j + λ c_j ≥ g_j for all j, no θ is worth more than
+    of a discretised expectation. The objective Φ is concave in θ, so its gradient g at any θ0 bounds
+    the optimum: with β and λ ≥ 0 such that β·a_j + λ c_j ≥ g_j for all j, no θ is worth more than
     Φ(θ0) − g·θ0 + Σ β + λ budget, and g·θ0 is scale times the size of the matrices.
 
     Attributes:
         blocks: F, an array [i, j, x, x'] of positive semidefinite matrices.
         weights: w, positive, summing to 1.
         scale: the factor of the expectation.
-        offset: the constant.
+        offset: the constant that is added to it.
         constraints: the matrix [r, j] of the a_j.
         spread: β of the proof is (β of these constraints − its mean)/spread + its mean.
         costs: c.

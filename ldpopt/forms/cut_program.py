@@ -48,7 +48,7 @@ class CutCone(Protocol):
         """Return the excess of every column and pair, and the cuts violated by more than ``least``."""
 
     def inside(self, columns: Array, excess: Array) -> Array:
-        """Move columns into the cone, whose excess is known for every pair of secrets."""
+        """Move columns into the cone, given their excess for every pair of secrets."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,8 +1,8 @@
 """The worst joint distribution: which one with given marginals puts most mass on rare cells?
 
 A cell v (one value per marginal) carries a mass x_v between 0 and U_v = min_j p_j(v_j). It is *small*
-if x_v ≤ t and then counts; it is *big* if t ≤ x_v ≤ U_v and then does not. The question is a mixed
-integer program: maximise the mass of the small cells such that every marginal is met.
+if x_v ≤ t, and its mass counts; it is *big* if t ≤ x_v ≤ U_v, and its mass does not count. The question
+is a mixed integer program: maximise the mass of the small cells such that every marginal is met.
 
 **The bound.** For any numbers λ (one per marginal value, Λ_v = Σ_j λ_j(v_j)) the Lagrangian
 Σ λ·p + Σ_v max over x_v of (f(x_v) − Λ_v x_v) is an upper bound, one pass over the cells.
@@ -32,7 +32,7 @@ from ldpopt.core.validate import Array
 FREE, SMALL, BIG = 0, 1, 2
 """What a node of the search tree knows about a cell."""
 LEAST_THRESHOLD = 1e-10
-"""HiGHS measures masses in thresholds: below, a probability is too large a number for its tolerances."""
+"""Masses go to HiGHS in units of the threshold; below this they are too large for its tolerances."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class JointProgram(Form):
 
     @cached_property
     def mass(self) -> Array:
-        """The concatenated marginals; each divided by its sum, as a joint needs them to agree."""
+        """The concatenated marginals, each divided by its sum: those of a joint sum to 1."""
         return np.concatenate([p / math.fsum(p) for p in self.marginals])
 
     @cached_property
@@ -77,11 +77,11 @@ class JointProgram(Form):
         return size
 
     def fits(self, most_cells: int) -> Literal[True] | str:
-        """Return True, or the reason why a solver that lists so many cells for HiGHS refuses."""
+        """Return True, or why a solver refuses that lists at most ``most_cells`` cells for HiGHS."""
         if self.threshold < LEAST_THRESHOLD:
             return f"the threshold {self.threshold!r} is below {LEAST_THRESHOLD!r}"
         if self.size() > most_cells:
-            return f"the joint has {Decimal(self.size()):.3g} cells, more than {most_cells} are too many"
+            return f"the joint has {Decimal(self.size()):.3g} cells; at most {most_cells} are allowed"
         return True
 
     def exposed(self, x: Array) -> float:

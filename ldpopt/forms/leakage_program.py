@@ -17,7 +17,7 @@ class LeakageProgram(Form):
     """Minimise max_θ Σ_y c[θ,y] W[θ,y] over mechanisms W that leak at most ``budget`` nats.
 
     Σ_y max_g W[θ_g, y] ≤ e^budget for every selection θ_g is a family of linear cuts on W, one per
-    selection and assignment of the outputs to groups. With a level ε, W[θ, y] ≤ e^ε W[θ', y], too.
+    selection and assignment of the outputs to groups. With a level ε, W[θ, y] ≤ e^ε W[θ', y] holds, too.
 
     Attributes:
         counts: c ≥ 0 in whole multiples of 1/scale, so that proofs about it are exact.
@@ -25,8 +25,8 @@ class LeakageProgram(Form):
         groups: the secret of each row: 0, 1, …
         budget: the largest statistic maximal leakage, in nats.
         epsilon: the level of ε-LDP of the whole data; None for none.
-        symmetries: a group of permutations, one a row, of rows and columns alike that keeps costs and
-            secrets; None if none is known.
+        symmetries: a group of permutations, one per row of the array, that keep costs and secrets
+            when they act on rows and columns alike; None if none is known.
     """
 
     name: ClassVar[str] = "leakage-program"

@@ -18,7 +18,7 @@ class Objective(Protocol):
 
     @property
     def loss(self) -> str:
-        """The name of what is to be small."""
+        """The name of the loss that is to be small."""
 
     def __call__(self, W: Array, /) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""
@@ -53,7 +53,7 @@ class MatrixProgram(Form):
 
 
 class SubsetSelection(NamedTuple):
-    """The mechanism that reports an m-subset, those that contain x being ``ratio`` times as likely."""
+    """The mechanism that reports an m-subset; subsets that contain x are ``ratio`` times as likely."""
 
     size: int
     ratio: float

@@ -15,7 +15,7 @@ class ClimbedCone(Cone, Protocol):
     """A cone over which linear functions are maximised without listing its rays."""
 
     def best(self, directions: Array) -> Iterator[Array]:
-        """Yield for some parts of the cone and every direction c, one a row, a ray of largest c·T.
+        """Yield, part by part of the cone, a ray T of largest c·T for every direction c, one per row.
 
         The part in which good columns mostly lie comes first.
         """
@@ -33,8 +33,8 @@ class QueryProgram(Form):
     Attributes:
         cone: where the columns lie; it contains those of randomised response.
         prior: p, an entry per input.
-        queries: c, one a row.
-        least: the error of the data as they are, below which no mechanism is.
+        queries: the c_i, one per row.
+        least: the error when the data are released as they are; no mechanism has a smaller one.
     """
 
     name: ClassVar[str] = "query-program"

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.form import Form
 
-if TYPE_CHECKING:  # for the type alone: every command would wait for it
+if TYPE_CHECKING:  # only for the type: its import would slow down every command
     from scipy.sparse import csr_array
 
 
@@ -23,7 +23,7 @@ class SelectionProgram(Form):
 
     Attributes:
         matrix: W ≥ 0, sparse, no stored zeros.
-        groups: the group of each row: 0, 1, …, every one with a row.
+        groups: the group of each row: 0, 1, …; every group has a row.
     """
 
     name: ClassVar[str] = "selection-program"

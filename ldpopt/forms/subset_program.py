@@ -18,14 +18,15 @@ class SubsetProgram(Form):
     """Maximise Σ_{j∈J} weights_j over the sets J with risk(J) ≤ budget.
 
     The risk is monotone: a superset is never less risky. So a set that is too risky (a *conflict*)
-    rules out all its supersets, and a list of conflicts that meets every heavier set proves optimality.
+    rules out all its supersets, and a list of conflicts proves a set optimal if every heavier set
+    contains one of them.
     """
 
     name: ClassVar[str] = "subset-program"
     weights: tuple[Fraction, ...]
     """Exact, so that no rounding decides which set is the heavier."""
     risk: Callable[[Subset, Limits], float]
-    """Raises :class:`OutOfTime` where the limits are over before the risk is known."""
+    """Raises :class:`OutOfTime` if the time is over before the risk is known."""
     budget: float
 
     def fits(self, subset: Subset, limits: Limits) -> bool:

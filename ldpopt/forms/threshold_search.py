@@ -21,7 +21,7 @@ class ThresholdSearch(Form):
 
 @dataclass(frozen=True, eq=False)
 class BestBound(Form):
-    """Minimise over every rule, and over the proofs about the worst joint distribution."""
+    """Minimise the bound over every rule, and over the proofs about the worst joint distribution."""
 
     name: ClassVar[str] = "best-bound"
     marginals: tuple[Array, ...]

@@ -2,7 +2,7 @@
 
 A set D of m elements of an abelian group G is a (K, m, λ) difference set if every element but 0 is a
 difference of two elements of D in exactly λ ways. Its translates are the blocks of a symmetric design,
-and the mechanism W[x, y] ∝ E if x ∈ D + y, else 1, attains φ*(ε, K) where m is the best block size.
+and the mechanism W[x, y] ∝ E = e^ε if x ∈ D + y, else 1, attains φ*(ε, K) if m is the best block size.
 Every set here is constructed, and :func:`is_difference_set` tests it.
 """
 
@@ -109,7 +109,7 @@ def paley(k: int) -> Iterator[DifferenceSet]:
 def quartic(k: int) -> Iterator[DifferenceSet]:
     """Build the set of fourth powers modulo a prime 4a² + 1 with a odd (Lehmer 1953).
 
-    For a prime 4a² + 9 with a odd, 0 belongs to it, too.
+    For a prime 4a² + 9 with a odd, 0 belongs to the set, too.
     """
     if prime_power(k) != (k, 1):
         return

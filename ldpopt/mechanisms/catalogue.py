@@ -203,7 +203,7 @@ def ue_conditional_reporting(
     Args:
         p_hat: the distribution [s][u] from which u is drawn for the false secrets.
         kappa: the probability that the true secret is in the set.
-        lam: the probability of every false one, at most κ.
+        lam: the probability that a given false secret is in the set, at most κ.
         blocks: for every s the mechanism R^s for u, or the level δ_s of a randomised response.
 
     >>> protocol = ue_conditional_reporting([[0.3, 0.2], [0.1, 0.4]], 0.5, 0.3, [2.0, 2.0])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def compositions(n: int, parts: int) -> NDArray[np.int64]:
-    """List all ways to write n as an ordered sum of ``parts`` whole numbers ≥ 0, one a row.
+    """List all ways to write n as an ordered sum of ``parts`` whole numbers ≥ 0, one per row.
 
     There are C(n + parts − 1, parts − 1), in lexicographic order; each step splits what is left of
     every row so far.

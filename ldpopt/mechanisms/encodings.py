@@ -189,7 +189,7 @@ class UnaryEncoding(SetMechanism):
 
 
 class LocalHashing(SetMechanism):
-    """Hash the value into g buckets by a random function, then randomised response on the buckets.
+    """Hash the value into g buckets by a random function, then apply randomised response to the buckets.
 
     Lopuhaä-Zwakenberg et al. 2019, Example 7.4, the functions uniform over all g^k. A report is (seed of
     the function, bucket); it supports the values that fall into the bucket.
@@ -234,7 +234,7 @@ class LocalHashing(SetMechanism):
 
 
 class SubsetSelection(SetMechanism):
-    """Report a random set of m values; those that contain the true value are e^ε times as likely.
+    """Report a random set of m values; sets with the true value are e^ε times as likely.
 
     >>> SubsetSelection(3, 1, 1.0).dense().matrix.round(3)  # randomised response
     array([[0.212, 0.212, 0.576],
@@ -286,8 +286,8 @@ class SubsetSelection(SetMechanism):
 class HadamardResponse(Mechanism, Support):
     """Report an index y of a K × K Hadamard matrix, K > k a power of two (Acharya et al. 2019).
 
-    Output y supports x where H[x + 1, y] = 1, which is so for half of the outputs of every x and, for
-    any two values, for a quarter.
+    Output y supports x if H[x + 1, y] = 1. Half of all outputs support x, and a quarter of all
+    outputs support both of any two values.
 
     >>> HadamardResponse(5, 1.0).shape
     (5, 8)

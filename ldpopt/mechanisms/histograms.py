@@ -74,7 +74,7 @@ def random_histogram(tau: int, d: int, rng: np.random.Generator) -> Histogram:
 
 @dataclass(frozen=True)
 class HistogramMechanism(Cleaned, ABC):
-    """Releases a histogram for a histogram; the secret is the number of records in category 0."""
+    """A mechanism from histograms to histograms; the secret is the number of records in category 0."""
 
     tau: int
     d: int
@@ -125,7 +125,7 @@ class HistogramRandomizedResponse(HistogramMechanism):
     Args:
         tau: the number of records.
         d: the number of categories.
-        epsilon: the level; of the order of log C(τ+d−1, d−1) before it does anything.
+        epsilon: the level; the release is nearly uniform if it is far below log C(τ+d−1, d−1).
         secret_values: how many values the secret can take; its kind does not matter (Theorem 4).
 
     >>> response = HistogramRandomizedResponse(4, 3, 2.5)
@@ -254,12 +254,12 @@ class HistogramQuantization(HistogramMechanism):
     def distortion(self) -> float:
         """Compute 1 − (τ − ⌊I/2⌋)/(τ(d−1)).
 
-        Wang et al. 2024, Theorem 4, corrected: the print is right for d = 2.
+        Wang et al. 2024, Theorem 4, corrected: the printed formula is right for d = 2.
         """
         return 1 - (self.tau - self.interval // 2) / (self.tau * (self.d - 1))
 
     def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
-        """Release the secret in category 0, and a uniform histogram of the rest elsewhere."""
+        """Release the value of the secret's bin in category 0, and the rest as a uniform histogram."""
         value = self.released_value(int(self._checked(histogram)[0]))
         rest = random_histogram(self.tau - value, self.d - 1, rng)
         return np.concatenate([[value], rest])

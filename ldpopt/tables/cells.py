@@ -158,7 +158,7 @@ def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
 
 
 def moments(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:
-    """Read the cells as times, in whole seconds since 1970; the error names one that holds none.
+    """Read the cells as times, in whole seconds since 1970; an error names a cell that holds no time.
 
     Args:
         name: the name of the column.

@@ -1,4 +1,4 @@
-"""The embedded census as its files have it: read without numpy, so that a listing is quick."""
+"""The embedded census, read from its files without numpy, so that a listing is quick."""
 
 import json
 from functools import cache

@@ -38,8 +38,8 @@ class Column:
         time: the cells are dates or times, the edges whole seconds since 1970.
         other: all other words are the value "(other)".
         missing: empty cells are the last value, "(missing)".
-        prefix: so many first characters of a word count; all, if 0.
-        groups: words with the group that each counts as; none, if each counts by itself.
+        prefix: how many of a word's first characters count; 0 for all of them.
+        groups: pairs of a word and the group that it counts as; empty if every word counts by itself.
     """
 
     name: str
@@ -197,7 +197,7 @@ class Domain:
 
         Args:
             table: the data.
-            part: they are a part of a table, and may have no rows.
+            part: whether the data are a part of a table, which may have no rows.
         """
         for name in self.columns:
             if name not in table.columns:
@@ -232,7 +232,7 @@ class Domain:
 
 
 FLAGS = ("time", "other", "missing", "prefix", "groups")
-"""What a file says of a column only if it is so."""
+"""Fields of a column that a file states only where they are set."""
 
 
 def _plain(attribute: Attribute) -> dict[str, Any]:

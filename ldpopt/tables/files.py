@@ -39,7 +39,7 @@ Found = TypeVar("Found")
 BATCH_BYTES = 1 << 22
 BATCH_ROWS = 1 << 17
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
-"""What stands between the columns of a text file, unless told otherwise; each may end in .gz."""
+"""The separator of a text file by its ending, unless another is given; .gz may follow the ending."""
 STANDARD_INPUT = "-"
 
 
@@ -93,7 +93,7 @@ def open_table(table: Any, *, sep: str | None = None, encoding: str = "utf-8") -
 
     Args:
         table: what to open; a table that is open stays as it is.
-        sep: the character between the columns of a text file; by its ending if not given.
+        sep: the character between the columns of a text file; if not given, the file's ending decides.
         encoding: the encoding of a text file.
     """
     if isinstance(table, TableReader):
@@ -105,7 +105,7 @@ def open_table(table: Any, *, sep: str | None = None, encoding: str = "utf-8") -
     try:
         if (frame := _frame(table)) is not None:
             return _Frame(frame, "the table")
-    except (ValueError, TypeError, NotImplementedError) as error:  # of pandas, and those of pyarrow
+    except (ValueError, TypeError, NotImplementedError) as error:  # raised by pandas or pyarrow
         said = _sentence(error)
         what = (
             "a column of the table mixes types" if "ould not convert" in said else "this is not a table"
@@ -155,7 +155,7 @@ def _file(path: Path, sep: str | None, encoding: str) -> TableReader:
     if path.name.lower().endswith(".parquet"):
         return _Parquet(path)
     raise InvalidInputError(
-        f"a table must end in {', '.join(SEPARATORS)}, one of these and .gz, or .parquet, "
+        f"a table must end in {', '.join(SEPARATORS)}, one of these followed by .gz, or .parquet, "
         f"not {path.name!r}"
     )
 
@@ -232,7 +232,7 @@ class _Csv(TableReader):
 
     def _open(self, columns: list[str] | None) -> Any:
         chosen = {name: pa.string() for name in columns or ()}
-        # an empty line is nothing beside other columns, but the empty cell of a single one
+        # an empty line is skipped if there are several columns; with a single one it is an empty cell
         single = columns is not None and len(self._header) == 1
         return pa.csv.open_csv(
             self._stream(),
@@ -257,10 +257,8 @@ class _Csv(TableReader):
     def _unreadable(self, error: Exception) -> UnreadableFileError:
         said = _sentence(error)
         if not self._packed and self._starts_like_no_text():
-            said = (
-                "it is compressed, in UTF-16, or no text at all; say so with --encoding utf-16, or save "
-            )
-            said += "it as CSV in UTF-8"
+            said = "it is compressed, in UTF-16, or not text at all; "
+            said += "if it is in UTF-16, say --encoding utf-16, else save it as CSV in UTF-8"
         elif isinstance(error, UnicodeDecodeError) or "invalid UTF8" in said:
             said = (
                 f"it is not in {self.encoding}; say which encoding it has (--encoding latin-1), or save "
@@ -305,7 +303,7 @@ class _Directory(TableReader):
         self.name = str(path)
         files = sorted(file for file in path.iterdir() if not file.name.startswith("."))
         if not files:
-            raise InvalidInputError(f"the directory {path} has no files: a table is one or more of them")
+            raise InvalidInputError(f"the directory {path} has no files: a table needs one or more")
         nested = next((file for file in files if file.is_dir()), None)
         if nested is not None:
             raise InvalidInputError(f"the directory {path} must hold files alone, not {nested.name!r}")
@@ -328,7 +326,7 @@ class _Directory(TableReader):
 
 
 def _on_file(work: Callable[..., Found], number: int, file: TableReader) -> Found:
-    """Do a piece of work on a file of a directory, which an error names."""
+    """Do a piece of work on a file of a directory; an error names the file."""
     try:
         return work(number, file)
     except InvalidInputError as error:
@@ -337,8 +335,8 @@ def _on_file(work: Callable[..., Found], number: int, file: TableReader) -> Foun
 
 
 UNEVEN = re.compile(r"(Row #\d+: )?Expected \d+ columns, got \d+")
-"""How pyarrow begins to complain of a row, whose number threads may not know; what follows is the row
-itself, which nobody should see."""
+"""The beginning of pyarrow's message about a row with too many or too few cells; the number of the row
+may be missing. The rest of the message is the row itself, which must not be shown."""
 
 
 def _unreadable(name: str, error: Exception) -> UnreadableFileError:
@@ -349,7 +347,7 @@ def _sentence(error: Exception) -> str:
     """Return the first line of a pyarrow error, without its lists of values and without the row."""
     text = "; ".join(map(str, error.args)).split("\n", maxsplit=1)[0].removeprefix("CSV parse error: ")
     if uneven := UNEVEN.match(text):
-        return f"{uneven[0]}; what stands between columns is said by --sep (for instance --sep ';')"
+        return f"{uneven[0]}; name the separator of the columns with --sep (for instance --sep ';')"
     return text if len(text) <= 160 else text[:160] + " …"
 
 

@@ -1,7 +1,7 @@
 """Coarser levels of a column: the first characters of its words, or the groups of a mapping.
 
-A postcode counts by its first two digits, a town by its region. What is lost is said: the nats of the
-column that no mechanism can release any more.
+A postcode counts by its first two digits, a town by its region. A note says what is lost:
+how many nats of the column no mechanism can release any more.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ Levels = int | str | os.PathLike[str] | Mapping[str, str]
 """The number of first characters that count; or the group of every word, as a mapping or as a table
 of two columns."""
 MOST_VALUES = 200
-"""Values of a column that are told apart: the checker decides what frequencies cost in seconds."""
+"""The most values of a column that are told apart: for these the checker decides in seconds what
+frequencies cost."""
 MOST_GROUPED = 100_000
-"""Words of a mapping; the mechanism's file holds them."""
+"""The most words of a mapping: the mechanism's file holds them all."""
 
 
 def coarsened(
@@ -45,7 +46,7 @@ def coarsened(
     Args:
         table: the data.
         name: the name of the column.
-        levels: so many first characters, or the groups of its words.
+        levels: how many first characters count, or the groups of the words; None for all of each word.
         kept: how many values are told apart; all others are "(other)".
         text: whether "NA" and the like are words.
         empty: whether empty cells are a value.
@@ -158,7 +159,7 @@ def _level_of(column: Column, word: str) -> str:
 
 def _level_cost(name: str, words: Counter[str], times: Counter[str], prefix: int) -> str:
     by = f"by their first {prefix} character{'s' if prefix > 1 else ''}" if prefix else "by their groups"
-    values = f"{len(words):,} values of {name!r} count {by}, {len(times):,} of them"
+    values = f"{len(words):,} values of {name!r} count {by}, as {len(times):,} values"
     return f"{values}; {_learnable(words, times)}"
 
 

@@ -37,7 +37,7 @@ Bins = int | Sequence[float] | Sequence[str]
 MOST_FRACTIONS = 16
 """A column with more different numbers that are not whole is refused as continuous."""
 MOST_CELLS = 4096
-"""Inputs (s, u) of a mechanism."""
+"""The most inputs (s, u) of a mechanism."""
 
 
 def survey(
@@ -121,7 +121,8 @@ def _remarks(domain: Domain, counts: Codes) -> Iterator[str]:
                 name = column.values[int(found.argmax())]
                 yield f"all {rows:,} rows of {column.name!r} are in the bin {name!r}: it says nothing"
             if column.missing:
-                yield f"{found[-1]:,} of {rows:,} cells of {column.name!r} are empty: {MISSING}"
+                where = f"{found[-1]:,} of {rows:,} cells of {column.name!r}"
+                yield f"{where} are empty and count as {MISSING}"
 
 
 def _check_names(names: list[str], secret: Sequence[str], described: Sequence[str]) -> None:

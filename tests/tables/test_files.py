@@ -71,7 +71,7 @@ def test_embedded_tables():
         (
             "t.csv",
             "a,b\n1,2\n3\n",
-            "Expected 2 columns, got 1; what stands between columns is said by --sep",
+            "Expected 2 columns, got 1; name the separator of the columns with --sep",
         ),
         ("t.csv", "a,a\n1,2\n", "two columns called 'a'"),
         ("t.csv", "b,c\n1,2\n", "unknown column of"),
@@ -80,7 +80,7 @@ def test_embedded_tables():
         (
             "t.xlsx",
             "a,b\n",
-            "must end in .csv, .tsv, .txt, one of these and .gz, or .parquet",
+            "must end in .csv, .tsv, .txt, one of these followed by .gz, or .parquet",
         ),
         ("t.csv", "a", "needs a line with the names of columns, and rows"),
         ("t.csv", "a;b\n1;2\n", "has ';' between its columns, not ',': say so with --sep"),
@@ -105,7 +105,7 @@ def test_bad_files(tmp_path, name, text, message):
 def test_a_row_that_cannot_be_read_is_not_shown(number):
     """pyarrow's threads do not always know its number."""
     said = _sentence(ValueError(f"CSV parse error: {number}Expected 2 columns, got 1: Ada Lovelace"))
-    assert said.startswith(f"{number}Expected 2 columns, got 1; what stands between")
+    assert said.startswith(f"{number}Expected 2 columns, got 1; name the separator")
     assert "Ada" not in said
 
 

@@ -26,7 +26,7 @@ def test_first_characters_count_and_the_cost_is_said():
     assert domain.public.labels == ("10", "11", "12", "13", "14")
     assert counts.sum(axis=0).tolist() == [120] * 5
     assert said == [
-        "600 values of 'code' count by their first 2 characters, 5 of them; of the 6.4 nats of the "
+        "600 values of 'code' count by their first 2 characters, as 5 values; of the 6.4 nats of the "
         "column at most 1.61 can be learnt"
     ]
 

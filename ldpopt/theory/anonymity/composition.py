@@ -28,7 +28,7 @@ from ldpopt.forms.threshold_search import ThresholdSearch
 
 RULES = ("theorem-2", "theorem-3", "theorem-2-tight", "theorem-3-tight")
 TIE = 1e-13
-"""Relative; more than what rounding can do to a bound or a product of thresholds."""
+"""A relative tolerance, more than what rounding can do to a bound or a product of thresholds."""
 
 
 class Choice(NamedTuple):
@@ -155,7 +155,7 @@ def break_points(p: Array) -> list[float]:
 
 
 def best_choice(form: ThresholdSearch, limits: Limits = UNLIMITED) -> Choice:
-    """Find the thresholds that prove the least: exact, but for theorem-2-tight (there a local search).
+    """Find the thresholds that prove the least bound; for theorem-2-tight only by a local search.
 
     Raises:
         OutOfTime: the limits are over before the search is.
@@ -169,7 +169,7 @@ def best_choice(form: ThresholdSearch, limits: Limits = UNLIMITED) -> Choice:
 
 
 def _pareto_merge(form: ThresholdSearch, limits: Limits) -> Choice:
-    """Keep of two partial choices those with less exposure or less spread; only break-points matter."""
+    """Add one marginal at a time, at break-points; drop what another beats in exposure and spread."""
     front: list[tuple[float, float, tuple[float, ...]]] = [(0.0, 1.0, ())]
     for j, p in enumerate(form.marginals):
         points = break_points(p)

@@ -1,4 +1,4 @@
-"""That no estimator of the exposure converges (Bravo-Hermsdorff et al. 2022, Theorems 6 and 12).
+"""Why no estimator of the exposure converges (Bravo-Hermsdorff et al. 2022, Theorems 6 and 12).
 
 Two distributions that n samples hardly tell apart have exposures that differ by nearly 1/s at one
 threshold. The proof sets ε = (s − 1)/(s² n) and bounds n·KL by 2, while its Theorem 12 asks for at most
@@ -39,7 +39,7 @@ def le_cam_bound(p0: ArrayLike, p1: ArrayLike, samples: int, distance: float) ->
     """
     a, b = validate.distribution("p0", p0), validate.distribution("p1", p1)
     if len(a) != len(b):
-        raise InvalidInputError(f"p0 and p1 must have as many entries, not {len(a)} and {len(b)}")
+        raise InvalidInputError(f"p0 and p1 must have equally many entries, not {len(a)} and {len(b)}")
     n = validate.whole_number("samples", samples, 1)
     if not (math.isfinite(distance) and distance >= 0):
         raise InvalidInputError(f"distance must be a number >= 0, not {distance!r}")

@@ -14,7 +14,7 @@ from ldpopt.checker.rules import Marginals
 from ldpopt.core.validate import Array
 
 FINE = 10**24
-"""Masses are whole multiples of a unit; the threshold is at least so many of them."""
+"""Masses are whole multiples of a unit; the threshold is at least this many units."""
 MEANT_SMALL = 1 + 1e-7
 """A float up to this many thresholds was meant to be a small cell; rounding made it larger."""
 MOST_TRIES = 5000
@@ -110,7 +110,7 @@ class _Joint:
         return min(row[a] for row, a in zip(self.missing, cell, strict=True))
 
     def _open_cell(self, values: Sequence[Sequence[int]]) -> list[tuple[Cell, int, int]]:
-        """Find a cell of missing values that can take some of it."""
+        """Find a cell whose values all miss mass and that can take some of it."""
         for cell in itertools.islice(itertools.product(*values), MOST_TRIES):
             room = self._room(cell)
             if room is None or room > 0:
@@ -119,7 +119,7 @@ class _Joint:
         return []
 
     def _swap(self, target: Cell) -> list[tuple[Cell, int, int]]:
-        """Exchange one value of the full cell with another cell, which gives way."""
+        """Take mass off another cell; put it, and what is missing, on cells with a value exchanged."""
         for cell, mass in itertools.islice(self.masses.items(), MOST_TRIES):
             for j in range(len(target)):
                 if not mass or cell[j] == target[j]:

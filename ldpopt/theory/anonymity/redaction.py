@@ -26,7 +26,7 @@ class Redaction(NamedTuple):
         chances: for every value, the probability that its holders redact it; 1 for the rare ones.
         released: the expected distribution of what is released, the redacted last.
         exposure: its exposure at the threshold: 0, or the share of all users if nothing is safe.
-        short: the probability that fewer than k users redact, exactly, for n users with these counts.
+        short: the exact probability that at least one but fewer than t n of the n users redact.
     """
 
     chances: Array
@@ -38,7 +38,7 @@ class Redaction(NamedTuple):
 def redact_randomly(counts: ArrayLike, threshold: float, *, margin: float = 0.0) -> Redaction:
     """Choose how often the holders of each value redact it, so that in expectation nobody is exposed.
 
-    Values below the threshold are redacted always. If these users are too few, the others make up for
+    Values below the threshold are always redacted. If these users are too few, the others make up for
     it, each value in proportion to what it has above the threshold. Where that is not enough, everybody
     redacts.
 

@@ -10,8 +10,8 @@ marginals.
 
 Proof: an exposed user has a value that is not kept, which has at most the first probability, or lies in
 one of Π |S_j| cells of probability below t. For a given number of kept values the most frequent ones are
-best, and the printed Theorem 3, t / Π t_j instead of t Π N_j(t_j), never proves less: N_j values of at
-least t_j have N_j t_j ≤ 1.
+best, and the printed Theorem 3, t / Π t_j instead of t Π N_j(t_j), never has a smaller bound: N_j values
+of at least t_j have N_j t_j ≤ 1.
 
 *Conditional thresholds* (theorem-2). For t_j in (0, 1] with Π t_j ≥ t, and any one feature i of J,
 

@@ -43,7 +43,7 @@ def bracket(
     Args:
         W: the mechanism W[x, y].
         prior: the prior of P.
-        points: the P behind each tally, one a row.
+        points: the P behind each tally, one per row.
         counts: the tallies, drawn from those P.
         steps: the number of densities on the way; more narrow the bracket.
         rng: moves the chains.
@@ -58,7 +58,7 @@ def bracket(
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """simple^(1 − τ) · posterior^τ for many tallies, one a row.
+    """simple^(1 − τ) · posterior^τ for many tallies, one per row.
 
     The simple density is that of P = g/Σg for independent g_x ~ Gamma(shape_x)/rate_x:
     Γ(Σ shape) Π rate^shape p^{shape − 1}/Γ(shape) · (Σ rate p)^{−Σ shape}. It has the posterior's mode
@@ -82,7 +82,7 @@ class Path:
         Args:
             W: the mechanism W[x, y].
             alpha: the parameters α of the Dirichlet prior.
-            counts: the tallies s, one a row.
+            counts: the tallies s, one per row.
         """
         k, total = len(alpha), alpha.sum() + counts.sum(axis=1, keepdims=True)
         g = np.repeat(total / k, k, axis=1)
@@ -103,7 +103,7 @@ class Path:
         """Compute Σ Δτ · log(posterior/simple) along the chains that start at ``points``.
 
         Args:
-            points: where the chains start, one P a row.
+            points: where the chains start, one P per row.
             powers: the values of τ in the order of the walk, from 0 to 1 or from 1 to 0.
             rng: moves the chains.
         """

@@ -24,7 +24,7 @@ HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
 BLOCK_CELLS = 4_000_000
 """Numbers in the matrices that are held at a time."""
 LARGEST_QUADRATURE = 6
-"""Beyond so many values the expectation over P is sampled."""
+"""Beyond this many values the expectation over P is sampled."""
 LogDet = Callable[[Array], Array]
 
 
@@ -39,7 +39,7 @@ def utility(mechanism: Mechanism | SetMechanism, prior: Prior, method: str, seed
 
     Args:
         mechanism: a mechanism of full rank.
-        prior: the prior of P; only a Dirichlet is known.
+        prior: the prior of P, a Dirichlet.
         method: "auto"; "exact" for a closed form or quadrature; "monte-carlo" draws.
         seed: the seed of the Monte Carlo draws.
 
@@ -110,7 +110,7 @@ def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, see
     """Compute E f(P), by the sharpest rule that the dimension allows.
 
     Args:
-        f: a function of points, one a row, smooth inside the simplex.
+        f: a function of points, one per row, smooth inside the simplex.
         epsilon: the level of the mechanism behind f.
         prior: the prior of P.
         method: "auto", "exact" (quadrature, else refused) or "monte-carlo".

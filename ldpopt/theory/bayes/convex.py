@@ -60,7 +60,7 @@ def linear_step(form: ConvexProgram, g: Array, limits: Limits = UNLIMITED) -> St
     options: Any = highs.scipy_options(limits)
     bounded = math.isfinite(form.budget)
     mass = masses(form)  # the variables are shares of the total mass, whatever the scale of a column
-    size = float(np.abs(g / mass).max()) or 1.0  # a steep objective made HiGHS stop without a word
+    size = float(np.abs(g / mass).max()) or 1.0  # a steep objective made HiGHS stop without a message
     found = linprog(
         -g / mass / size,
         A_ub=form.costs[None] / mass if bounded else None,

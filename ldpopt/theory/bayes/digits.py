@@ -1,4 +1,4 @@
-"""P to a number of digits, and the prior that hides least (Lopuhaä-Zwakenberg et al. 2019)."""
+"""The entropy of P to some digits, and the prior that hides least (Lopuhaä-Zwakenberg et al. 2019)."""
 
 from __future__ import annotations
 

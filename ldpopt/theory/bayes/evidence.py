@@ -20,7 +20,8 @@ from ldpopt.theory.bayes.priors import Dirichlet
 
 WARM_UP, STEPS = 200, 400
 FEW_CHAINS = float(stdtrit(CHAINS - 1, ndtr(2))) / 2
-"""The spread of few chains is uncertain: by Student's law, two plain errors of eight cover 91 %."""
+"""The factor of the standard error. The spread of few chains is uncertain: by Student's law, two plain
+standard errors of eight chains cover 91 %."""
 
 
 def log_evidence(

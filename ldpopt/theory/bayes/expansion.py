@@ -28,7 +28,7 @@ def times_form(f: Array, form: Array) -> Array:
 
 
 def expanded(columns: Array, counts: Tallies) -> tuple[Array, float]:
-    """Expand Π_y (W[:, y]·u)^{s_y}: its coefficients, and the log of a factor of all of them.
+    """Expand Π_y (W[:, y]·u)^{s_y}: its coefficients, and the log of their common factor.
 
     Args:
         columns: the forms W[x, y].

@@ -38,7 +38,7 @@ STARTS = 4
 
 
 class FiniteProtocol(NamedTuple):
-    """A protocol for n users between what it tells and what any could.
+    """A protocol for n users, what it tells, and a bound on what any protocol tells.
 
     Attributes:
         mechanism: the protocol found.
@@ -52,7 +52,7 @@ class FiniteProtocol(NamedTuple):
 
 
 def best_protocol(prior: Dirichlet, n: int, epsilon: float, *, seed: int = 0) -> FiniteProtocol:
-    """Find an ε-LDP protocol with much I(Y; P) of n users, and a bound for all of them.
+    """Find an ε-LDP protocol with a large I(Y; P) of n users, and a bound for all protocols.
 
     The two meet for one user and for two values; else they are a bracket.
 

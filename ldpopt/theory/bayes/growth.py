@@ -68,7 +68,7 @@ def growth(m: Mechanism | SetMechanism, prior: Prior, *, seed: int = 0) -> Growt
     """Compute the ranks and constants of Theorem 6.7.
 
     Args:
-        m: the mechanism; values with equal rows count as one, and so merged it must be faithful.
+        m: the mechanism; values with equal rows are merged, and the merged mechanism must be faithful.
         prior: the prior of P, a Dirichlet.
         seed: the seed of the Monte Carlo draws beyond six values.
 

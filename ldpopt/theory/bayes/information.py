@@ -1,7 +1,7 @@
 """I(Y; P): how much n reports tell about the unknown distribution P, in nats.
 
-By sums over all tallies where they are few; else as the average of log P(y | P)/P(y) over draws of P and
-of reports, in which P(y) is exact (quadrature; randomised response) or bracketed (annealing).
+It is a sum over all tallies where they are few; else the average of log P(y | P)/P(y) over draws of P
+and of reports, in which P(y) is exact (quadrature; randomised response) or bracketed (annealing).
 """
 
 from __future__ import annotations
@@ -34,14 +34,15 @@ DRAWS = 400
 LEAST_DRAWS = 100
 """Fewer draws do not show how much they vary."""
 WIDENED = 1.1
-"""Log ratios are skewed: of means of 100, two standard errors cover the truth less often than 95 %."""
+"""The factor of the standard error. Log ratios are skewed: for means of 100 of them, two standard errors
+cover the truth less often than 95 %."""
 MOST_NODES = 1e5
 """Gauss quadrature with more points takes longer than annealing."""
 ANNEALING_STEPS = 150
 ANNEALING_WORK = 3e11
 ANNEALING_CELLS = 2_000_000
 WIDEST = 0.05
-"""Nats for each unknown of P by which annealing may miss before it is refused."""
+"""The most nats, for each unknown of P, by which annealing may be off; beyond, it is refused."""
 
 
 def information_about_p(
@@ -53,7 +54,7 @@ def information_about_p(
         columns: the mechanism W[x, y].
         prior: the prior of P.
         n: the number of reports.
-        method: "auto", or "exact" or "monte-carlo".
+        method: "auto", "exact" or "monte-carlo".
         draws: how many P and tallies are drawn where the tallies are too many to list.
         seed: the seed of the draws.
 
@@ -115,8 +116,8 @@ def _unobfuscated(prior: Dirichlet, n: int) -> Estimate:
 def _sampled(W: Array, prior: Prior, n: int, draws: int, seed: int) -> Estimate:
     """Average log P(y | P)/P(y), less control variates whose expectations are known.
 
-    The error is the standard error, a little widened, half the distance of the bounds where P(y) is
-    bracketed, and rounding, which is all there is where the control variates explain everything.
+    The error is a sum: the standard error, a little widened; half the distance of the bounds where P(y)
+    is bracketed; and rounding, which is all that is left where the control variates explain everything.
     """
     rng = np.random.default_rng(seed)
     points = prior.sample(draws, rng)

@@ -1,4 +1,4 @@
-"""Privacy and utility of a mechanism in nats: plain ones, and those of Lopuhaä-Zwakenberg et al. 2019.
+"""Privacy and utility of a mechanism in nats: common ones, and those of Lopuhaä-Zwakenberg et al. 2019.
 
 Every metric takes a :class:`Mechanism` or a set-valued mechanism and returns an :class:`Estimate`: a
 float with ``.error`` and ``.method``: "closed-form", "quadrature", "exact-enumeration" or "monte-carlo".
@@ -83,7 +83,7 @@ def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate
 
     Args:
         m: the mechanism.
-        prior: the prior of P, about as many values as the mechanism has inputs.
+        prior: the prior of P, over as many values as the mechanism has inputs.
         seed: the seed of the draws for set-valued mechanisms under a prior that is not exchangeable.
     """
     _check(m, prior)
@@ -302,7 +302,7 @@ def maximal_leakage(m: AnyMechanism) -> Estimate:
 
 
 def min_entropy_leakage(m: AnyMechanism, p: ArrayLike) -> Estimate:
-    """Compute the log of by how much a report multiplies the chance to guess X ~ p."""
+    """Compute the log of the factor by which a report raises the chance to guess X ~ p."""
     return Estimate(math.log(float(attacker_success(m, p)) / float(_known(m, p).max())))
 
 
@@ -327,7 +327,7 @@ def _check(m: AnyMechanism, prior: Prior) -> None:
         raise InvalidInputError(f"prior must be a Prior such as Dirichlet(alpha), not {prior!r}")
     if len(m.inputs) != prior.size:
         raise InvalidInputError(
-            f"the prior must be about {len(m.inputs)} values, one per input, not {prior.size}"
+            f"the prior must have {len(m.inputs)} values, one per input, not {prior.size}"
         )
 
 

@@ -89,7 +89,7 @@ class Posterior(ABC):
 
     @abstractmethod
     def draws(self, count: int, rng: np.random.Generator) -> Array:
-        """Draw P from the posterior, one a row."""
+        """Draw P from the posterior, one per row."""
 
     def mean(self) -> Array:
         """Compute E(P | reports)."""
@@ -337,7 +337,7 @@ def posterior(
     columns, s = dense.matrix, _counts(counts, dense)
     if len(dense.inputs) != prior.size:
         raise InvalidInputError(
-            f"the prior must be about {len(dense.inputs)} values, one per input, not {prior.size}"
+            f"the prior must have {len(dense.inputs)} values, one per input, not {prior.size}"
         )
     if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
         raise InvalidInputError("an output that was reported has probability zero under every input")
@@ -356,7 +356,7 @@ def of_columns(columns: Array, prior: Dirichlet, s: Tallies, seed: int) -> Poste
     n, beta = int(s.sum()), response_level(columns)
     if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:
         return ResponsePosterior(columns, prior, s, beta)
-    few = prior.size <= 30  # beyond, only n = 0 would be light
+    few = prior.size <= 30  # with more values only n = 0 takes little work
     if few and (n + 1.0) ** (prior.size - 1) * n * prior.size <= ENUMERATION_WORK:
         return EnumeratedPosterior(columns, prior, s)
     return SampledPosterior(columns, prior, s, seed)

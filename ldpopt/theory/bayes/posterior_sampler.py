@@ -1,11 +1,11 @@
-"""Draws of P given the reports, for any mechanism and any number of them: Hamiltonian Monte Carlo.
+"""Draws of P given the reports, for any mechanism and any number of reports: Hamiltonian Monte Carlo.
 
 Let g have the density Π g_x^{α_x − 1} e^{−g_x} · Π_y (gW)_y^{s_y} on g > 0. Then P = g/Σg has the
 posterior density (Lopuhaä-Zwakenberg et al. 2019, (9.1)), and Σg is an independent Gamma variable. In g
 the likelihood is log-concave: what the reports fix, they fix to a thin *flat* slab, which one linear map
 makes round.
 
-What is left is the pole of g_x^{α_x − 1} at 0, and frequencies that only the prior knows. There
+Two difficulties remain: the pole of g_x^{α_x − 1} at 0, and frequencies that only the prior knows. There
 g^{α − 1} ∝ g^{α + m − 1} ∫ λ^{m − 1} e^{−λ g} dλ, so λ_x, distributed as Gamma(m)/g_x given g, joins the
 chain. Given λ the density is log-concave and vanishes at 0, and λ_x tells the scale of g_x: the mass
 matrix follows it. A step draws λ given g (over-relaxed, Adler 1981), then moves g given λ.
@@ -25,24 +25,25 @@ from ldpopt.core.validate import Array
 
 CHAINS = 8
 KEPT = 750
-"""About so many draws of each chain are kept, evenly spaced."""
+"""About this many draws of each chain are kept, evenly spaced."""
 WARM_UP, FIRST_ROUND = 300, 300
-"""Steps that adapt; steps before the first diagnosis, the next ones after half as many again."""
+"""Steps that adapt the moves, and steps before the first diagnosis; each next one takes half as many
+again as were made."""
 STEPS, WORK = 16_000, 1e11
-"""Sampling stops after so many steps of each chain or so many operations, converged or not."""
+"""Sampling stops after this many steps of each chain or this many operations, converged or not."""
 RHAT, EFFECTIVE_SIZE = 1.01, 1000.0
 """Converged: no frequency has a larger split R̂ or fewer effective draws."""
 
 SHAPE = 3.5
 """α + m where α < 2.5: the larger, the rounder is the density given λ, and the less g can move."""
 INTERIOR = 6.0
-"""A frequency so many standard deviations above 0 needs no λ."""
+"""A frequency at least this many standard deviations above 0 needs no λ."""
 LENGTH, MOST_LEAPS = 2.5, 100
 """The time of a trajectory; between a quarter and half of a period moves g furthest."""
 ACCEPTED = 0.75
 OVERRELAXATION = 0.95
 UNFINISHED = "monte-carlo, not converged"
-"""The method of a result whose work was up before its chains agreed."""
+"""The method of a result whose chains did not agree before the limit on the work."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +69,7 @@ class Draws:
 
 
 def sample(columns: Array, alpha: Array, counts: Array, rng: np.random.Generator) -> Draws:
-    """Draw until the chains have converged or the work is up.
+    """Draw until the chains have converged or the limit on the work is reached.
 
     The first quarter after warm-up is dropped.
 
@@ -191,7 +192,7 @@ def _centre(columns: Array, alpha: Array, counts: Array) -> Array:
 
 
 class Walk:
-    """Independent chains side by side, one a row.
+    """Independent chains side by side, one per row.
 
     Attributes:
         steps: how many steps were taken.
@@ -217,7 +218,7 @@ class Walk:
         self._leap = math.exp(chosen)
 
     def run(self, steps: int, every: int) -> Array:
-        """Take so many steps; P at the end of ``every`` so many, [chain, step, value]."""
+        """Take steps, and return P after each ``every``-th of them, as [chain, step, value]."""
         draws = []
         for i in range(steps):
             self._step()
@@ -226,7 +227,7 @@ class Walk:
         return np.stack(draws, axis=1)
 
     def _starts(self, chains: int) -> Array:
-        """Draw from twice the spread of the normal approximation, drawn in until g > 0."""
+        """Draw with twice the spread of the normal approximation; pull the draws inwards until g > 0."""
         b = self.target.loose
         away = 2 * self.rng.standard_normal((chains, self.target.size))
         root = np.linalg.cholesky(self.target.schur + np.diag(self.target.alpha[:b]))
@@ -267,7 +268,7 @@ class Walk:
         return float(chance.mean())
 
     def _trajectory(self, velocity: Array, inverse_mass: Array) -> tuple[Array, Array]:
-        """Make leapfrog steps, each chain with its own, from the present θ."""
+        """Make leapfrog steps from the present θ, each chain with its own mass matrix."""
         target, theta, b = self.target, self._theta, self.target.loose
         chains, k = theta.shape
         leap = self._leap * self.rng.uniform(0.8, 1.2, (chains, 1))

@@ -47,7 +47,7 @@ class Prior(ABC):
 
     @abstractmethod
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Draw P independently, one a row."""
+        """Draw P independently, one per row."""
 
     @abstractmethod
     def expected_log(self, columns: Array) -> Array:
@@ -59,7 +59,7 @@ class Prior(ABC):
 
     @abstractmethod
     def nodes(self, degree: int) -> tuple[Array, Array]:
-        """Return points (one a row) and positive weights, exact for polynomials in P of this degree."""
+        """Return points (rows) and positive weights, exact for polynomials in P of this degree."""
 
     @abstractmethod
     def node_count(self, degree: int) -> int:
@@ -196,7 +196,7 @@ class Dirichlet(Prior):
         return result
 
     def node_count(self, degree: int) -> int:
-        """Compute ⌈(degree + 1)/2⌉ in every dimension."""
+        """Count the points: ⌈(degree + 1)/2⌉ in every dimension."""
         return int((degree // 2 + 1) ** (self.size - 1))
 
     def nodes(self, degree: int) -> tuple[Array, Array]:

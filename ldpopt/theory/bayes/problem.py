@@ -33,11 +33,12 @@ from ldpopt.theory.columns.cones import staircase_cone
 MOST_COLUMNS = 20_000
 """Outputs of a released mechanism; a mixture over more sets is refused."""
 SILENCES = (0.0, *(1e-12 * 8**n for n in range(13)), *(1 - 2.0**-n for n in range(1, 21)))
-"""Shares of silence that are mixed into a mechanism, one after the other, until it hides enough."""
+"""Shares of silence, an output that does not depend on the input, that are mixed into a mechanism, one
+after the other, until it hides enough."""
 INSIDE = 1 - 1e-10
 """The share of the leakage budget that solvers use: the rest covers the rounding of the mechanism."""
 MOST_RENAMED = 5
-"""Up to so many values the utility of any mechanism is averaged over all renamings of the inputs."""
+"""Up to this many values the utility of any mechanism is averaged over all renamings of the inputs."""
 
 
 class DesignProblem(Problem):
@@ -120,7 +121,7 @@ class DesignProblem(Problem):
         Where rounding leaves too little privacy on average, some silence is mixed in.
 
         Raises:
-            SolverError: with hardly more than silence there is still too little.
+            SolverError: there is too little even with almost nothing but silence.
         """
         assert isinstance(form, ConvexProgram)
         point, silence = solution.point, np.zeros(len(form.labels))
@@ -160,8 +161,8 @@ class DesignProblem(Problem):
     def value(self, answer: Mechanism) -> float:
         """Compute the asymptotic utility with its discretised expectation.
 
-        With equal α it is a mean over all renamings of the inputs, which agree for a mechanism that
-        treats all inputs alike; any other is averaged up to :data:`MOST_RENAMED` values.
+        With equal α it is a mean over all renamings of the inputs. They agree for a mechanism that
+        treats all inputs alike; for any other the mean is taken up to :data:`MOST_RENAMED` values only.
         """
         points, weights = self._points
         if not self.prior.exchangeable or self.prior.size > MOST_RENAMED:
@@ -224,7 +225,7 @@ class _Rays(_Atoms):
 
 
 class _Classes(_Atoms):
-    """Classes of columns with labels (level, number of high entries); the first is in ``sets``."""
+    """Classes of columns with labels (level, number of high entries); ``sets`` has one of each."""
 
     def __init__(self, question: DesignStatement) -> None:
         k = len(question.alpha)

@@ -42,7 +42,7 @@ def posterior_of_reports(
     if not isinstance(prior, Dirichlet):
         raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
     if prior.size != m.k:
-        raise InvalidInputError(f"the prior must be about {m.k} values, one per input, not {prior.size}")
+        raise InvalidInputError(f"the prior must have {m.k} values, one per input, not {prior.size}")
     rows = np.asarray(reports)
     if rows.ndim != 2:
         raise InvalidInputError(
@@ -50,7 +50,7 @@ def posterior_of_reports(
         )
     sets, counts = np.unique(m.supports(rows), axis=0, return_counts=True)
     if sets.shape[1] != m.k:
-        raise InvalidInputError(f"reports must be about {m.k} values, not {sets.shape[1]}")
+        raise InvalidInputError(f"reports must have {m.k} entries, one per value, not {sets.shape[1]}")
     columns: Array = (m.low + (m.high - m.low) * sets.astype(np.float64)).T
     if (columns.max(axis=0, initial=0.0) == 0).any():
         raise InvalidInputError("a set that was reported has probability zero under every input")

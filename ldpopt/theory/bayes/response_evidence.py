@@ -214,7 +214,7 @@ class Transforms:
 
     @cached_property
     def _near(self) -> list[slice]:
-        """The nodes around the peak of each density, which has one: the others add nothing."""
+        """The nodes around the single peak of each density; the others add nothing."""
         terms = self._terms - self._saddle.at * self._nodes.p
         seen = terms > terms.max(axis=1, keepdims=True) - 1.5 * NEGLIGIBLE
         return [slice(int(row.argmax()), len(row) - int(row[::-1].argmax())) for row in seen]

@@ -45,7 +45,7 @@ class Scaled(NamedTuple):
     log: float
 
     def times(self, other: Scaled) -> Scaled:
-        """Multiply by another scaled number."""
+        """Multiply by another scaled polynomial."""
         values = np.convolve(self.values, other.values)
         top = float(values.max())
         return Scaled(values / top, self.log + other.log + math.log(top))

@@ -36,7 +36,7 @@ def mechanism_information(points: Array, mechanism: SetMechanism) -> Array:
     """Compute J(p) for every row p of ``points``: an array of N matrices of k × k.
 
     Args:
-        points: the p, one a row, with positive entries.
+        points: the p, one per row, with positive entries.
         mechanism: the mechanism; where sets are not listed its level must be at most 9.
 
     Raises:

@@ -79,7 +79,7 @@ def information_split(
     n = validate.whole_number("n", n, 1)
     if len(m.inputs) != prior.size:
         raise InvalidInputError(
-            f"the prior must be about {len(m.inputs)} values, one per input, not {prior.size}"
+            f"the prior must have {len(m.inputs)} values, one per input, not {prior.size}"
         )
     private = Estimate(n * prior.expected_entropy(), ROUNDING * n)
     tallies = Estimate(tally_entropy(prior, n), 10 * ROUNDING * n)

@@ -51,9 +51,9 @@ def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: A
     """Compute log P(Y = y) of one sequence with each of the given tallies, by quadrature.
 
     Args:
-        counts: the tallies s, one a row.
+        counts: the tallies s, one per row.
         columns: the mechanism W[x, y].
-        points: the nodes p of the quadrature, one a row.
+        points: the nodes p of the quadrature, one per row.
         weights: the weights of the nodes.
     """
     log_q = np.log(np.maximum(points @ columns, 1e-300))
@@ -94,7 +94,7 @@ def chosen_method(method: str, log_work: float, what: str) -> str:
 
 
 def log_count(n: int, parts: int) -> float:
-    """Compute the log of the number of tallies of n in so many parts."""
+    """Compute the log of the number of tallies of n in ``parts`` parts."""
     return float(gammaln(n + parts) - gammaln(parts) - gammaln(n + 1))
 
 

@@ -38,7 +38,8 @@ SAMPLED_WORK = 3e9
 STEP = 2000.0
 """Operations that the call of an array function costs, whatever it does."""
 WIDENED = 1.2
-"""The values are skewed: of means of 100, two standard errors cover the truth in 92 of 100 cases."""
+"""The factor of the standard error. The values are skewed: for means of 100 of them, two standard errors
+cover the truth in 92 of 100 cases."""
 
 
 def information_about_tallies(

@@ -23,8 +23,7 @@ MOST_COUNT_VECTORS = 200_000
 class Divergence(NamedTuple):
     """Σ p f(p̂/p): the convex function f and its second, third and fourth derivative at 1.
 
-    A loss of one's own wherever a divergence of :data:`DIVERGENCES` can be named; f takes arrays and
-    is 0 at 1.
+    It can be given as a loss wherever a name of :data:`DIVERGENCES` can; f takes arrays and is 0 at 1.
 
     >>> cubic = Divergence(lambda x: x**3 - 1, second=6, third=6, fourth=0)
     >>> loss_of(np.array([[0.5, 0.5]]), np.array([0.5, 0.5]), cubic).tolist()
@@ -87,7 +86,7 @@ def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
     Pastore and Gastpar 2021, (4a)–(4c).
 
     Args:
-        estimates: p̂, one a row.
+        estimates: p̂, one per row.
         p: the distribution that was to be learnt, all entries positive.
         loss: a name, or a divergence of your own.
     """

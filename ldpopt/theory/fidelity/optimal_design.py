@@ -36,7 +36,7 @@ from ldpopt.theory.fidelity.measures import alpha_of
 GAP = 1e-11
 """The relative gap at which a design counts as optimal; rounding the mechanism costs more."""
 MOST_INPUTS = 16
-"""2^K columns are priced, and visited by the checker."""
+"""The largest K: all 2^K columns are priced, and the checker visits them."""
 LISTED = 400
 """A list of at most this many columns is taken as a whole."""
 ADDED = 40
@@ -65,7 +65,7 @@ def never() -> bool:
 def optimal_design(p: Array, loss: str, epsilon: float, expired: Callable[[], bool] = never) -> Design:
     """Minimise α(W, p) over all ε-LDP mechanisms, to a relative :data:`GAP` or until the time is over.
 
-    What is returned proves its bound, which is farther from the value where the time is over.
+    The design that is returned proves its bound in both cases; if the time is over, the gap is larger.
 
     Args:
         p: the distribution to be learnt, all entries positive.

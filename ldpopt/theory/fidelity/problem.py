@@ -79,7 +79,7 @@ class PhiProblem(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw three levels on ``size`` inputs, one of them drawn."""
+        """Give three levels on ``size`` inputs, one of them drawn at random."""
         for level in (0.3, 2.0, round(float(rng.uniform(0.1, 3)), 6)):
             yield f"k={size} epsilon={level:g}", cls(size, level)
 

@@ -25,7 +25,7 @@ class Listed:
     """All rays of a cone, listed: every one is priced in each round.
 
     Args:
-        rays: the rays, one a row.
+        rays: the rays, one per row.
         p: the distribution of the inputs.
         epsilon: the level; the columns of randomised response are taken first.
     """
@@ -49,7 +49,7 @@ class Listed:
         """Take the columns that exceed β most.
 
         Args:
-            Y: the vectors y_i, one a row.
+            Y: the vectors y_i, one per row.
             beta: β.
             weights: θ of the columns taken so far.
         """
@@ -75,7 +75,7 @@ class Climbed:
     Args:
         cone: where they lie.
         p: the distribution of the inputs.
-        queries: c, one a row.
+        queries: c, one per row.
         epsilon: the level; the columns of randomised response and of subset selection are taken first.
         rng: for the starts of climbs.
     """
@@ -98,10 +98,10 @@ class Climbed:
         self.taken = _once(np.vstack([randomized_response(len(p), epsilon).matrix.T, *known, nearest]))
 
     def _subsets(self) -> Iterator[Array]:
-        """Mark the inputs whose value is in a subset, one a row, for each column that is asked for.
+        """Mark the inputs whose value is in a subset, one per row, for each column that is asked for.
 
-        The subsets have the size that subset selection has; where they are too many, some are drawn with
-        all that a turn of the values makes of them, so that each value is in as many as any other.
+        The subsets have the size that subset selection has; where they are too many, some are drawn,
+        each with all its cyclic shifts, so that every value is in equally many.
         """
         for values in partitions(self.queries):
             r = len(values)
@@ -125,13 +125,13 @@ class Climbed:
         return columns
 
     def extend(self, Y: Array, beta: Array, weights: Array) -> bool:
-        """Climb from random columns; take what they lead to and β does not dominate.
+        """Climb from random columns; take the columns that are found and that β does not dominate.
 
         The climbs stay in the first part of the cone, which costs a fiftieth of all parts, until nothing
         is left to find there. Where there are too many columns, those of the least weights are dropped.
 
         Args:
-            Y: the vectors y_i, one a row.
+            Y: the vectors y_i, one per row.
             beta: β.
             weights: θ of the columns taken so far.
         """

@@ -25,20 +25,23 @@ from ldpopt.mechanisms import randomized_response
 from ldpopt.theory.columns.compact_program import BACK_OFF, longest_step
 
 CENTRED = 1e-10
-"""The relative gap within the last rounds; that of others is a hundredth of what is left to prove."""
+"""The relative gap to which the last rounds are solved; the others stop earlier, at about a hundredth of
+the gap that is left to prove."""
 BLEND = 1e-10
-"""The share of randomised response in a mechanism that would leave frequencies open."""
+"""The share of randomised response in a mechanism whose reports alone would not determine all
+frequencies."""
 USED = 1e-9
 """Columns of less weight, relative to the largest, are left out of the mechanism."""
 ROUNDS = 200
 OUTPUTS = 3
-"""How many reports per input a mechanism has at most that nothing is proven about."""
+"""The most outputs per input of a mechanism about which nothing is proven."""
 IMPROVED, PATIENCE = 0.02, 10
-"""What so many rounds must improve where no bound is known, so that another follows."""
+"""Where no bound is known, the search ends once ``PATIENCE`` rounds improve the error by less than the
+share ``IMPROVED``."""
 
 
 class Columns(Protocol):
-    """The columns taken so far, one a row with largest entry 1, and the means to find others."""
+    """The columns taken so far, one per row with largest entry 1, and the means to find others."""
 
     @property
     def taken(self) -> Array:
@@ -48,7 +51,7 @@ class Columns(Protocol):
         """Take columns that β does not dominate; False if there are none.
 
         Args:
-            Y: the vectors y_i, one a row.
+            Y: the vectors y_i, one per row.
             beta: β.
             weights: θ of the columns taken so far.
         """
@@ -89,7 +92,7 @@ def best_for_queries(
 
     Args:
         p: the distribution of the inputs.
-        queries: c, one a row.
+        queries: c, one per row.
         epsilon: the level, of the randomised response that is blended in.
         columns: the columns, which contain those of a mechanism that leaves nothing open.
         gap: the relative gap between value and bound at which the search ends.
@@ -167,7 +170,7 @@ class _Program:
         At the optimum −∂error/∂θ_v = β·v − slack_v, with slack_v θ_v = μ → 0.
 
         Args:
-            columns: the rays v, one a row with largest entry 1.
+            columns: the rays v, one per row with largest entry 1.
             centred: the relative gap at which to stop.
             expired: asked in every step whether the time is over.
         """

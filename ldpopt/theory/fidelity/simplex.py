@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ldpopt.core.validate import Array
 
 Derivatives = Callable[[Array, NDArray[np.intp]], tuple[Array, Array]]
-"""Points (rows) and the numbers of the problems they belong to, to gradients and Hessians."""
+"""Maps points (rows) and the numbers of their problems to gradients and Hessians."""
 
 
 def project(v: Array) -> Array:

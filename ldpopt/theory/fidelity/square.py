@@ -1,4 +1,4 @@
-"""How large a φ is proven for mechanisms with as many outputs as inputs."""
+"""A lower bound on φ for mechanisms with as many outputs as inputs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ldpopt.checker.square_bound import square_phi_reaches
 MOST_INPUTS = 64
 """With more, common inputs of some two block sizes are near the best number: nothing is gained."""
 BOXES = 3_000
-"""A target that needs more is given up: the checker takes 25 ms for so many. Three times as many prove
+"""A target that needs more is given up: the checker takes 25 ms for this many. Three times as many prove
 at most a quarter of a percent of φ* more, for K from 4 to 20."""
 HALVINGS = 11
 

@@ -1,4 +1,4 @@
-"""What quantisations share whose secret depends on the numbers of records in a few blocks."""
+"""What quantisations share if their secret depends on the numbers of records in a few blocks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class BinnedSecret(Cleaned):
 
     @abstractmethod
     def cell_of(self, sums: NDArray[np.int64]) -> int:
-        """Return the secret of data with so many records in each block."""
+        """Return the secret of data with ``sums`` records in the blocks."""
 
     @abstractmethod
     def draw_counts(self, cell: int, rng: np.random.Generator) -> list[int]:

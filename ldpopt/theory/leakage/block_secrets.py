@@ -73,7 +73,7 @@ class BlockQuantization(BinnedSecret):
         count = math.comb(self.tau + len(self.sizes) - 1, len(self.sizes) - 1)
         if count > MOST_SUMS:
             raise InvalidInputError(
-                f"{len(self.sizes)} blocks of {self.tau} records have {count} sums, "
+                f"{len(self.sizes)} blocks of {self.tau} records have {count} sums; "
                 f"more than {MOST_SUMS} cannot be listed"
             )
         return compositions(self.tau, len(self.sizes))

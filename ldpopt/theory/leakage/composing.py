@@ -3,7 +3,7 @@
 Wang et al. 2024, Theorem 2 and Lemma 2. A later mechanism may depend on the earlier outputs. Joint
 releases are one mechanism with the product of the rows (Lemma 2), so their statistic maximal leakage is
 that of the joint matrix, and at most the sum of the parts. The theorem writes Π of the i-th mechanism;
-where it depends on the earlier outputs, that is the largest over them, which the account takes.
+where that depends on the earlier outputs, the account takes the largest Π over them.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _after(step: Step, history: History, place: int) -> Mechanism:
         return step
     if history not in step:
         raise InvalidInputError(
-            f"step {place} must have a mechanism after earlier outputs, not lack it after {history!r}"
+            f"step {place} must have a mechanism for all earlier outputs; {history!r} has none"
         )
     return step[history]
 
@@ -183,17 +183,17 @@ def quantise_without_order(secrets: Sequence[Label], bins: Mapping[Label, Label]
     """
     missing = sorted({str(secret) for secret in secrets if secret not in bins})
     if missing or not secrets:
-        raise InvalidInputError(f"bins must name a bin for every secret, not lack {', '.join(missing)}")
+        raise InvalidInputError(f"bins must name a bin for every secret; none for {', '.join(missing)}")
     labels = [bins[secret] for secret in secrets]
     same = np.array([[a == b for b in labels] for a in labels], dtype=np.float64)
     return Mechanism(same / same.sum(axis=1, keepdims=True))
 
 
 def cheapest_bins(secrets: Sequence[Label], costs: Any, count: int) -> dict[Label, Label]:
-    """Choose so many bins of secrets with small worst expected cost, by merging two at a time.
+    """Choose ``count`` bins of secrets with small worst expected cost, by merging two at a time.
 
-    A heuristic: every merge is the one after which the worst row costs least. The result is within no
-    stated factor of the best.
+    A heuristic: every merge is the one after which the worst row costs least. Nothing is
+    proven about its distance from the best.
 
     Args:
         secrets: the secret of each θ.

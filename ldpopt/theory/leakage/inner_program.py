@@ -1,4 +1,4 @@
-"""The best mechanism whose leakage prices alone prove to be within a budget: one linear program."""
+"""The best mechanism that prices alone prove to be within a leakage budget: one linear program."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Inner(NamedTuple):
 
 
 def inner_program(form: LeakageProgram, limits: Limits) -> Inner:
-    """Find the best mechanism whose leakage prices alone prove to be within the budget.
+    """Find the best mechanism that prices alone prove to be within the leakage budget.
 
     Variables in order: W, the excess s ≥ W − v, the prices v, the gains u of the groups, the cost, and
     with a level the least entry of each output. A constant release is always among them.

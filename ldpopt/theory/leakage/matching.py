@@ -94,5 +94,5 @@ def accepts_network(form: SelectionProgram, most_edges: int) -> Literal[True] | 
     if not selection.is_deterministic(form.matrix):
         return "the mechanism is not deterministic: the flow would divide a secret"
     if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > most_edges:
-        return f"the network has {edges} edges, more than {most_edges} take too long"
+        return f"the network has {edges} edges; more than {most_edges} take too long"
     return True

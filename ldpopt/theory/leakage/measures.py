@@ -32,7 +32,7 @@ EFFORT = 1_000_000
 PROVEN = 1e-12
 """A selection within this share of what is proven is the largest, up to rounding."""
 LISTED = 10_000
-"""Selections that are listed where rounding hides what they leave."""
+"""The most selections that are listed where rounding hides what they leave."""
 ROUNDED = 1e-9
 """What is left by a selection is a value, not a bracket, if it is known up to this share."""
 

@@ -35,8 +35,8 @@ def cover_bounds(
     Args:
         reach: ``reach[b, i]``, the probability that data in b missed categories show i of them.
         secrets: how many secrets choose a set.
-        free: how many of them can choose any set; all if left out. Others are left out below.
-        own: what a secret adds by itself when it chooses b categories; nothing if left out.
+        free: how many of them can choose any set; all if not given. The lower bound ignores the others.
+        own: what a secret adds by itself when it chooses b categories; nothing if not given.
 
     >>> sure = np.eye(3)  # whatever the data fall into is seen: 4 secrets show all 4 subsets of 2
     >>> low, high = cover_bounds(sure, 4)

@@ -1,4 +1,4 @@
-"""The cheapest mechanism within finitely many cuts of a leakage budget: a bound for all within it."""
+"""The cheapest mechanism within finitely many cuts of a leakage budget: none within it costs less."""
 
 from __future__ import annotations
 

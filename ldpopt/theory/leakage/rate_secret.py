@@ -1,9 +1,10 @@
 """Quantisation of the difference of two rates: the secret of Wang et al. 2024, VI-D.
 
-Of the records inside a group some are marked, and of those outside; the secret is the difference of the
-two shares. All counts of the four kinds cannot be listed (10¹³ for the census), but a uniform histogram
-with a given secret can be drawn: the number of records inside first, then the marked ones among them,
-then the marked ones among the others, whose weights within a window are differences of prefix sums.
+Some of the records inside a group are marked, and some of those outside; the secret is the difference
+of the two shares. All counts of the four kinds cannot be listed (10¹³ for the census), but a uniform
+histogram with a given secret can be drawn: the number of records inside first, then the marked ones
+among them, then the marked ones among the others, whose weights within a window are differences of
+prefix sums.
 """
 
 from __future__ import annotations
@@ -92,11 +93,11 @@ class RateQuantization(BinnedSecret):
         return np.asarray(gammaln(records + sizes) - gammaln(sizes) - gammaln(records + 1))
 
     def _insiders(self, inside: int) -> Array:
-        """Weigh the marked records 0, 1, … of so many inside."""
+        """Weigh 0, 1, … marked records among those inside."""
         return np.asarray(self._ways[0, : inside + 1] + self._ways[1, inside::-1])
 
     def _others(self, outside: int) -> Array:
-        """Weigh the marked records 0, 1, … of so many outside."""
+        """Weigh 0, 1, … marked records among those outside."""
         return np.asarray(self._ways[2, : outside + 1] + self._ways[3, outside::-1])
 
     def _window(self, inside: int, cell: int) -> tuple[Whole, Whole]:
@@ -111,7 +112,7 @@ class RateQuantization(BinnedSecret):
         return np.maximum(first, 0), np.minimum(last, outside)
 
     def _peak(self, inside: int, cell: int) -> float:
-        """Find the largest weight of counts with so many records inside.
+        """Find the largest weight of counts with ``inside`` records inside.
 
         The weights of c are log-concave, so the best of a window is the mode, or its end next to it.
         """

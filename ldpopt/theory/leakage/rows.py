@@ -1,4 +1,4 @@
-"""A mechanism and the secret of each of its rows, read from what people have and checked."""
+"""A mechanism and the secret of each of its rows, read from common formats and checked."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def members(form: SelectionProgram) -> list[NDArray[np.int64]]:
 
 
 def is_deterministic(matrix: csr_array) -> bool:
-    """Return whether every row is one 1."""
+    """Return whether every row has a single entry, which is 1."""
     return bool((np.diff(matrix.indptr) == 1).all() and (matrix.data == 1).all())
 
 
@@ -61,7 +61,7 @@ MOST_DENSE, ALWAYS_DENSE = 20_000_000, 100_000
 
 
 def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED) -> Selection:
-    """Exchange the row of one group for a better one, until none is or time is over (local search).
+    """Exchange the row of one group for a better one, until there is none or the time is over.
 
     Args:
         form: the selection program.
@@ -127,9 +127,10 @@ def first_rows(form: SelectionProgram) -> Selection:
 
 
 def greedily(form: SelectionProgram, limits: Limits = UNLIMITED) -> Selection:
-    """Add always the row of an open group that covers most anew (at least half of the optimum).
+    """Add, step by step, the row of an open group that covers most in addition.
 
-    When the time is over, the open groups take their first row.
+    The selection covers at least half of the optimum if the time suffices. When the time is over, the
+    open groups take their first row.
     """
     selection = np.full(form.groups.max() + 1, -1)
     level = np.zeros(form.matrix.shape[1])

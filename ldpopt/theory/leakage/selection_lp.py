@@ -87,7 +87,7 @@ class PriceLP:
         self._cut_levels += levels
 
     def solve(self, limits: Limits = UNLIMITED, stop: float = 0.0, most_rounds: int = 200) -> Relaxed:
-        """Add violated cuts until none is, the bound falls to ``stop``, or the time is over.
+        """Add violated cuts until there are none, the bound falls to ``stop``, or the time is over.
 
         Args:
             limits: when to stop.

@@ -19,7 +19,7 @@ from ldpopt.theory.leakage.selection_lp import Branching
 def proven(
     form: SelectionProgram, point: Selection, nodes: int, stats: dict[str, float], limits: Limits
 ) -> FormSolution:
-    """Branch from a selection for at most so many nodes: a better one, perhaps, and a tree of prices.
+    """Branch from a selection, to find a proof tree of prices and perhaps a better selection.
 
     Args:
         form: the selection program.
