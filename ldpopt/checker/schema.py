@@ -1,8 +1,8 @@
 """Strict schemas: what a file may say, written once and read by problem classes and checker.
 
 A schema reads a plain JSON value and returns it cleaned, or raises :class:`UnreadableError` with one
-sentence that names the place, what is allowed and what was given. Unknown keys are refused (so a
-misspelt one is), a truth value is not a number, and every number has a range.
+sentence that names the place, what is allowed and what was given. Unknown keys are refused (so
+that a misspelt one is noticed), a truth value is not a number, and every number has a range.
 
 Distributions. A file holds floats, whose sum may be off by rounding. A sum off by more than
 :data:`SUM_TOLERANCE` is refused; any other distribution *is* the list divided by its exact sum, as
@@ -51,7 +51,7 @@ class Schema(ABC):
 class Number(Schema):
     """A finite number in a range; ``above`` and ``below`` are ends that do not belong to it.
 
-    ``whole``: it has no fraction, as 2 and 2.0.
+    ``whole``: the number has no fractional part, as 2 and 2.0.
     """
 
     least: float | None = None
@@ -81,7 +81,7 @@ class Number(Schema):
         return number
 
     def read_all(self, values: list[Any], where: str) -> list[float]:
-        """Read many: of finite floats the least and the largest tell whether all are in the range."""
+        """Read many numbers: if all are finite floats, only the least and the largest are compared."""
         finite = set(map(type, values)) == {float} and all(map(math.isfinite, values))
         inside = finite and not self.whole and self._holds(min(values), max(values))
         return list(values) if inside else super().read_all(values, where)
@@ -102,6 +102,8 @@ class Whole(Schema):
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
+        if self.least == self.most:
+            return f"{self.most}"
         return f"a whole number from {self.least} to {self.most:,}"
 
     def read(self, value: Any, where: str) -> int:
@@ -218,7 +220,7 @@ class List(Schema):
             raise self.refuse(value, where)
         try:
             return self.item.read_all(value, where)
-        except UnreadableError:  # again, for the place of what is wrong
+        except UnreadableError:  # read one by one, so that the message names the entry
             for i, entry in enumerate(value):
                 self.item.read(entry, f"{where}[{i}]")
             raise
@@ -319,7 +321,7 @@ class Record(Schema):
 
 @dataclass(frozen=True)
 class Either(Schema):
-    """A list or an object: what is a list is read by one schema, what is an object by the other."""
+    """A list or an object: a list is read by one schema, an object by the other."""
 
     listed: Schema
     keyed: Schema
@@ -329,7 +331,7 @@ class Either(Schema):
         return f"{self.listed.words()}, or {self.keyed.words()}"
 
     def read(self, value: Any, where: str) -> Any:
-        """Read what the schema of its type says."""
+        """Read the value by the schema for its type."""
         return (self.keyed if isinstance(value, dict) else self.listed).read(value, where)
 
 
@@ -358,4 +360,4 @@ def _joined(where: str, key: str) -> str:
 
 LEAST_EPSILON, MOST_EPSILON = 1e-6, 30.0
 EPSILON = Number(LEAST_EPSILON, MOST_EPSILON)
-"""A privacy level in nats: below, floats cannot express the mechanism; above, it hides nothing."""
+"""A privacy level in nats. Floats cannot express mechanisms of lower levels; higher ones hide little."""

@@ -58,6 +58,8 @@ def test_shapes():
         Matrix().read([[1, 2], [None, 3]], "m")
     with pytest.raises(UnreadableError, match=r"a whole number from 2 to 100,000, not 2\.0"):
         Whole(2, 100_000).read(2.0, "k")
+    with pytest.raises(UnreadableError, match=r"^format must be 1, not 99$"):
+        Whole(1, 1).read(99, "format")
     with pytest.raises(UnreadableError, match="one of a, b, not a list of 1"):
         Word("a", "b").read(["a"], "w")
     with pytest.raises(UnreadableError, match="not 'a larger number'"):
