@@ -22,10 +22,13 @@ def load() -> None:
 
 
 def limit_memory() -> None:
-    """Let the system refuse what the checker's own estimates miss; a refusal is then "undecided"."""
+    """Limit the memory of this process to that of the budget.
+
+    The system then refuses memory that the checker's own estimates miss: such a claim is "undecided".
+    """
     try:
         import resource
-    except ImportError:  # no such thing on this system
+    except ImportError:  # this system has no such limits
         return
     limit = importlib.import_module("checker.budget").BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))

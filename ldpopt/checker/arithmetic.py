@@ -4,13 +4,13 @@ A float of the file is a dyadic rational, so sums, products and ratios are decid
 Whatever is not rational (exp, log, sqrt) is *enclosed*: :class:`Interval` holds two decimals of
 :data:`DIGITS` digits, the lower one rounded down and the upper one up after every operation, so that
 the true number lies between them. A comparison of intervals answers True, False, or None where they
-overlap: cannot tell.
+overlap and the answer is unknown.
 
 Lemma (enclosure). If x ∈ X and y ∈ Y, then x ∘ y ∈ X ∘ Y for each operation here. Proof. Sums and
 products of the ends, rounded by ROUND_FLOOR and ROUND_CEILING, are the decimal standard's directed
 rounding. exp, ln and sqrt are correctly rounded to nearest by the standard library (error at most half
 a unit in the last place), and are widened by one unit on both sides; they are monotone, so the images
-of the ends suffice. Where the ends a ≤ b are nearly equal, one image does: with d = b − a ≤ 1 e^b ≤
+of the ends suffice. Where the ends a ≤ b are nearly equal, one image suffices: with d = b − a ≤ 1 e^b ≤
 e^a (1 + 2d), as e^d ≤ 1 + 2d is convex and holds at 0 and 1; and log b ≤ log a + d/a, as the logarithm
 is concave.
 
@@ -39,7 +39,7 @@ DIGITS = 60
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]
 _LARGEST = 999_999
 NARROW = Decimal("1e-40")
-"""The relative width up to which the image of one end gives both."""
+"""Up to this width (of a logarithm: relative to the lower end) the image of one end gives both."""
 
 
 def _context(rounding: str) -> Context:
@@ -202,7 +202,7 @@ def units_above(x: Decimal, bits: int) -> int:
 
 
 def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:
-    """Write floats, exactly, as whole multiples of 2^−bits; the fewest bits that do for all of them."""
+    """Write floats exactly as whole multiples of 2^−bits, with the fewest bits that suffice for all."""
     ratios = [number.as_integer_ratio() for number in numbers]
     bits = max((bottom.bit_length() for _, bottom in ratios), default=1) - 1
     return [top << bits - bottom.bit_length() + 1 for top, bottom in ratios], bits

@@ -26,7 +26,7 @@ is affine in ρ, and μ(T) − β·T is convex: its ends suffice. ∎ A break po
 the product K_{s*}(1, E b) × Π K_z(a, E) contains what belongs to every ρ in [a, b], and is checked
 as one. The same product for a whole interval of ρ is a shortcut where it succeeds.
 
-Lemma 4 (:meth:`BlockProof._vertex`). A vertex enclosed by q ∈ [q̲, q̄] and f ≤ f̄, f = Σ P T log T
+Lemma 4 (:func:`_vertex`). A vertex enclosed by q ∈ [q̲, q̄] and f ≤ f̄, f = Σ P T log T
 − β·T, is replaced by the point (q̄, f̄ + 64 (q̄ − q̲)), which is at least as hard: h(x) = x log x
 has a slope of at most 1 + log E² (1 + …) < 64 where Q ≤ E², and Q = P·T ≤ max y ≤ E². ∎ From there
 on all points are exact.

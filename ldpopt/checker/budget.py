@@ -1,4 +1,4 @@
-"""Keep every decision within a time and a memory: what does not fit is *undecided*.
+"""Keep every decision within a budget of time and memory; a claim that does not fit is *undecided*.
 
 A section asks before it allocates (:func:`reserve`) and ticks while it searches (:func:`tick`). Both
 raise :class:`UndecidedError` once the budget of the running :func:`limited` block is spent. Outside
@@ -53,9 +53,9 @@ def limited(seconds: float = SECONDS, memory: int = BYTES) -> Iterator[None]:
 
 @contextmanager
 def alarmed(seconds: float) -> Iterator[None]:
-    """Interrupt what forgets to tick: a second after the time, and every second from then on.
+    """Interrupt code that forgets to tick: a second after the time is up, and every second from then on.
 
-    Only the main thread of a process of its own can be interrupted; elsewhere nothing happens.
+    Only the main thread of a process can be interrupted; in other threads this does nothing.
     """
     if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
         yield
@@ -75,11 +75,12 @@ def alarmed(seconds: float) -> Iterator[None]:
 
 @contextmanager
 def confined(memory: int = BYTES) -> Iterator[None]:
-    """Let the system refuse what the estimates of :func:`reserve` miss.
+    """Limit the memory of the process, as the estimates of :func:`reserve` may miss something.
 
-    Inside, the process may take so many bytes of addresses more than it has; a refusal is a MemoryError,
-    which is "undecided". Only for a process of its own, as its other threads would be refused as well.
-    Where the system does not say how much is in use, nothing happens.
+    Inside, the process may take ``memory`` bytes of addresses more than it has. Beyond that the system
+    raises a MemoryError, which counts as "undecided". Use this only in a process of its own: its other
+    threads would be refused memory as well. Where the system does not say how much is in use, this does
+    nothing.
 
     Args:
         memory: bytes.
@@ -109,7 +110,7 @@ def tick() -> None:
 
 
 def reserve(numbers: int, what: str) -> None:
-    """Raise :class:`UndecidedError` if so many numbers do not fit into the memory. Call it first."""
+    """Raise :class:`UndecidedError` if so many numbers do not fit into memory; call it before."""
     budget = _CURRENT.get()
     if budget is not None and numbers * NUMBER > budget.bytes:
         needed = counted(numbers * NUMBER // 1_000_000)
@@ -119,7 +120,7 @@ def reserve(numbers: int, what: str) -> None:
 
 
 def counted(number: int) -> str:
-    """Write a count for a message; one with thousands of digits has no text, and its size says enough.
+    """Write a count for a message; of a count above 10^18 only say that it is.
 
     >>> counted(4_000_001), counted(2**20_000)
     ('4000001', 'more than 10^18')

@@ -1,4 +1,4 @@
-"""Claims as data, and how they are said.
+"""Represent claims as data, and write each of them as one line.
 
 A claim is a record. Its verdict is True (it holds: a theorem), False (refuted: false, or the file's
 proof of it fails) or None (undecided within the budget). Numbers are written in full, as ``repr``
@@ -15,7 +15,7 @@ from .budget import UndecidedError
 
 MARKS = {True: "holds  ", False: "REFUTED", None: "undecided"}
 GIVES_UP = (UndecidedError, ArithmeticError, MemoryError, RecursionError)
-"""What ends a test that cannot decide its claim, and that claim alone."""
+"""Errors of a test that leave its claim undecided; the other claims are still decided."""
 LONGEST = 120
 """Words from the file are cut after so many characters."""
 

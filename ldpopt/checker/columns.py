@@ -34,7 +34,7 @@ from .reading import UnreadableError
 from .schema import EPSILON, Distribution, Joint, List, Number, Record, Word
 
 MOST_DUAL = 1e30
-"""The size of a number of the dual vector: E² at ε = 30 is 1.1e26."""
+"""The largest size of an entry of the dual vector; E² at ε = 30 is 1.1e26."""
 
 
 class ColumnStatement(NamedTuple):
@@ -72,7 +72,7 @@ STATEMENT = Record(
 
 
 class PrivateMechanism(NamedTuple):
-    """A mechanism with W[x,y] ≤ e^ε W[x',y] where secrets differ, whatever it is good for."""
+    """A mechanism with W[x,y] ≤ e^ε W[x',y] where secrets differ, without an objective."""
 
     secrets: tuple[Any, ...]
     epsilon: float
@@ -97,7 +97,7 @@ def _secret_staircase(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(kind: str, params: dict[str, Any]) -> list[Any]:
-    """List the prior, or the hypotheses: a utility goes with the one or with the others."""
+    """List the prior alone, or the hypotheses; refuse a utility that needs the other."""
     given = "hypotheses" in params
     if given == ("prior" in params):
         raise UnreadableError(f"{kind} needs either 'prior' or 'hypotheses', not both")

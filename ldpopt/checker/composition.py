@@ -75,7 +75,7 @@ def read_question(params: dict[str, Any]) -> Question:
 
 
 def rule_schema(features: int, rules: tuple[str, ...]) -> Record:
-    """Return the schema of an answer by one of several rules; of one rule, its name is left out."""
+    """Return the schema of an answer by a rule; if only one rule is allowed, its name is left out."""
     named = {"rule": Word(*rules)} if len(rules) > 1 else {}
     thresholds = List(THRESHOLD, features, features)
     return Record({**named, "thresholds": thresholds, "pivot": Nullable(Whole(0, features - 1))})

@@ -70,7 +70,7 @@ def confidence(params: dict[str, Any]) -> dict[str, Any]:
     """Read p̂, n, α and ε from the parameters: p̂ and n are given, or follow from counts."""
     given = ("counts" in params, "p_hat" in params, "n" in params)
     if given not in ((True, False, False), (False, True, True)):
-        raise UnreadableError("a table is given by 'counts', or by 'p_hat' and 'n'")
+        raise UnreadableError("a table must be given either by 'counts', or by 'p_hat' and 'n'")
     if "counts" in params:
         samples = float(sum(sum(row) for row in params["counts"]))
         if samples <= 0:
@@ -100,7 +100,7 @@ def robust_question(plain: dict[str, Any], cells: int | None = None) -> RobustSt
 
 
 def check_table(p_hat: Sequence[Sequence[Fraction]]) -> None:
-    """Refuse a table with a secret that is never, or all but never, seen, or with a subnormal cell."""
+    """Refuse a table in which a secret has (almost) no probability, or a cell has a tiny one."""
     rarest = min(sum(row, Fraction(0)) for row in p_hat)
     if rarest < LEAST_SECRET:
         raise UnreadableError(
@@ -126,7 +126,7 @@ PI = Interval(
     Decimal("3.14159265358979323846264338327950288419716939937510582097495"),
 )
 SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (27, 20, 12))
-"""How far from the guess a quantile is enclosed, relatively: the first that can be proven."""
+"""Relative distances from the guess at which a quantile is enclosed: the first that can be proven."""
 
 
 @cache

@@ -13,11 +13,11 @@ a + e^(λ−1) − λ w + Σ_{x∈S} (gain_x − λ weight_x): a sum over the en
 takes the positive terms; over all S of m elements it takes the m largest terms. ∎  A node of the search
 fixes some entries; it is done if the sum is at most 0 for one λ, and is split otherwise. After
 :data:`PLAIN_NODES` nodes the search starts again once per m: with nearly equal weights the bound for
-fixed m is nearly exact, where the other lies above astronomically many sets.
+fixed m is nearly exact, while the other is positive for astronomically many sets.
 
 Arithmetic. Whatever is not rational is enclosed once, in whole multiples of 2^−:data:`BITS`; then every
-bound is a sum of integers, rounded up. Slopes, lines and splits are guessed in floats: each is valid
-whatever it is.
+bound is a sum of integers, rounded up. Slopes, lines and splits are guessed in floats; the
+bounds hold for any guess.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def dominates(
 
 
 class Item(NamedTuple):
-    """Choosing high, not low, in some of ``copies`` like entries; all numbers in units, enclosed."""
+    """What raising one of ``copies`` like entries from low to high adds; in units, enclosed."""
 
     gain: int
     least_gain: int
@@ -91,7 +91,7 @@ class Item(NamedTuple):
 
 
 class Node(NamedTuple):
-    """How many copies of each item are at least and at most high; and how many in all, if fixed."""
+    """The least and the largest number of high copies of each item; and of all items, if it is fixed."""
 
     low: list[int]
     high: list[int]
@@ -122,7 +122,7 @@ class InformationSearch:
                 gain = p * (own[j] - own[i]) - b * (powers[j] - powers[i])
                 if exact:
                     found[*units(gain), *units(p * (powers[j] - powers[i]))] += 1
-                else:  # without weight it is high exactly where that helps
+                else:  # an entry without weight is high exactly where that adds
                     self.gain += max(units(gain)[0], 0)
                     self.least_gain += max(units(gain)[1], 0)
         items = [Item(*numbers, copies) for numbers, copies in found.items()]
@@ -131,7 +131,7 @@ class InformationSearch:
         self.weights = [item.weight / (1 << BITS) for item in self.items]
 
     def holds(self) -> bool | None:
-        """Search as a whole, and if that takes long, once for every number of high entries."""
+        """Search all corners at once and, if that takes long, once for every number of high entries."""
         copies = [item.copies for item in self.items]
         nothing = [0 for _ in copies]
         if self._positive(self._best_prefix()):
@@ -142,7 +142,7 @@ class InformationSearch:
             return self._search([Node(nothing, copies, m) for m in range(sum(copies) + 1)], MOST_NODES)
 
     def _best_prefix(self) -> list[int]:
-        """Count the first copies in the order of gain per weight that seem best."""
+        """Guess the best corner of those that raise the first copies in the order of gain per weight."""
         scale = 1 << BITS
         a, q = self.gain / scale, self.weight / scale
         counts, best, best_value = [0] * len(self.items), [0] * len(self.items), a - q * math.log(q)

@@ -16,8 +16,9 @@ monotonically, so after τ_n at most τ_n ρ/(1 − ρ) is left, if ρ = max(x, 
 Lemma 2 (:func:`log_gamma`). log Γ(x) = (x − ½) log x − x + ½ log 2π + Σ_{n ≤ N} B_2n/(2n (2n − 1)
 x^(2n−1)) up to the first omitted term, for x > 0 (DLMF 5.11.ii); log Γ(x) = log Γ(x + 1) − log x. ∎
 
-An end is kept only if the function is certainly below the probability at its lower end (at 0 it is 0)
-and certainly above it at its upper one; where the two come from (a search in floats) does not matter.
+An enclosure of a quantile is kept only if the distribution function is certainly below the probability
+at its lower end (at 0 it is 0) and certainly above the probability at its upper end. How the two ends
+were found (by a search in floats) does not matter.
 The upper quantile of Beta(a, b) is 1 minus the lower one of Beta(b, a).
 """
 
@@ -38,9 +39,9 @@ from .fixed import BITS, UNIT, above, below
 SHIFTED = 40
 """Arguments of log Γ are raised to this size."""
 SPREADS = tuple(Decimal(f"1e-{digits}") for digits in (13, 10, 7))
-"""How far from the guess a quantile is enclosed, relatively: the first that can be proven."""
+"""Relative distances from the guess at which a quantile is enclosed: the first that can be proven."""
 ENOUGH, TERMS = 10**30, 16
-"""How small a part of the series of Lemma 1 may be left, and after how many terms that is asked."""
+"""The series of Lemma 1 ends once its rest is at most 1/ENOUGH of its sum, tested every TERMS terms."""
 TINY = Decimal("1e-300")
 """A smaller lower quantile is enclosed by 0, where the distribution function is 0, and this."""
 MOST_COUNTED = 10**9
@@ -71,9 +72,9 @@ def beta_quantile(a: Fraction, b: Fraction, goal: Fraction, upper: bool = False)
         a: the first parameter of the distribution.
         b: the second.
         goal: the probability.
-        upper: whether it is that of larger values.
+        upper: whether the goal is the probability of larger values.
     """
-    if upper and a > b:  # near 1: its distance from 1 is the better known
+    if upper and a > b:  # near 1, the distance from 1 is known better
         return ONE - beta_quantile(b, a, goal)
     asked = enclose(1 - goal if upper else goal)
     scale = log_gamma(a + b) - log_gamma(a) - log_gamma(b)
@@ -159,7 +160,7 @@ def _guess(a: float, b: float, scale: float, goal: float, upper: bool) -> float:
         b: the second.
         scale: −log B(a, b).
         goal: the logarithm of the probability.
-        upper: whether it is that of larger values.
+        upper: whether the goal is the probability of larger values.
     """
 
     def log_tail(t: float) -> float:

@@ -1,6 +1,6 @@
 """The section ``design`` of a file: which table the mechanism is for, and which row is which value.
 
-A mechanism is a matrix; what its rows mean is said by the section. The claims tie the two together:
+A mechanism is a matrix, and this section says what its rows mean. The claims tie the two together:
 
 * *inputs*: the labels (s, u) are all different, and there is one for every row of the mechanism, in the
   order (0, 0), (0, 1), …, (1, 0), …; names of columns, values of a column and combinations are distinct,
@@ -14,13 +14,13 @@ A mechanism is a matrix; what its rows mean is said by the section. The claims t
   :func:`_together`.
 * *digest*: SHA-256 of problem, parameters, mechanism and section, as :func:`digest` writes them.
 
-Lemma. Let a digest be computed when the file is made, and let every other part of the file change
+Lemma. Let a digest be computed when the file is made, and let any other parts of the file change
 afterwards. If the digest claim holds, then what it covers is what it was, or a collision of SHA-256 is
 known. So whoever swaps two labels, moves the edge of a bin or renames a column is refuted.
 
-What it cannot show: a digest is not a signature. Who writes all of the file, digest included, can call
-the rows what they like; such a file says of a table that it has counts which it has not. ``ldpopt
-privatize`` therefore compares the table that it is given with the counts.
+What it cannot show: a digest is not a signature. Whoever writes the whole file, digest included, can
+call the rows what they like; such a file states counts that the table does not have. ``ldpopt
+privatize`` therefore compares the counts with the table that it is given.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ MOST_CELLS = 2**53
 MOST_SECONDS = 6e10
 """Times lie within so many seconds of 1970: about 1900 years."""
 MOST_TOGETHER = 100
-"""Reports about one person that a promise may cover."""
+"""The most reports about one person that a promise may cover."""
 KNOWN_SAMPLES = 1e12
-"""A distribution counts as known as if it had been observed this often: to a part in a million."""
+"""A known distribution is taken as if it had been observed this often: to a part in a million."""
 MOST_PREFIX = 64
-"""First characters of a word by which a column may count."""
+"""The most first characters of a word by which a column may count."""
 FOR_ALL = (
     *("column-program", "matrix-program", "moment-program", "minimax-program"),
     *("convex-program", "leakage-program", "query-program"),
@@ -115,7 +115,7 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
 
 
 def unchecked_design(document: dict[str, Any]) -> list[str]:
-    """List what the section says and no claim decides, as sentences."""
+    """List, as sentences, what the section says but no claim decides."""
     if "design" not in document:
         return []
     section = document["design"]
@@ -192,8 +192,8 @@ def _is_column(column: dict[str, Any]) -> bool:
 
     A column with ``other`` or ``missing`` ends in the values of these names. The edges of a column of
     times are whole seconds since 1970, and named as dates. With a ``prefix``, no value is longer; with
-    ``groups``, each value is the group of a word, and each word has one group, a value unless there are
-    others.
+    ``groups``, each value is the group of a word, and each word has one group, which is a value unless
+    the column has ``other``.
     """
     values, edges, time = column["values"], column["edges"], column.get("time", False)
     last = [name for name, flag in ((OTHER, "other"), (MISSING, "missing")) if column.get(flag)]
@@ -208,7 +208,7 @@ def _is_column(column: dict[str, Any]) -> bool:
 
 
 def _is_level(column: dict[str, Any], last: list[str]) -> bool:
-    """Return whether the values are those of the first characters, or of the groups, that count."""
+    """Return whether the values fit the ``prefix`` or the ``groups`` of the column, if it has any."""
     values = set(column["values"][: len(column["values"]) - len(last)])
     prefix, groups = column.get("prefix"), column.get("groups")
     if prefix is not None and (groups is not None or any(len(value) > prefix for value in values)):
@@ -240,13 +240,13 @@ def _moment(seconds: float) -> str:
 
 
 def _exactly(edge: float) -> str:
-    """Write the shortest text that is this number."""
+    """Write a number with twelve digits if these are exact, else as Python writes it."""
     text = f"{edge:.12g}"
     return text if float(text) == edge else repr(edge)
 
 
 def _are_members(side: dict[str, Any]) -> bool:
-    """Return whether these are different combinations of the numbers of values, one per column."""
+    """Return whether the members are different combinations of value numbers, one per column."""
     sizes = [len(column["values"]) for column in side["columns"]]
     members = [tuple(member) for member in side["members"]]
     known = all(
@@ -257,7 +257,7 @@ def _are_members(side: dict[str, Any]) -> bool:
 
 
 def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
-    """Return whether the mechanism's own labels are none, their numbers, or all pairs (s, u) in order.
+    """Return whether the mechanism's inputs are absent, 0, 1, …, or all pairs (s, u) in order.
 
     The last part of a pair runs fastest.
     """
@@ -323,7 +323,7 @@ def _level(section: dict[str, Any], params: dict[str, Any], plain: dict[str, Any
     def holds() -> bool:
         if not _hides(plain, shape):
             return False
-        if not confident:  # private for every distribution: whatever the section asks for
+        if not confident:  # private for every distribution, so for any that is promised
             return bool(plain.get("epsilon") == epsilon)
         sets = {"chi2": "counts" in params, "known": params.get("n") == KNOWN_SAMPLES}
         same = plain["epsilon"] == epsilon and plain["alpha"] == alpha
@@ -347,7 +347,7 @@ def _together(
         promise: how many reports, and their level.
         matrix: the mechanism.
         params: the parameters of the question.
-        plain: its statement; without a level it hides nothing from every distribution.
+        plain: its statement; if it has no level, a claim about every distribution is refuted.
     """
     reports, epsilon = promise["reports"], promise["epsilon"]
     whom = "for every distribution in the set" if _confident(params) else "whatever the distribution"
@@ -364,7 +364,7 @@ def _together(
 def private_together(matrix: list[list[float]], params: dict[str, Any], reports: int) -> bool:
     """Return whether r reports are proven private against the confidence set of the parameters.
 
-    They are one report of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry;
+    Together they are one report of the product mechanism, with columns T_{y₁}·…·T_{y_r}, entry by entry;
     the order does not matter, nor does a common factor, so that integers are multiplied. Each column is
     decided as that of a single report, and not kept: there are C(outputs + r − 1, r) of them.
 
@@ -378,7 +378,7 @@ def private_together(matrix: list[list[float]], params: dict[str, Any], reports:
 
     def products() -> Iterator[list[int]]:
         for chosen in combinations_with_replacement(distinct, reports):
-            tick()  # of reports that never come together there may be many
+            tick()  # many products may be all zero, and these are not passed on
             column = [math.prod(entries) for entries in zip(*chosen, strict=True)]
             if any(column):
                 yield column

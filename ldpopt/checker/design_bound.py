@@ -137,7 +137,7 @@ class _Blocks:
 
 
 def proven_bound(proof: dict[str, Any], question: DesignStatement) -> Fraction | None:
-    """Compute the largest utility that the proof allows, rounded up; None if it does not hold."""
+    """Compute the largest utility that the proof allows, rounded up; None if the proof fails."""
     found = slopes(read_reference(proof["reference"], question), question)
     if found is None or shortage(found, proof["dual"], proof["price"], question) > 0:
         return None

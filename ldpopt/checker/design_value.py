@@ -26,7 +26,7 @@ PI = Interval(
 
 
 class DesignStatement(NamedTuple):
-    """The utility to maximise, as the module says; ``contrasts`` are the c of the atoms."""
+    """The utility to maximise, as in :mod:`asymptotic`; ``contrasts`` are the c of the atoms."""
 
     alpha: tuple[float, ...]
     epsilon: float
@@ -83,7 +83,7 @@ def utility(matrix: Rows, question: DesignStatement) -> Interval | None:
 
 
 def whole_columns(matrix: Rows) -> tuple[Whole, int]:
-    """Write the columns, without those of zeros, as whole multiples of 2^−shift."""
+    """Write the columns that are not all zero as whole multiples of 2^−shift."""
     reserve(3 * len(matrix) * len(matrix[0]), "the outputs of the mechanism")
     ratios = [[entry.as_integer_ratio() for entry in row] for row in matrix]
     shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)

@@ -37,7 +37,7 @@ ROUGH = Context(prec=40, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, Invali
 
 
 class Rule(NamedTuple):
-    """Points p_i, each of whole numbers that sum to UNIT, and weights that do."""
+    """Points p_i, each of whole numbers that sum to UNIT, and weights that also sum to UNIT."""
 
     points: list[list[int]]
     weights: list[int]
@@ -47,10 +47,11 @@ class Rule(NamedTuple):
 def prior_points(alpha: tuple[float, ...], epsilon: float) -> Rule:
     """Compute points and weights for expectations under Dirichlet(α), the same on every machine.
 
-    Up to five values they are Gauss rules for the beta variables of stick-breaking, beyond random draws.
-    Then the weights are calibrated (as in survey sampling) such that Σ_x E log(1 + β P_x), on which the
-    utility of randomised response rests, is right for β = e^δ − 1 with δ = ε, ε/2, ε/4, and up to eight
-    values also its like for pairs and triples of values.
+    For up to five values these are Gauss rules for the beta variables of stick-breaking, for more values
+    they are random draws. Then the weights are calibrated (as in survey sampling) such that
+    Σ_x E log(1 + β P_x), on which the utility of randomised response rests, is right for β = e^δ − 1
+    with δ = ε, ε/2, ε/4; for up to eight values, so is the same sum over pairs and triples of values,
+    with δ = ε.
     """
     points, weights = _raw_points(alpha)
     heavy = [(p, w) for p, w in zip(points, weights, strict=True) if w > NEGLIGIBLE]

@@ -10,10 +10,10 @@ Every number is read as printed (:mod:`printed`). Risk is, by what is given:
 * ``table`` and ``users``: the upper bound of :mod:`future_users` on the *expected* fraction of so many
   future users that are exposed.
 
-With ``redact`` r, first: in each feature with a value of a probability below r the rarest values (of
-equally rare ones those listed, or numbered, first) become one value, different from all others, until
-all below r are among them and they have r together, or all are. The feature's weight is then
-multiplied by the probability that is left.
+With ``redact`` r, rare values are merged first. In each feature that has a value of probability below
+r, the rarest values (of equally rare ones those listed, or numbered, first) become one value, different
+from all others, until all values below r are among them and their probabilities sum to at least r, or
+until all values are. The feature's weight is then multiplied by the probability of the other values.
 
 **Lemma (monotone).** J ⊂ K has risk(J) ≤ risk(K). *Marginals*: take thresholds for K, and those of them
 that belong to J. In theorem-3-tight the sum falls and so does the product, unless some N_j is 0, but
@@ -121,7 +121,7 @@ def _question(plain: dict[str, Any]) -> Release:
 def _redacted(
     weight: Fraction, at: Fraction, row: Sequence[Any], is_column: bool
 ) -> tuple[Fraction, list[Any]]:
-    """Return weight, and marginal or column of values, of a feature whose rare values are one."""
+    """Merge the rare values of a feature; return its weight, and its marginal or column of values."""
     if is_column:
         shares = {v: Fraction(n, len(row)) for v, n in Counter(row).items()}
     else:
@@ -135,7 +135,7 @@ def _redacted(
 
 
 def rarest(shares: dict[int, Fraction], at: Fraction) -> set[int]:
-    """List all values below ``at`` and, if any, the next rarest until they reach it together."""
+    """List all values below ``at`` and, if there are any, the next rarest until their sum reaches it."""
     hidden: set[int] = set()
     mass = Fraction(0)
     order = sorted(shares, key=lambda v: (shares[v], v))
@@ -178,7 +178,7 @@ def group_sizes(question: Release, features: Sequence[int]) -> list[int]:
     assert question.columns is not None
     rows = zip(*(question.columns[j] for j in features), strict=True)
     counts: Counter[tuple[int, ...]] = Counter()
-    while some := list(islice(rows, 256)):  # a file can choose rows of one hash, which takes long
+    while some := list(islice(rows, 256)):  # a file can choose rows of one hash: counting is slow
         tick()
         counts.update(some)
     return list(counts.values())
@@ -208,8 +208,8 @@ def all_heavier_conflict(
 ) -> bool:
     """Return whether every set that weighs more than the bound contains a conflict.
 
-    Branch on features by falling weight; a branch ends where all that is left is not too heavy, or
-    where a conflict is complete. Sets are whole numbers, a bit per feature.
+    Branch on features by falling weight; a branch ends where its features and all that are left do not
+    weigh more than the bound, or where it has a conflict. Sets are whole numbers, a bit per feature.
 
     Args:
         weights: the weights of the features.

@@ -88,7 +88,7 @@ class MinimaxStatement(NamedTuple):
 
 
 def least_probability(k: int, p0: float) -> Fraction:
-    """Read p0 exactly: at most 1/k, which no float need be; the float nearest to 1/k means 1/k."""
+    """Read p0 exactly. At most 1/k is allowed; as this may be no float, the nearest float means 1/k."""
     if p0 > 1 / k:
         raise UnreadableError(f"p0 must be at most 1/k = 1/{k}, not {p0!r}")
     return min(Fraction(p0), Fraction(1, k))

@@ -2,8 +2,8 @@
 
 It imports nothing else of ldpopt, runs no optimisation, and takes the *statement* (which privacy, which
 objective, which class of mechanisms) from the problem's parameters; the file's proof only supplies
-numbers that make the statement easy to verify. What a claim needs is decided by one section per topic,
-imported when a file asks for it. What all files have in common is decided here, once:
+numbers that make the statement easy to verify. Each topic has a section that decides its claims, and is
+imported when a file needs it. What all files have in common is decided here, once:
 
 * the document has the format and the fields of :data:`DOCUMENT`, and no other;
 * the answer is what was asked for, private, and worth ``value`` (the section decides);
@@ -47,7 +47,7 @@ OPTIMAL_PART, OPTIMAL_NOISE = Fraction(1, 100), 1e-15
 GAP_FLOOR = 1e-4
 """A gap is relative to the larger of value and bound, or to this number if both are smaller."""
 GAP_ROUNDING = Fraction(1, 2**50)
-"""A stated gap is a float: it may be off by so much of itself."""
+"""The relative error that a stated gap may have, as it is rounded to a float."""
 
 CERTIFICATE = Record(
     {"proof": Anything(), "gap": Number(0, below=1)},
@@ -216,7 +216,9 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
 
 
 def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
-    """Decide the claims of one part of the file; what gives up between two of them ends that part alone.
+    """Decide the claims of one part of the file.
+
+    An error that ends the part between two claims leaves the rest of this part undecided, and no other.
 
     Args:
         what: which claims of the frame they are.
@@ -317,7 +319,7 @@ def _agreement(case: Case, asked: float) -> Claim:
 
 
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:
-    """List what the file says and the checker does not decide, as sentences."""
+    """List, as sentences, what the file says but the checker does not decide."""
     if "public" in document:
         return unchecked_public(document)
     if plain is None:
@@ -373,7 +375,7 @@ def main(*arguments: str) -> int:
 
 
 def _seconds(text: str) -> float:
-    """Read the budget; one that no clock can count is not one."""
+    """Read the budget in seconds; refuse one that is not above 0, or above :data:`MOST_SECONDS`."""
     seconds = float(text)
     if not 0 < seconds <= MOST_SECONDS:
         raise argparse.ArgumentTypeError(
@@ -383,7 +385,7 @@ def _seconds(text: str) -> float:
 
 
 def _printed(lines: list[str]) -> bool:
-    """Print lines; where nobody can read them, there is no verdict, and nothing more is tried."""
+    """Print lines, and return whether that worked; claims that cannot be printed give no verdict."""
     try:
         print("\n".join(lines), flush=True)
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Users yet to come: an enclosure of the most that their expected exposure can be, from a sample.
+"""Enclose an upper bound on the expected exposure of future users, from a sample.
 
 Statement. The table is a sample of m users, drawn independently from an unknown distribution. In each of
 its features only values of the table are possible. n other users of the same distribution are released,
@@ -10,9 +10,9 @@ Lemma (sample). With probability at least 1 − δ over the sample all p_v of al
 within γ = √(log(2N/δ) / 2m) of their frequencies p̂_v, where N + 1 = Π_j (1 + number of values of
 feature j). Proof: Hoeffding's inequality for each of the N combinations of values of non-empty sets
 of features. So, whatever set is released, the expectation is at most **risk = min(1, Σ_v max f(x) over
-|x − p̂_v| ≤ γ, 0 ≤ x ≤ 1)**, unless the sample is one of the δ.
+|x − p̂_v| ≤ γ, 0 ≤ x ≤ 1)**, except for samples of probability at most δ.
 
-Lemma (monotone). A feature more never lowers the risk. Proof: let x be where f is largest for a row of
+Lemma (monotone). Adding a feature never lowers the risk. Proof: let x be where f is largest for a row of
 frequency p̂ = Σ p̂_i that splits into rows i. There are x_i in [0, x] with Σ x_i = x and |x_i − p̂_i| ≤ γ
 (add x − p̂ to one, or take p̂ − x off one after the other). F falls in x, so Σ x_i F(x_i) ≥ x F(x).
 

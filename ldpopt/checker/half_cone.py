@@ -1,7 +1,7 @@
 """A bound over every column private against a χ² set: half of the slack for each of two secrets.
 
 Statement. As in ``outer_cone.py``: μ(w) = Σ_x p_x w_x log w_x − q log q, q = p·w, p = p̂ > 0, and a dual
-vector β; to prove is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. E ≥ e^ε.
+vector β; the claim is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. E ≥ e^ε.
 
 Lemma 1 (:meth:`HalfCone.holds_corners`). For every s let C_s be a set of distributions R of u, its
 *corners*, with √(Σ_u q_su²/R_u) ≤ 1 + t/(2 p̂_s), q_s = p̂_{U|s}. Then R·w_s ≤ E R'·w_z for every private
@@ -33,8 +33,9 @@ Proof. λ_R⁺ (hi_R − R·w) and λ_R⁻ (R·w − lo_R) are not negative; add
 functions of one w_u each, which are largest at the ends. ∎ As m_s ≤ hi, 0 ≤ w_u ≤ hi/q_su for the
 hi of R = q_s: the first box. A tree of cuts divides it, and the greatest of its leaves bounds c_s.
 
-Arithmetic. λ, κ and the places of cuts are the file's numbers rounded down to multiples of 2^−64, which
-are as good, other cuts the file's numbers; the rest is rounded to the unsafe side.
+Arithmetic. λ, κ and the places where boxes are cut are the file's numbers rounded down to multiples of
+2^−64: any numbers would do. Pieces are cut at the file's own numbers. Everything else is rounded to the
+side that makes the proof harder.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ class HalfCone:
     ) -> None:
         flat = [p for row in question.p_hat for p in row]
         if any(p < LEAST_SHARE for p in flat):
-            raise UndecidedError("an empty cell, or one below 2^-200, is beyond this proof")
+            raise UndecidedError("this proof needs cells of at least 2^-200, and one is smaller")
         reserve(sum(len(own) for own in corners) * len(flat), "the corners of the cone")
         self.question = question
         self.corners = corners
@@ -258,7 +259,7 @@ def _own(t: int, below: int, above: int) -> int:
 
 
 def _parts(low: list[N], high: list[N], i: int, at: N) -> list[tuple[list[N], list[N]]]:
-    """Cut a box; its lower part is the last, so that it is the next one."""
+    """Cut a box in two; the lower part is last in the list, so that it is taken next."""
     if i >= len(low) or not low[i] < at < high[i]:
         raise UnreadableError("certificate.proof.cover must cut boxes and pieces inside")
     left, right = list(high), list(low)

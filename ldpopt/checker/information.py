@@ -51,7 +51,7 @@ def between(low: int, high: int, bits: int) -> Interval:
     Args:
         low: the lower end, in multiples.
         high: the upper end, in multiples.
-        bits: says how fine they are.
+        bits: both ends count multiples of 2^−bits.
     """
     unit = Decimal(1 << bits)
     return Interval(DOWN.divide(Decimal(low), unit), UP.divide(Decimal(high), unit))
@@ -119,7 +119,7 @@ class Solved(NamedTuple):
 
 
 def adjugate(matrix: Whole) -> tuple[Whole, int] | None:
-    """Compute adjugate and determinant of a positive definite symmetric matrix; None of another."""
+    """Compute adjugate and determinant of a positive definite symmetric matrix; None for others."""
     tick()
     n, last = len(matrix), 1
     rows = [[*row, *(int(i == j) for j in range(n))] for i, row in enumerate(matrix)]
@@ -142,7 +142,10 @@ def adjugate(matrix: Whole) -> tuple[Whole, int] | None:
 
 
 class Sets(NamedTuple):
-    """The sets of one size: where they stand among all sets, which contain x, of those which z < x."""
+    """The sets of one size: how to pick their entries from a list for all sets, and their number.
+
+    ``holding`` says for every x which of them contain x and, for every z < x, which of those contain z.
+    """
 
     pick: Any
     number: int
@@ -184,7 +187,7 @@ def _sets(k: int, masks: list[int]) -> Sets:
 
 
 def subset_sums(numbers: Sequence[int]) -> list[int]:
-    """Sum the numbers of every set S, in the order of their whole numbers."""
+    """Sum the numbers of every set S, in the order of the whole numbers that stand for the sets."""
     sums = [0]
     for number in numbers:
         sums += [s + number for s in sums]
@@ -209,7 +212,7 @@ def trace_above(inverse: WholeInverse, block: Whole, off: int) -> int:
 
 
 def forms_above(inverse: WholeInverse) -> list[int]:
-    """Bound d_Sᵀ inverse d_S from above for every set S, in the order of their whole numbers.
+    """Bound d_Sᵀ inverse d_S from above for every set S, in the order of :func:`subset_sums`.
 
     They are 1_Sᵀ M 1_S with M the inverse continued by a last row and column that make rows sum to 0.
     """
@@ -229,7 +232,7 @@ def log_below(n: int, bits: int) -> int:
 
     Args:
         n: a whole number, of any size.
-        bits: says what it counts.
+        bits: n counts multiples of 2^−bits.
     """
     spare = n.bit_length() - fixed.BITS
     head = n >> spare if spare >= 0 else n << -spare
@@ -241,7 +244,7 @@ def log_above(n: int, bits: int) -> int:
 
     Args:
         n: a whole number, of any size.
-        bits: says what it counts.
+        bits: n counts multiples of 2^−bits.
     """
     spare = n.bit_length() - fixed.BITS
     head = (n >> spare) + 1 if spare >= 0 else n << -spare

@@ -2,7 +2,8 @@
 
 **From below.** A joint distribution lists cells (one index per marginal, among its values of positive
 probability), whole masses and one denominator. It must meet every marginal exactly; then the mass of its
-rare cells is reached. Rare is at most t where cells of exactly t count, else strictly below.
+rare cells is reached. Where cells of exactly t count, a cell is rare if it has at most t; else it is
+rare if it has less than t.
 
 **From above** (:func:`tree_bound`): no joint has more than this in cells of *at most* t, and so none has
 more strictly below. Let cell v carry x_v, 0 ≤ x_v ≤ U_v, the least of its marginal probabilities. It is
@@ -86,7 +87,7 @@ def rare_mass(
 
 
 def _count_different(places: list[tuple[int, ...]]) -> int:
-    """Count the different cells, one by one: a file can choose cells of one hash, which takes long."""
+    """Count the different cells one by one, as a file can choose cells of one hash to make that slow."""
     found: set[tuple[int, ...]] = set()
     for place in places:
         tick()
@@ -202,7 +203,7 @@ def _leaf_bound(
     prizes: list[tuple[int, float]],
     fixed: dict[int, str],
 ) -> Fraction:
-    """Compute what the lemma on leaves says; the trivial 1 if the leaf uses a cut that is not one."""
+    """Compute what the lemma on leaves says; the trivial 1 if the leaf uses an invalid cut."""
     price = [_whole(x) for x in dual]
     prize, paid = [0] * len(table.rows), 0
     for k, weight in prizes:

@@ -20,7 +20,7 @@ from .reading import MOST_DIGITS, UnreadableError
 from .schema import List, Schema
 
 MOST_ALIKE = 100
-"""The most different lists of one hash: chance makes no two."""
+"""The most different lists that may have one hash; by chance no two have."""
 
 
 class Label(Schema):
@@ -31,7 +31,7 @@ class Label(Schema):
         return "a string, a number, true, false or null, or a list of such"
 
     def read_all(self, values: list[Any], where: str) -> list[Any]:
-        """Read many, unless their hashes are made to be equal."""
+        """Read many labels; refuse lists that were chosen to have one hash."""
         labels = super().read_all(values, where)
         lists = {repr(label): label for label in labels if isinstance(label, tuple)}
         alike = Counter(map(hash, lists.values()))
@@ -40,7 +40,7 @@ class Label(Schema):
         return labels
 
     def read(self, value: Any, where: str) -> Any:
-        """Read the label, hashable: lists become tuples. Python takes 1, 1.0 and true for equal."""
+        """Read a label, made hashable: lists become tuples. To Python 1, 1.0 and true are equal."""
         if isinstance(value, list):
             return tuple(self.read(part, where) for part in value)
         if value is not None and not isinstance(value, (str, int, float)):

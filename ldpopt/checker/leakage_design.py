@@ -17,9 +17,9 @@ output y one secret g_k(y). Then every W of the statement costs at least
     Σ_θ min_y (λ_θ c[θ, y] + Σ of μ_k over the cuts that take θ for y) − e^b Σ_k μ_k.
 
 Proof. max_θ c·W ≥ Σ_θ λ_θ Σ_y c W, as costs are ≥ 0 and Σλ ≤ 1. A cut takes Σ_y W[θ_{g_k(y)}, y] ≤
-Σ_y max_g W[θ_g, y] ≤ e^b, so adding μ_k (that sum − e^b) ≤ 0 keeps a lower bound. What results is linear
-in W, and least, row by row, where a row is one 1. Decided by :func:`cost_bound`, with a rational
-above e^b.
+Σ_y max_g W[θ_g, y] ≤ e^b, so adding μ_k (that sum − e^b) ≤ 0 keeps a lower bound. The result is linear
+in W, and so least, row by row, where the row has a single 1. Decided by :func:`cost_bound`, with a
+rational above e^b.
 
 Lemma (ratios). With a level ε, let r[θ, y] be numbers with Σ_θ r⁻ ≥ e^ε Σ_θ r⁺ for every y, r⁺ and r⁻
 their positive and negative parts. Then r may be added to what the minimum above is taken of. Proof. Let

@@ -48,7 +48,7 @@ def read_matrix(document: dict[str, Any], rows: int, secrets: Sequence[Any] = ()
 
 
 def _check_numbers(inputs: list[Any], secrets: Sequence[Any]) -> None:
-    """Refuse numbers of inputs that are not those of the rows: a reader would take other rows.
+    """Refuse inputs that are numbered in another order than the rows: readers would take wrong rows.
 
     Inputs may have any names. If they are numbered, 0, 1, … or as the pairs [s, u] of a table, the
     numbers must be those of the question.

@@ -164,7 +164,7 @@ def _turned_inverse(s: list[int], bits: int) -> list[list[int]] | None:
     """Invert a matrix of turned rows approximately; None where floats give no start.
 
     Newton's method r ← 2 r − r ∗ s ∗ r, from the inverse of the discrete Fourier transform in floats;
-    the caller measures what is left.
+    the caller measures the error.
     """
     k, one = len(s), 1 << bits
     r = _float_inverse([entry / one for entry in s])

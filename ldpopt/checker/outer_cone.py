@@ -1,7 +1,7 @@
 """A bound over every column that is private against a χ² set: members of the set, and a tree of boxes.
 
 Statement. μ(w) = Σ_x p_x w_x log(w_x/q), q = p·w, for the centre p = p̂ of F, on the inputs x = (s, u).
-A dual vector β is given; to prove is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. Then
+A dual vector β is given; the claim is μ(w) ≤ β·w for every column w ≥ 0 that is private against F. Then
 every mechanism W private against F has I(X; Y) = Σ_y μ(W_y) ≤ Σ_y β·W_y = Σ_x β_x, as its rows sum to 1.
 
 Lemma 1 (:func:`cut_row`). If P ∈ F and s ≠ z, a private column has a·w ≥ 0, where a is E P_{U|z} on the
@@ -25,8 +25,9 @@ Lemma 3 (:meth:`Outer.covers`). 0 ≤ w_x/q ≤ 1/p_x for every w with q > 0, as
 cut at a ratio t_x = c is the union of its two parts. So if every leaf of a tree of such cuts is proven,
 all private columns are. ∎
 
-Arithmetic. λ, ν and c are the file's numbers rounded down to multiples of 2^−64, which are as good; the
-rest is rounded to the unsafe side, in whole multiples of 2^−128 (a, p), 2^−192 (β, g) and 2^−256 (sums).
+Arithmetic. λ, ν and c are the file's numbers rounded down to multiples of 2^−64: any numbers would do.
+Everything else is rounded to the side that makes the proof harder, in whole multiples of 2^−128 (a, p),
+2^−192 (β, g) and 2^−256 (sums).
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ def _piece(entries: Sequence[Fraction]) -> Piece:
 def pieces_within(
     pieces: Sequence[Piece], dual: Sequence[float], box: Box, powers: list[Interval]
 ) -> bool | None:
-    """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None where E is too coarse.
+    """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None if E is too coarse to tell.
 
     Args:
         pieces: the a_i.

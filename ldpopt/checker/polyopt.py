@@ -7,12 +7,12 @@ The claims, and which function decides which:
 * where the answer is sought in the PolyOpt cone Γ alone (no calibration, no extra facets, the empirical
   objective), the mechanism's columns lie in Γ (:func:`in_cone`), whatever the status, and the bound is
   one *within the cone*: no mechanism with columns in Γ has more (``blocks.py``). Elsewhere the bound is
-  the ceiling, and no cone is spoken of.
+  the ceiling, and no claim is about the cone.
 
 Merging. With ``width`` some values of u become one, as ``groups`` says (:func:`grouping`). A mechanism
 of the merged table sees the merged value only: its rows are equal within a group, and its information
 under p̂ is that of the merged table. The χ² divergence shrinks under merging, whatever the groups, so the
-set of the merged table with the same B contains what becomes of every member.
+set of the merged table with the same B contains every member after merging.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Polyopt(NamedTuple):
 
     @property
     def named(self) -> str:
-        """How claims call the cone: there are others, of other pairs and of other groups of values."""
+        """The name of the cone in claims, which says its pairs and how many merged values it has."""
         width = max(self.groups) + 1
         pairs = " of all pairs" if self.pairs == "all" else ""
         table = "" if width == len(self.groups) else f" of {width} merged values"

@@ -1,8 +1,9 @@
-"""Read a result file strictly: what is not plain, finite, unambiguous JSON is unreadable.
+"""Read a result file strictly: only plain, finite, unambiguous JSON is accepted.
 
-Refused, each with one sentence: what is not a regular file (a pipe would block, a device never ends),
-files larger than :data:`MOST_BYTES`, nesting deeper than :data:`DEEPEST`, duplicate keys, NaN and
-infinities, numbers beyond the range of floats, whole numbers of more than :data:`MOST_DIGITS` digits.
+Each of these is refused with one sentence: a path that is not a regular file (a pipe would block, a
+device never ends), files larger than :data:`MOST_BYTES`, nesting deeper than :data:`DEEPEST`, duplicate
+keys, NaN and infinities, numbers beyond the range of floats, and whole numbers of more than
+:data:`MOST_DIGITS` digits.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ MOST_BYTES = 32_000_000
 DEEPEST = 200
 MOST_DIGITS = 18
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
-"""A string, or the rest of the text where one does not end. It never fails and never backtracks: time
-and memory are linear. Up to the first fault of a text it finds the strings that the JSON reader does."""
+"""A string, or the rest of the text where a string does not end. The pattern never backtracks, so time
+and memory are linear. Up to the first fault of a text it finds the same strings as the JSON reader."""
 STEPS = {ord(b): step for b, step in zip("[]{}", (1, -1, 1, -1), strict=True)}
 NOT_BRACKETS = bytes(set(range(256)) - set(STEPS))
 
@@ -57,7 +58,7 @@ def _content(path: str) -> bytes:
 
 
 def parse(content: bytes) -> Any:
-    """Read the value that JSON text states, without ambiguity."""
+    """Parse JSON text, with the refusals that the module lists."""
     parts = sum(map(content.count, (b",", b"[", b"{"))) + content.count(b'"') // 2
     reserve(parts, "reading the file")
     brackets = STRING.sub(b"", content).translate(None, NOT_BRACKETS)
