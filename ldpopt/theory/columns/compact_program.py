@@ -1,4 +1,4 @@
-"""The compact linear program of a utility with few tangents, by an interior-point method of its shape.
+"""Solve the compact linear program of a utility with few tangents, by an interior-point method.
 
 Let g(w) = max_j a_j·w, a finite list of tangents a_j of the utility. The best mechanism whose columns
 lie in a box cone, one column W_j for each tangent and box [l, h], is the linear program
@@ -28,7 +28,7 @@ from ldpopt.theory.columns.cones import Box
 
 MOST_STEPS = 100
 REGULARISATION = 1e-14
-"""Added to the unit diagonal of the scaled matrix; refinement takes its effect out again."""
+"""Added to the unit diagonal of the scaled matrix; iterative refinement removes its effect."""
 BACK_OFF = 0.99
 """The share of the way to the boundary that a step goes."""
 
@@ -49,7 +49,7 @@ def solve_compact(
     Summing the columns of one tangent over the boxes loses nothing: its value is linear in them.
 
     Args:
-        boxes: whose corners generate the cone.
+        boxes: the boxes whose corners generate the cone.
         slopes: a column a_j of k entries for each tangent.
         accuracy: the relative gap to stop at.
         limits: the limits of the run.
@@ -81,14 +81,14 @@ class _Point(NamedTuple):
     theta_slack: Array
 
     def moved(self, step: _Point, lengths: tuple[float, float]) -> _Point:
-        """Go a length along the step with θ, z, u, and another with the dual variables."""
+        """Move θ, z and u by the first length along the step, and the dual variables by the second."""
         primal, dual = lengths
         parts = zip(self, step, [primal] * 3 + [dual] * 4, strict=True)
         return _Point(*(x + t * dx for x, dx, t in parts))
 
 
 class _Residuals(NamedTuple):
-    """What is missing in Σ_j W_j = 1, z + u = θ, and the two dual equations."""
+    """The residuals of Σ_j W_j = 1, of z + u = θ, and of the two dual equations."""
 
     rows: Array
     z: Array
@@ -102,14 +102,14 @@ class _Program:
     def __init__(self, low: Array, high: Array, slopes: Array) -> None:
         self.low, self.wide, self.slopes = low, high - low, slopes
         self.free = (self.wide > 0).astype(np.float64)
-        """1 where the box leaves a choice. Elsewhere z, u, y and the slack of z are idle, at 1."""
+        """1 where the box leaves a choice. Elsewhere z, u, y and the slack of z are unused, at 1."""
         self.count = 2 * self.free.sum() + low.shape[1]
 
     def columns(self, point: _Point) -> Array:
         return self.low * point.theta + self.wide * point.z
 
     def solve(self, accuracy: float, limits: Limits) -> tuple[_Point, int]:
-        """Follow the central path; stop early where floats have nothing more to give."""
+        """Follow the central path; stop early where rounding prevents further progress."""
         point = self._start()
         best, least = point, np.inf
         for step in range(MOST_STEPS):
@@ -162,7 +162,7 @@ class _Program:
         return point.moved(step, _lengths(point, step, BACK_OFF))
 
     def _newton(self, p: _Point, missing: _Residuals) -> Callable[[float, _Point | None], _Point]:
-        """Factorise Newton's matrix; return how a target of the products gives a direction."""
+        """Factorise Newton's matrix; return a function from a target of the products to a direction."""
         z_ratio, u_ratio = p.z / p.z_slack, p.u / p.y
         share = self.free / (z_ratio + u_ratio)
         b = self.low + self.wide * z_ratio * share
@@ -225,6 +225,6 @@ def _lengths(point: _Point, step: _Point, share: float) -> tuple[float, float]:
 
 
 def longest_step(parts: list[tuple[Array, Array]], share: float) -> float:
-    """Compute a share of the longest step that keeps x positive along dx, for all pairs; at most 1."""
+    """Compute a share of the longest step that keeps x positive along dx for all pairs; at most 1."""
     reach = (float((-x[dx < 0] / dx[dx < 0]).min(initial=np.inf)) for x, dx in parts)
     return min(1.0, share * min(reach))

@@ -83,11 +83,11 @@ class SecretCone:
         return sum(2 ** len(box.free) for box in self.boxes)
 
     def rays(self) -> Array:
-        """Return all generators as the columns of a matrix; 2^k of them and more."""
+        """Return all generators as the columns of a matrix; there are at least 2^k."""
         return np.hstack([_corners(box) for box in self.boxes])
 
     def best(self, directions: Array) -> Iterator[Array]:
-        """Yield for every box and direction c, one a row, the corner with the largest c·T."""
+        """Yield, for every box, the corner with the largest c·T for every row c of ``directions``."""
         for box in self.boxes:
             yield np.where(directions > 0, box.high, box.low)
 
@@ -101,7 +101,7 @@ class SecretCone:
             yield from (E * unit[z] - unit[x] for z, t in enumerate(self.secrets) if s != t)
 
     def level(self, matrix: Array) -> float:
-        """Compute the largest log W[x,y]/W[x',y] over outputs and pairs of secrets; inf allowed.
+        """Compute the largest log W[x,y]/W[x',y] over outputs and pairs of secrets; it may be inf.
 
         >>> cone = SecretCone(("a", "a", "b"), 1.0)
         >>> cone.level(np.array([[0.9, 0.1], [0.5, 0.5], [0.5, 0.5]])).__round__(6)
@@ -134,10 +134,10 @@ def staircase_cone(k: int, epsilon: float) -> SecretCone:
 
 
 def response_columns(k: int, epsilon: float) -> Array:
-    """List the constant column and those of randomised response.
+    """List the constant column and the columns of randomised response.
 
-    Their entries differ by e^ε at most, so that they hide every secret whatever the distribution is:
-    any search over private columns can begin with them.
+    Their entries differ by e^ε at most, so that they hide every secret, whatever the distribution is.
+    Any search over private columns can begin with them.
     """
     return np.hstack([np.ones((k, 1)), 1 + math.expm1(epsilon) * np.eye(k)])
 

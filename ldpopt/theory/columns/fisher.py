@@ -6,7 +6,7 @@ from ldpopt.core.validate import Array
 
 
 def fisher_information(W: Array, q: Array) -> Array:
-    """Compute J = Σ_y W[:, y] W[:, y]ᵀ / q_y, for an output law q or for each row of a matrix of them.
+    """Compute J = Σ_y W[:, y] W[:, y]ᵀ / q_y, for an output law q, or for each row of a matrix of laws.
 
     Outputs that never occur are left out.
     """

@@ -1,7 +1,7 @@
-"""Column generation: what its engines share, whatever the cone.
+"""Column generation: the part that is the same for all cones.
 
-The linear program over all rays is solved over few of them; its duals are prices, and a pricing
-problem returns rays that the prices undervalue, or proves that there is none. Every proven dual vector
+The linear program over all rays is solved over a few of them. Its duals are prices. A pricing problem
+returns rays that the prices undervalue, or proves that there are none. Every proven dual vector
 β bounds the optimum by Σ_x β_x.
 """
 
@@ -26,7 +26,7 @@ class Generation(ABC):
     Args:
         form: the column program.
         limits: the limits of the run.
-        start: columns of which some mechanism can be made.
+        start: columns from which at least one mechanism can be made.
         reference: a distribution over the inputs; multiples of it are added to a dual vector to
             give its proof some room.
         gain: the typical size of the utility of a column with largest entry 1.
@@ -79,15 +79,15 @@ class Generation(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Use the time that was reserved."""
+        """Use the reserved time, to prove a bound."""
 
     def _keep(self) -> None:
         self.whole.keep(self.optimum.value, self.bound, self.solution)
 
     def finished(self) -> bool:
-        """Return whether the gap is proven or time is over.
+        """Return whether the gap is proven or the time is over.
 
-        Half of the gap is kept for the proof's slack.
+        The bound must be within half of the gap; the other half is for the slack of the proof.
         """
         least = max(abs(self.optimum.value), self.least_value)
         close = self.bound - self.optimum.value <= self.limits.gap / 2 * least

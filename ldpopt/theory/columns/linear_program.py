@@ -63,7 +63,7 @@ class ColumnLP:
     def solve(self, limits: Limits) -> Optimum | None:
         """Find the optimum over the columns so far.
 
-        When the time is over, it is the last feasible point, or None.
+        If the time runs out, return the last feasible point, or None if there is none.
         """
         if not highs.run_within(self._model, limits) and not self._feasible():
             return None
@@ -81,7 +81,7 @@ class ColumnLP:
 
 
 def _polished(rays: Array, weights: Array) -> Array:
-    """Take the simplex method's rounding out of Σ θ_v v = 1."""
+    """Correct the weights for the rounding error that the simplex method left in Σ θ_v v = 1."""
     for _ in range(2):
         weights = weights + np.linalg.lstsq(rays, 1 - rays @ weights, rcond=None)[0]
     return np.maximum(weights, 0.0)

@@ -1,4 +1,4 @@
-"""Utilities by their names, as the kinds ``staircase`` and ``secret-staircase`` take them."""
+"""Build utilities from the names that the kinds ``staircase`` and ``secret-staircase`` take."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def cleaned_utility(
     """Check the parameters that say what is maximised; return them cleaned, and the inputs' shape.
 
     Args:
-        kind: for messages.
+        kind: the kind of the problem, for messages.
         ndim: 1 for a distribution as a list, 2 for a matrix [s][u].
         given: ``prior`` or ``hypotheses``, ``utility``, ``weights``, ``order``; None where not given.
         epsilon: the level.

@@ -1,6 +1,6 @@
-"""Pricing: the corner v of a box with the largest g(v) − α·v, without listing the 2^k corners.
+"""Pricing: find the corner v of a box with the largest g(v) − α·v, without listing the 2^k corners.
 
-Column generation asks this at every step. Each pricer's answer comes with a *proven* upper bound.
+Column generation solves this problem at every step. Each pricer also returns a *proven* upper bound.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ldpopt.theory.columns.utilities import Largest, MutualInformation, TwoHypot
 Mask = NDArray[np.bool_]
 
 ALIKE, ALIKE_FROM = 1.5, 16
-"""Inputs are nearly alike if their probabilities differ by at most this factor, and they are so many."""
+"""Inputs are nearly alike if their probabilities differ by at most a factor and there are this many."""
 ZOOMS = 8
 ROUNDING = 1e-15
 """The float error allowed for in every upper bound, relative to the sums involved."""
@@ -58,7 +58,7 @@ class Pricer(Protocol):
 
 
 def pricer(utility: Sublinear) -> Pricer | None:
-    """Return the pricing of a utility: its own, if it has a method ``pricer``, or the one known here."""
+    """Return the pricer of a utility: from its own method ``pricer``, or one of this module, or None."""
     own: Callable[[], Pricer] | None = getattr(utility, "pricer", None)
     if own is not None:
         return own()
@@ -115,7 +115,7 @@ class InformationPricer:
 
 
 class State(NamedTuple):
-    """What matters of a partial choice: its linear part A and its q."""
+    """The state of a partial choice: its linear part A and its q."""
 
     A: float
     q: float
@@ -183,12 +183,12 @@ def knapsack(
 def by_size(
     start: State, gain: Array, weight: Array, slack: float, width: int
 ) -> tuple[Mask, float, int]:
-    """Solve the same for nearly equal weights: a bound for each number m of chosen items.
+    """Solve the problem of :func:`knapsack` for nearly equal weights, by a bound for each set size m.
 
     For every λ the best set of m items takes the m largest gain − λ weight, and is worth at most A + Σ
-    of these + e^(λ−1) − λ q. The least over λ is nearly exact where weights are nearly equal; the
-    fractional relaxation of :func:`knapsack` lies above astronomically many sets. It is convex in λ:
-    for each m the range of λ is narrowed around the best of some.
+    of these + e^(λ−1) − λ q. The least over λ is nearly exact where weights are nearly equal,
+    while the fractional relaxation of :func:`knapsack` could then rule out too few sets. The bound is
+    convex in λ: for each m the range of λ is narrowed around the best of a few values.
 
     Args:
         start: A and q of the empty set.
@@ -236,9 +236,9 @@ def _from_the_break_outwards(q: float, gain: Array, weight: Array) -> tuple[Arra
 
 
 def _undominated(A: Array, q: Array, grain: float) -> Indices:
-    """Select the states that no state of smaller q beats in A, by increasing q.
+    """Select the states whose A exceeds that of every state of smaller q, by increasing q.
 
-    A is compared in grains.
+    A is compared after rounding down to multiples of ``grain``.
     """
     order = np.argsort(q, kind="stable")
     level = np.floor(A[order] / grain)
@@ -246,7 +246,7 @@ def _undominated(A: Array, q: Array, grain: float) -> Indices:
 
 
 def _later_min(x: Array) -> Array:
-    """Compute the minimum of what follows each entry."""
+    """Compute the minimum of the entries that follow each entry."""
     return np.append(np.minimum.accumulate(x[::-1])[::-1][1:], np.inf)
 
 
@@ -362,7 +362,7 @@ class LargestPricer:
 
 
 def _priced(utility: Sublinear, rays: Array, dual: Array, width: int) -> Priced:
-    """Sort rays, among which the best corner is, by g(v) − α·v; allow for the rounding of each."""
+    """Sort rays that include the best corner by g(v) − α·v; the bound allows for rounding."""
     gain = utility(rays)
     value = gain - dual @ rays
     order = np.argsort(-value, kind="stable")

@@ -1,4 +1,4 @@
-"""Questions of one shape: the best mechanism whose columns lie in a cone, for a sublinear utility."""
+"""Problems that ask for the best mechanism whose columns lie in a cone, for a sublinear utility."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ColumnProblem(Problem):
     @property
     @abstractmethod
     def cone(self) -> Cone:
-        """Where the columns of the mechanism must lie."""
+        """The cone in which the columns of the mechanism must lie."""
 
     @property
     @abstractmethod
@@ -40,7 +40,7 @@ class ColumnProblem(Problem):
 
     @property
     def measure(self) -> Measure:
-        """What the utility measures; a utility of one's own may say so in an attribute ``measure``."""
+        """What the utility measures; a user's utility may state it in an attribute ``measure``."""
         return getattr(self.sublinear, "measure", Measure("utility"))
 
     def subject(self, mechanism: Mechanism) -> Subject:
@@ -58,7 +58,7 @@ class ColumnProblem(Problem):
         return [ColumnProgram(self.cone, self.sublinear)]
 
     def stages(self, form: Form) -> Stages:
-        """Declare the form itself; the proof of a tiny value is tried by the checker."""
+        """Declare one stage, the form itself; where the value is tiny, the checker tests its proof."""
         yield Stage(form, self._provable)
 
     def _provable(self, solution: FormSolution) -> FormSolution:
@@ -69,11 +69,11 @@ class ColumnProblem(Problem):
         return certify.prove_rounded(solution, lambda dual: dominates(dual, question))
 
     def statement(self) -> dict[str, Any] | None:
-        """State the whole question where the checker knows the kind, and else the privacy alone.
+        """State the whole question if the checker knows the kind, otherwise the privacy alone.
 
-        A kind of another package whose utility is one of the checker's states it by itself; otherwise
+        A kind of another package overrides this method if the checker knows its utility. If it does not,
         rows, privacy and level of its mechanisms are still verified, and value and bound are reported as
-        not certified. None for a cone that the checker does not know.
+        not certified. The statement is None for a cone that the checker does not know.
         """
         if frame.knows(self.kind):
             return super().statement()

@@ -11,12 +11,12 @@ with equality if all of them have the same mass P·v. Maximising it over (θ, z)
 (θ l + (h − l) z) = 1, is a concave program whose multipliers β have β·v ≥ g(v) for all corners: the
 last term is the least of its tangents θ e^(λ−1) − λ q, so a linear program with some λ solves it.
 
-Where inputs are nearly equally probable, that the number m of high entries is whole costs more than
-anything else: then there is a pair (θ, z) for each m, with Σ_x z_x = m θ.
+Where inputs are nearly equally probable, this relaxation is loose mainly because the number m of high
+entries must be whole. Then there is a pair (θ, z) for each m, with Σ_x z_x = m θ.
 
 Rounding goes the other way. Random sets in which x is high with probability z_x/θ, all of (almost) one
-mass, are columns worth (almost) what the relaxation promises, and in the mean they sum to what they
-must: a few hundred of them contain a nearly optimal mechanism.
+mass, are columns worth (almost) what the relaxation promises, and on average they sum to the right
+vector: a nearly optimal mechanism can be made of a few hundred of them.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ FIRST_TANGENTS = 12
 MOST_ROUNDS = 12
 SETTLED = 1e-12
 REACH = 3
-"""How far from the mean sizes are told apart."""
+"""Sizes up to this far from the mean get a part of their own."""
 LEAST_WEIGHT = 1e-9
-"""Boxes of less weight are not sampled."""
+"""Parts of less weight are not sampled."""
 BATCH = 64
 """Sets that are drawn in one order of the entries."""
 WHOLE = 1e-9
@@ -77,11 +77,11 @@ class Relaxed(NamedTuple):
 
 
 def relax(prior: Array, parts: Sequence[Part], limits: Limits) -> Relaxed | None:
-    """Solve the relaxation by cutting planes; None if the time is over or the parts cannot do it.
+    """Solve the relaxation by cutting planes; None if the time is over or the parts allow no solution.
 
     Args:
         prior: P.
-        parts: the boxes, with sizes or without.
+        parts: the boxes, with or without a fixed number of high entries.
         limits: the limits of the run.
     """
     blocks = [_Block(prior, part) for part in parts]
@@ -118,7 +118,7 @@ class _Block:
         return rows
 
     def limits(self) -> Array:
-        """Build rows that are at most 0: z − θ, and t less its tangents."""
+        """Build rows that must be at most 0: z − θ, and t minus each tangent."""
         n = len(self.free)
         below = np.hstack([-np.ones((n, 1)), np.zeros((n, 1)), np.eye(n)])
         slopes = np.array(self.slopes)[:, None]
@@ -134,7 +134,7 @@ class _Block:
         return np.concatenate([[-self.part.size, 0.0], np.ones(len(self.free))])[None]
 
     def refine(self, x: Array, reach: float) -> float:
-        """Add tangents at the mass of the point and beside it; return the excess of t over the truth."""
+        """Add tangents at the mass of the point and beside it; return how far t exceeds −q log(q/θ)."""
         if x[0] <= SETTLED:
             return 0.0
         q = float(self.mass @ x) / x[0]
@@ -170,7 +170,7 @@ def _solve(blocks: Sequence[_Block], k: int, limits: Limits) -> tuple[list[Array
 def sampled(
     shares: Iterable[Share], prior: Array, count: int, rng: np.random.Generator
 ) -> Iterator[Array]:
-    """Draw columns of every part in proportion to the mass of their entries, some at a time.
+    """Draw columns of every part, in batches, in proportion to its weight times its mean low entry.
 
     Args:
         shares: the relaxed optimum.
@@ -194,16 +194,17 @@ def sampled(
 def random_sets(
     high: Array, weights: Array, sized: bool, count: int, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Draw sets, as columns, in which x is with probability high_x, of an (almost) constant weight.
+    """Draw sets of (almost) constant weight, as columns, that contain x with probability high_x.
 
-    Two or three entries at a time move along a line on which the weight, and the number if ``sized``,
-    stay what they are, at random to one of its ends such that the mean stays. There one of them is 0
-    or 1, and the next entry takes its place. The last one or two can only keep the number, or neither.
+    Two or three entries at a time move along a line on which the weight, and if ``sized`` the number of
+    entries too, are constant. They move to one of its ends, drawn such that the mean does not change.
+    There one of them is 0 or 1, and the next entry takes its place. For the last one or two entries only
+    the number can be kept, or neither.
 
     Args:
         high: the probabilities.
         weights: the weights of the entries.
-        sized: whether the number of entries is kept, too.
+        sized: whether the number of entries is kept, as well as the weight.
         count: how many sets.
         rng: the random numbers.
     """
@@ -226,7 +227,7 @@ def random_sets(
 
 
 def _line(w: Array, sized: bool) -> Array:
-    """Find directions that keep the weight of two entries, or number and weight of three."""
+    """Find directions that keep the weight of two entries, or the number and the weight of three."""
     if len(w) < 3:
         return np.stack([w[-1], -w[0]])[: len(w)] if not sized else np.array([[1.0], [-1.0]])[: len(w)]
     line = np.stack([w[1] - w[2], w[2] - w[0], w[0] - w[1]])
@@ -235,7 +236,7 @@ def _line(w: Array, sized: bool) -> Array:
 
 
 def _step(p: Array, line: Array, rng: np.random.Generator) -> Array:
-    """Draw one end of the line in the unit cube through each p, so that the mean stays p."""
+    """Draw a step from each p to one end of its line in the unit cube, such that the mean step is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         up, down = (1 - p) / np.abs(line), p / np.abs(line)
     up, down = np.where(line > 0, up, down), np.where(line > 0, down, up)

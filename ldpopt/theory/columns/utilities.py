@@ -1,8 +1,8 @@
 """Utilities of a mechanism that are sums over its columns of a sublinear function g.
 
-A utility ``U(W) = Σ_y g(W[:, y])`` with g convex and positively homogeneous of degree one: merging or
-splitting outputs in proportion changes nothing, and an optimal mechanism uses extreme rays of the
-privacy cone only (Kairouz, Oh and Viswanath 2014).
+A utility is ``U(W) = Σ_y g(W[:, y])`` with g convex and positively homogeneous of degree one. Merging
+or splitting proportional outputs changes nothing, and some optimal mechanism uses only extreme rays of
+the privacy cone (Kairouz, Oh and Viswanath 2014).
 """
 
 from __future__ import annotations
@@ -58,9 +58,9 @@ class MutualInformation:
 class TwoHypotheses(ABC):
     """g(w) = q1 f(q0/q1) with q0 = p0·w, q1 = p1·w and f convex.
 
-    It sees a column through few linear functions: g(w) = G(A w) with A = (p0; p1) and G the largest of
-    its tangents, G(z) = max_τ τ·z. The tangent at the ratio r is τ = (f'(r), f(r) − r f'(r)). A
-    divergence of one's own is a subclass with the methods :meth:`terms` and :meth:`slopes`.
+    It sees a column through two linear functions: g(w) = G(A w) with A = (p0; p1) and G the largest of
+    its tangents, G(z) = max_τ τ·z. The tangent at the ratio r is τ = (f'(r), f(r) − r f'(r)). To
+    add a divergence, write a subclass with the methods :meth:`terms` and :meth:`slopes`.
     """
 
     p0: Array
@@ -80,7 +80,7 @@ class TwoHypotheses(ABC):
 
     @property
     def finite(self) -> bool:
-        """Whether :meth:`tangents` lists all of them: g is piecewise linear."""
+        """Whether :meth:`tangents` lists all tangents, which is so if g is piecewise linear."""
         return False
 
     @property
@@ -183,7 +183,7 @@ class Divergence(TwoHypotheses):
         return SLOPES[self.name](r)
 
     def tangents(self, span: float) -> Array:
-        """List the two tangents of total variation, or a spread."""
+        """List the two tangents of total variation, or tangents at ratios that are spread out."""
         return self._tangents(np.array([0.5, 2.0])) if self.finite else super().tangents(span)
 
 
@@ -253,7 +253,7 @@ GUESSING = Measure("probability of guessing the input")
 
 
 def bayes(hypotheses: Array, weights: Array) -> Largest:
-    """Build g(T) = max_i weight_i p_i·T: the probability to name the true one of M hypotheses.
+    """Build g(T) = max_i weight_i p_i·T: the probability of naming the true one of M hypotheses.
 
     The hypothesis i is true with probability weight_i; whoever sees the output decides for the most
     probable one.
@@ -262,7 +262,7 @@ def bayes(hypotheses: Array, weights: Array) -> Largest:
 
 
 def guessing(prior: Array) -> Largest:
-    """Build g(T) = max_x P_x T_x: the probability to guess the input from the output."""
+    """Build g(T) = max_x P_x T_x: the probability of guessing the input from the output."""
     return Largest(np.diag(prior), GUESSING)
 
 

@@ -30,7 +30,7 @@ PAIRS = ("distinct", "all")
 
 
 class Product(NamedTuple):
-    """Π_s K_s(low_s, high_s)."""
+    """The product Π_s K_s(low_s, high_s) of one block per secret."""
 
     low: tuple[float, ...]
     high: tuple[float, ...]
@@ -43,7 +43,7 @@ class BlockCone:
     Args:
         p_min: P^min_{u|s} as a matrix [s][u]; every row sums to less than 1.
         epsilon: the level, in nats.
-        pairs: "distinct" constrains s ≠ s' only; "all" is (44) to the letter.
+        pairs: "distinct" constrains s ≠ s' only; "all" also s = s', as (44) is printed.
 
     >>> cone = BlockCone(np.zeros((2, 2)), 1.0)
     >>> cone.size()  # squares: 16 shared corners, and for each s* 16 with ρ = 1 and 4 with ρ = e
@@ -135,7 +135,7 @@ class BlockCone:
         return block_vertices(self.p_min[s], low, high)
 
     def size(self) -> int:
-        """Count the generators; for more than 12 inputs roughly."""
+        """Count the generators; an estimate for more than 12 inputs."""
         a1, a2 = self.shape
         if a2 > 12:
             return 1 << self.dimension
@@ -162,9 +162,9 @@ class BlockCone:
         return np.vstack([block[:, i.ravel()] for block, i in zip(blocks, grid, strict=True)])
 
     def best(self, directions: Array) -> Iterator[Array]:
-        """Yield for a few products and every direction c, one a row, a vertex with the largest c·T.
+        """Yield, for a few products, a vertex with the largest c·T for every row c of ``directions``.
 
-        The products are those of ρ = 1, E and three between, for every s*.
+        The products are, for every s*, those of five ρ: 1, E and three between them.
         """
         a1, a2 = self.shape
         parts = directions.reshape(-1, a1, a2)
@@ -197,7 +197,7 @@ class BlockCone:
         return matrix
 
     def level(self, matrix: Array) -> float:
-        """Compute the largest log max y_s / min y_s' over outputs and constrained pairs; inf allowed."""
+        """Compute the largest log max y_s / min y_s' over outputs and constrained pairs; may be inf."""
         a1, a2 = self.shape
         y = (self._extremes_matrix() @ matrix).reshape(a1, a2, -1)
         high, low = y.max(axis=1), y.min(axis=1)
@@ -216,7 +216,7 @@ class BlockCone:
 
 
 def subset_sums(p: Array) -> Array:
-    """Compute Σ_{u∈Z} p_u for all subsets Z, by the bits of the index; the empty set first.
+    """Compute Σ_{u∈Z} p_u for all subsets Z; the bits of an index say which u are in its Z.
 
     >>> subset_sums(np.array([0.25, 0.5]))
     array([0.  , 0.25, 0.5 , 0.75])
@@ -264,17 +264,18 @@ def block_vertices(p: Array, low: float, high: float) -> Array:
 
 
 def best_vertices(p: Array, low: float, high: float, directions: Array) -> Array:
-    """Find for each direction c, one a row, a vertex of K(low, high) with the largest c·T.
+    """Find a vertex of K(low, high) with the largest c·T for every row c of ``directions``.
 
     With m = p·T every T_u lies between L = max(0, (low − m)/(1 − σ)) and H = (high − m)/(1 − σ), so the
-    best T is H where c_u/p_u is large, L where it is small, and one entry is between, such that p·T = m.
-    Its value is concave and piecewise linear in m, with corners where no entry is between or m = low.
+    best T is H where c_u/p_u is large and L where it is small; one entry lies between L and H, such that
+    p·T = m. Its value is concave and piecewise linear in m, with corners where no entry lies between, or
+    m = low.
 
     Args:
         p: P^min_{·|s}, an entry per public value.
         low: the least y.
         high: the largest y.
-        directions: c, one a row.
+        directions: a matrix whose rows are the c.
 
     >>> best_vertices(np.zeros(2), 1.0, 2.0, np.array([[1.0, -1.0]]))
     array([[2., 1.]])
@@ -323,6 +324,6 @@ def _third_type(p: Array, raised: Any, low: float, high: float) -> Iterator[Arra
 
 
 def _columns(p: Array, y: Array, zero: Any) -> Array:
-    """Compute T from the rows y, exactly zero where it is known to be."""
+    """Compute T from the rows y; entries that are known to be zero are exactly zero."""
     T = (y - (y @ p)[:, None]) / (1 - p.sum())
     return np.where(zero, 0.0, np.maximum(T, 0.0)).T

@@ -1,8 +1,8 @@
 """Column generation over the cone of PolyOpt, with a proven bound at every stop.
 
-If μ(T) ≤ β·T for the whole cone then Σ_x β_x is a bound. Prices are taken between the linear
-program's duals and the best β proven so far (Wentges smoothing); for the price α the smallest δ of a
-ladder is sought for which β = α + δ is proven.
+If μ(T) ≤ β·T for every T in the cone, then Σ_x β_x is a bound. Prices α are taken between the linear
+program's duals and a centre, the best dual vector estimated so far (Wentges smoothing). To prove a
+bound, the duals are raised by growing δ until μ(T) ≤ β·T is proven for the raised vector β.
 """
 
 from __future__ import annotations
@@ -27,28 +27,29 @@ from ldpopt.theory.robust.block_pricing import BlockPricer, PricedBlocks
 from ldpopt.theory.robust.information import RobustInformation
 
 INNER_SHARE = 0.5
-"""With the robust objective, the share of the time for the columns of the empirical one."""
+"""With the robust objective, the share of the time to generate columns for I(X; Y) under p̂."""
 MOST_FOUND = 200
 MOST_VALUES = 12
-"""Public values up to which the 2^a2 subsets of a block are listed."""
+"""The most public values a2 for which the 2^a2 subsets of a block are listed."""
 
 
 def accepts(form: ColumnProgram) -> Literal[True] | str:
-    """Return True if the program is PolyOpt with blocks that can be listed, or the reason why not."""
+    """Return True if the program is PolyOpt with blocks that can be listed, otherwise the reason."""
     if not isinstance(form.cone, BlockCone):
         return f"prices block cones, not a {type(form.cone).__name__}"
     if not isinstance(form.utility, (MutualInformation, RobustInformation)):
-        return "prices mutual information on block cones, and its least value, no other utility"
+        return "prices mutual information or its least value over F on block cones, no other utility"
     if form.cone.shape[1] > MOST_VALUES:
         return f"the {form.cone.shape[1]} > {MOST_VALUES} public values must be merged first (width)"
     return True
 
 
 def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
-    """Solve PolyOpt; for its robust objective by the columns that mutual information asks for.
+    """Solve PolyOpt by column generation.
 
-    The least information over F has no pricing: its best mechanism of those columns is a good one, about
-    which nothing is proven.
+    Its robust objective, the least information over F, has no pricing problem. For it, columns are
+    generated for the mutual information under p̂. The best mechanism made of them is returned, without
+    a bound.
     """
     if not isinstance(form.utility, RobustInformation):
         return BlockSearch(form, limits).run()
@@ -66,7 +67,7 @@ def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
 
 
 class BlockSearch(Generation):
-    """Generation over a cone of blocks; what is proven is proven at the end, in reserved time."""
+    """Column generation over a cone of blocks; some time is reserved to prove a bound at the end."""
 
     search_share = 0.6
     least_value = 1e-6
@@ -79,22 +80,22 @@ class BlockSearch(Generation):
         super().__init__(form, limits, start, np.full(k, 1 / k), gain=1.0)
         self.rng = limits.generator()
         self.best = [0] * form.cone.shape[0] if form.cone.pairs == "distinct" else []
-        self.wide = False  # first the columns that both pair rules share, as they are cheap
+        self.wide = False  # at first only columns that both pair rules allow: they are cheap to find
         self.centre = self.optimum.dual
         self.stuck = False
         self.pricer = BlockPricer(form.cone, form.utility.prior, self.limits)
 
     def open(self) -> None:
-        """Do nothing: the first round prices the constant column."""
+        """Do nothing: the first round needs no preparation."""
 
     def finished(self) -> bool:
-        """Return whether to stop, which is also when nothing new is found."""
+        """Return whether to stop: as for every generation, or because no round finds anything new."""
         return super().finished() or self.stuck
 
     def step(self) -> None:
-        """Do one round.
+        """Do one round: price between the centre and the duals, and add the columns found.
 
-        Price between the centre and the duals; without a new column, try to prove.
+        Rounds without a new column move the price to the duals, and then try to prove them.
         """
         self.rounds += 1
         dual = self.optimum.dual
@@ -121,12 +122,12 @@ class BlockSearch(Generation):
             self._close(self.optimum.dual)
 
     def _close_to_done(self) -> bool:
-        """Return whether the centre, if it is as good as it looks, would be within the gap."""
+        """Return whether the bound of the centre, if it were proven, would be within the gap."""
         value = self.optimum.value
         return float(self.centre.sum()) - value <= self.limits.gap / 4 * abs(value)
 
     def _probed(self, blocks: PricedBlocks) -> Array:
-        """Find good columns; where s* is known, by a random local search over the break-points of ρ."""
+        """Find good columns; for each s* by a random local search over the break-points of ρ."""
         columns = [blocks.probe(None, 0)]
         for s, best in enumerate(self.best if self.wide else []):
             last = len(self.pricer.cuts[s]) - 1
@@ -139,10 +140,10 @@ class BlockSearch(Generation):
         return np.array(columns).T
 
     def _close(self, dual: Array) -> None:
-        """Prove the duals within the gap, or add the columns that refute them."""
+        """Prove the duals, raised a little, or add the columns that refute them."""
         raised = dual + self.slack() / self.k
         proven, found = self._prove(raised)
-        if proven:  # no column is missing: what is left of the gap is the program's own rounding
+        if proven:  # no column is missing: the rest of the gap is rounding of the linear program
             self.stuck = True
             return
         fresh = self.add(np.array(found).T) if found else 0
@@ -157,13 +158,13 @@ class BlockSearch(Generation):
         self.nodes += blocks.nodes
         if proven and dual.sum() < self.bound:
             self.bound, self.dual = float(dual.sum()), dual
-            self._allow(0.95)  # what was reserved for a first proof is free for the search
+            self._allow(0.95)  # the search may use the time that was reserved for a first proof
         return proven, found
 
     def _settle(self) -> None:
-        """Prove a bound for the present duals: the smallest raise of a ladder that can be proven.
+        """Raise the present duals by growing amounts until a bound is proven.
 
-        A column that refutes a step says how much higher the next one must be at least.
+        A column that refutes one amount says how large the next must be at least.
         """
         raise_by = max(self.slack() / self.k, 1e-6 * abs(self.optimum.value) / self.k)
         while True:
@@ -176,7 +177,7 @@ class BlockSearch(Generation):
             raise_by = max(2 * raise_by, raise_by + float(lack.max(initial=0.0)))
 
     def close(self) -> None:
-        """Seek a first proof if there is none."""
+        """Use the reserved time to prove a bound if there is none yet."""
         if self.dual is None:
             self._allow(1.0)
             with suppress(OutOfTime):

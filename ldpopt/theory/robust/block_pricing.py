@@ -5,8 +5,8 @@ q_s = P·T_s. Since −q log q ≤ e^(λ−1) − λ q for every λ, the maximum
 
     e^(λ−1) + Σ_s max over the vertices of block s of (f_s − λ q_s),
 
-least over λ. A vertex that falls short of its block's best by more than this bound is in no column of
-positive value: what is left is listed, which makes the pricing exact.
+of which the least over λ is taken. A vertex that falls short of its block's best by more than this bound
+is in no column of positive value. The exact pricing lists the columns made of the other vertices.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from ldpopt.core.validate import Array
 from ldpopt.theory.robust.block_cone import BlockCone, Product
 
 MOST_CELLS = 2**25
-"""Floats that the tables of block vertices may hold."""
+"""The most floats that the tables of block vertices hold."""
 MOST_COMBINATIONS = 2**21
-"""Partial columns that one step of the exact pricing may list."""
+"""The most partial columns that one step of the exact pricing lists."""
 MOST_RETURNED = 8
-"""Columns of positive value that the exact pricing returns at most."""
+"""The most columns of positive value that the exact pricing returns."""
 
 
 class Table(NamedTuple):
@@ -84,7 +84,7 @@ class BlockPricer:
 
 
 class PricedBlocks:
-    """μ(T) − β·T over the cone, for one β."""
+    """The pricing problem max μ(T) − β·T over the cone, for one β."""
 
     def __init__(self, pricer: BlockPricer, dual: Array) -> None:
         self.pricer = pricer
@@ -96,7 +96,7 @@ class PricedBlocks:
         """Compute the splitting bound of a product; the search for λ stops once it is below the goal.
 
         Raises:
-            OutOfTime: the limits of the pricer are over.
+            OutOfTime: the time of the pricer is over.
         """
         self.pricer.limits.check()
         self.nodes += 1
@@ -124,8 +124,9 @@ class PricedBlocks:
         return ascended(start.tables, start.f, start.slope)
 
     def exact(self, start: Relaxed) -> tuple[bool, Array]:
-        """Return whether no column of a product has positive value, and some that have.
+        """Return whether surely no column of a product has positive value; if not, also some columns.
 
+        They have positive value, unless the candidates are too many to list: then it is one good column.
         ``start`` is the splitting bound of the product.
         """
         if start.bound <= 0:
@@ -164,7 +165,7 @@ class PricedBlocks:
     def prove(self, most: int) -> tuple[bool, list[Array]]:
         """Return whether μ(T) ≤ β·T is proven for the whole cone.
 
-        If not, return also columns of positive value, if found.
+        If not, return also the columns that stood in the way of the proof; see :meth:`exact`.
         """
         found: list[Array] = []
         everyone = self.cone.product(None)
@@ -209,9 +210,9 @@ class PricedBlocks:
 
 
 def ascended(tables: list[Table], f: list[Array], slope: float) -> Array:
-    """Find a column with a large Σ f − q log q, by its vertices.
+    """Find a column with a large Σ f − q log q.
 
-    From the best vertices for the slope, one block at a time is improved.
+    The search starts from the best vertices for the slope and improves one block at a time.
 
     Args:
         tables: the vertices of the blocks.
@@ -258,7 +259,7 @@ def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64
     up = (f - xlogy(q + high, q + high))[order]
     larger = np.append(np.maximum.accumulate(up[::-1])[::-1][1:], -np.inf)
     order = order[up >= larger]
-    # only those that are left may rule others out: of two that are alike but for rounding, one stays
+    # only candidates that are left may rule out others, so that of two equal up to rounding one stays
     down = (f - xlogy(q + low, q + low))[order]
     smaller = np.append(-np.inf, np.maximum.accumulate(down)[:-1])
     return np.sort(order[down > smaller])

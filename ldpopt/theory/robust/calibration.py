@@ -1,13 +1,14 @@
-"""Find the level of PolyOpt's cone whose best mechanism is worth most among those private against F.
+"""Find the level of PolyOpt's cone whose best mechanism, once made private against F, is worth most.
 
-The cone is built on polytopes around F, so that its members have an exact level below ε, and the best
-mechanism of a cone of a higher level may still be private. How its exact level depends on that of the
-cone is neither monotone nor continuous: the optimum jumps from vertex to vertex. So levels are scanned,
-and both sides of the best one are refined, a fixed number of times.
+The cone is built on polytopes around F. So the exact level of its mechanisms over F is at most ε and may
+be lower, and the best mechanism of a cone of a higher level may still be private. Its exact level is
+neither a monotone nor a continuous function of the level of the cone, as the optimum jumps from vertex
+to vertex. So some levels of the cone are scanned, and then levels on both sides of the best one are
+tried, at most a fixed number.
 
-The best mechanism of a cone is then made private against F by the exact audit, column by column: a
-column whose level is too high is mixed with a constant release, and from one whose level is lower than
-it may be, a constant release is taken away (:func:`tightened`).
+The best mechanism of a cone is made private against F by the exact audit, column by column
+(:func:`tightened`): a column whose level is too high is mixed with a constant release; from a column
+whose level is lower than allowed, a constant release is taken away.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ from ldpopt.theory.robust.uncertainty import Chi2Set
 
 SCAN, ROUNDS = 6, 8
 STEPS = SCAN + 2 * ROUNDS
-"""Cones that are solved at most: so many at growing distances, then on both sides of the best."""
+"""The most cones that are solved: SCAN in the scan, then up to ROUNDS on each side of the best one."""
 SLACK = 1e-9
-"""How far below ε the exact level of a column is sought, relatively."""
+"""Columns are given a level this much below ε, relative to ε."""
 NEAR = 1e-8
-"""An exact level that is so near ε, relatively, is not improved."""
+"""The search ends at an exact level this near to ε, relative to ε."""
 
 
 class Tried(NamedTuple):
@@ -41,14 +42,15 @@ class Tried(NamedTuple):
 def levels(lowest: float, highest: float, epsilon: float, known: Tried) -> Generator[float, Tried, None]:
     """Yield the levels of the cone to try above the lowest one, more densely near it.
 
-    The caller sends back what each is worth. Around the best of the scan, the level at which the exact
-    level passes ε is sought: below it the mechanism could be less private, above it must be mended.
+    The caller sends back a :class:`Tried` for each. Around the best level of the scan, the search looks
+    for the level of the cone at which the exact level passes ε. Below it the mechanism is more private
+    than it must be; above it the mechanism must be made more private.
 
     Args:
-        lowest: the level that is known.
-        highest: the first one to try.
+        lowest: the level of the cone whose result is known.
+        highest: the first level to try.
         epsilon: the exact level that is allowed.
-        known: what the lowest one gave.
+        known: the result of the lowest level.
 
     >>> search = levels(0.0, 8.0, 1.0, Tried(-2.4, 0.0))
     >>> level = next(search)
@@ -77,8 +79,9 @@ def _crossing(
 ) -> Generator[float, Tried, None]:
     """Yield levels between two neighbours of the scan, where the exact level passes ε.
 
-    The false position of the Illinois rule; halving where the exact levels say nothing, and then
-    upwards while the mechanisms are worth more.
+    The method is false position with the Illinois rule. Where ε does not lie between the exact levels of
+    the ends, the interval is halved: the upper half is kept if the mechanism in the middle is worth more
+    than that at the lower end.
     """
     f, g = (min(one.exact, 4 * epsilon) - epsilon for one in (first, last))
     worth, side = first.worth, 0
@@ -98,12 +101,12 @@ def _crossing(
 
 
 def tightened(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
-    """Give every column of a mechanism the level ε: add a constant to it, or take one away.
+    """Give every column of a mechanism the level ε, where possible, by adding or removing a constant.
 
     A constant c that is added to a column T moves every P_{y|s} by c, so T + c is private against F if
-    and only if c ≥ excess(T) / (e^ε − 1), see :func:`ldpopt.theory.robust.level.excesses`. What is taken
-    away (c < 0) is a share of a constant release: the information rises. Entries stay at least 0, so a
-    column that has a zero cannot be sharpened.
+    and only if c ≥ excess(T) / (e^ε − 1), see :func:`ldpopt.theory.robust.level.excesses`. If
+    c < 0, a share of a constant release is removed, and the information rises. Entries stay at least 0,
+    so nothing can be removed from a column that has a zero.
 
     Args:
         matrix: the mechanism; its rows sum to 1.

@@ -1,4 +1,4 @@
-"""Boxes in which the convex t log t is bounded by its chords: the leaves of the trees that prove bounds.
+"""Boxes in which the convex t log t is bounded by its chords: the nodes of the trees that prove bounds.
 
 :mod:`ldpopt.theory.robust.outer_bound` covers an outer cone with them, and
 :mod:`ldpopt.theory.robust.half_proof` the blocks of a column.
@@ -19,7 +19,7 @@ INSIDE = 0.1
 
 @dataclass(eq=False)
 class ChordBox:
-    """A box, a leaf of a tree or cut in two.
+    """A box of a tree: a leaf, or a box that is cut in two.
 
     Attributes:
         low, high: the ends.

@@ -1,9 +1,10 @@
 """Search columns of a cone that is known by its cuts: climb a convex utility by its tangents.
 
-For prices β the best column maximises g(w) − β·w. From many starts at once: maximise the tangent of g at
-the last column over the cuts so far, ask the oracle, add the cuts that the new column violates, repeat.
-g is convex, so that a column inside the cone is never worth less than the one before it. Every column on
-the way, moved into the cone, goes into the linear program of mechanisms, whose dual is the next β.
+For prices β the best column maximises g(w) − β·w. The search climbs from many starts at once. Each step
+maximises the tangent of g at the last column over the cuts so far, asks the oracle, and adds the cuts
+that the new column violates. As g is convex, a column that follows one inside the cone is worth no less.
+Every column on the way, moved into the cone, goes into the linear program of mechanisms, whose dual is
+the next β.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.outer_cone import OuterCone
 
 STEPS, FEW_STEPS = 40, 4
-"""Tangents that one climb follows at most; and one from the columns in use, before new prices."""
+"""The most tangents that a climb follows in :meth:`ColumnSearch.round`, and in ``improve``."""
 COARSE, FINE = 1e-4, 1e-11
-"""The excess that a column may have at first and in the end."""
+"""The excess up to which a column counts as inside the cone, in the first round and in late ones."""
 SMALLEST_RATIO = 1e-9
 """Smaller ratios count as this large in a tangent, whose slope at 0 is infinite."""
 
@@ -42,14 +43,14 @@ class ColumnSearch:
 
     @property
     def outer(self) -> OuterCone:
-        """The cuts so far; the first ones are listed when they are asked for: they take their time."""
+        """The cuts so far. The first ones take long to list, which is done at the first use."""
         if self._outer is None:
             self._outer = OuterCone(self.form.prior, self.form.cone.first_cuts())
         return self._outer
 
     @property
     def known_cuts(self) -> int:
-        """How many cuts are listed."""
+        """The number of cuts listed so far."""
         return 0 if self._outer is None else len(self._outer.cuts)
 
     def begin(self, columns: Array) -> None:
@@ -57,7 +58,7 @@ class ColumnSearch:
         self.take(self.form.cone.inside(columns, self.form.cone.excess(columns)[0]))
 
     def take(self, columns: Array) -> None:
-        """Add columns of the cone; the oracle, which takes its time, is not asked."""
+        """Add columns that are known to lie in the cone, without asking the slow oracle."""
         self.lp.add(columns, self.information(columns))
         self.resolve(self.limits)
 
@@ -83,7 +84,7 @@ class ColumnSearch:
     def improve(self, limits: Limits) -> float:
         """Climb a little from the columns in use alone; return what the mechanism gained.
 
-        They are few, so that prices are new often: with many secrets this gains most by far.
+        These columns are few, so that prices are renewed often: with many secrets this gains most.
         """
         before = self.optimum.value
         self._outer = self.outer.pruned()
@@ -105,9 +106,9 @@ class ColumnSearch:
         """Climb from every start until the column lies in the cone and is worth no more than before.
 
         Args:
-            starts: columns, anywhere.
-            least: the excess up to which a column counts as one of the cone.
-            steps: tangents to follow at most.
+            starts: columns, inside the cone or not.
+            least: the excess up to which a column counts as inside the cone.
+            steps: the most tangents to follow.
             limits: the limits of the run.
         """
         dual = self.optimum.dual
@@ -129,7 +130,7 @@ class ColumnSearch:
                 break
 
     def visit(self, points: Array, least: float) -> Array:
-        """Ask the oracle about columns: their cuts, themselves moved inside; return their excess."""
+        """Add the cuts that columns violate, and the columns moved inside; return their excess."""
         excess, cuts = self.form.cone.cuts(points, least)
         for own in cuts:
             self.outer.add(own)

@@ -1,4 +1,4 @@
-"""Uncertainty sets known by their linear functions: balls, scenarios, and credible sets."""
+"""Convex uncertainty sets described as plain data: balls, scenarios, and credible sets."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
 TOLERANCE = 1e-9
-"""How far outside a set, in any cell, a distribution may be to count as a member."""
+"""A distribution counts as a member if it is outside the set by at most this in any cell."""
 
 
 class ConvexSet:
@@ -44,7 +44,7 @@ class ConvexSet:
 
     @property
     def kind(self) -> str:
-        """Which set it is."""
+        """The name of the kind of set."""
         return str(self.plain["kind"])
 
     @property
@@ -83,7 +83,7 @@ class ConvexSet:
 
 
 def convex_set(described: Any) -> ConvexSet:
-    """Return a set that may be given as plain data {"kind": …, …}."""
+    """Return the set that is given as a ConvexSet or as plain data {"kind": …, …}."""
     if isinstance(described, ConvexSet):
         return described
     if not isinstance(described, dict) or not isinstance(described.get("kind"), str):
@@ -94,7 +94,7 @@ def convex_set(described: Any) -> ConvexSet:
 
 
 def _plain(part: Any) -> Any:
-    """Return arrays and their numbers as lists; whether a list is one of numbers, the schema says."""
+    """Return arrays and their numbers as lists and numbers; the schema checks them later."""
     if isinstance(part, (list, tuple)):
         return [_plain(entry) for entry in part]
     return part.tolist() if isinstance(part, (np.ndarray, np.generic)) else part

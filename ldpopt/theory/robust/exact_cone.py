@@ -22,15 +22,15 @@ from ldpopt.forms.cut_program import Cut
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 SHARE_STEPS, LEVEL_STEPS = 12, 60
-"""Steps for the share of the slack, whose error counts squared, and at most for a level."""
+"""Steps of the search for a share of the slack, whose error counts squared; most steps for a level."""
 SHRINK = 1e-12
-"""How much smaller than F, relatively, the set is from which cuts come: they are members exactly."""
+"""Cuts come from a set smaller than F by this, relatively, so that they stay in F despite rounding."""
 WORST = 0.3
 """Pairs of secrets whose excess is below this share of the largest get no cut."""
 FAR, MOST_LOG = 18.0, 300.0
-"""The largest log x/(1 − x) of a share x, and of a logarithm that may be infinite."""
+"""The largest log x/(1 − x) of a share x; the value at which infinite logarithms are cut off."""
 ROOM = 1e-12
-"""What is added to an excess, relative to its column: that much may be lost to rounding."""
+"""Added to an excess to allow for rounding, relative to the largest entry of the column."""
 RISE_STEPS = 30
 """Steps by which the rise of a column is lowered; each has e^−ε of the effect of the one before it."""
 
@@ -64,10 +64,11 @@ class ExactCone:
         return self.F.slack * (1 - SHRINK) / self.F.secrets
 
     def excess(self, columns: Array) -> tuple[Array, Array]:
-        """Compute the most of P(y|s) − e^ε P(y|z) over F, for every column and pair, and the shares.
+        """Compute max P(y|s) − e^ε P(y|z) over F for every column and pair, and the best shares.
 
-        A share is the part x of the slack of F that s takes. The maximum is concave in x, so its slope
-        has one root. Rows are columns, and columns pairs.
+        A share is the part x of the slack of F that s takes. For fixed x the maximum is explicit, and it
+        is concave in x, so its slope has one root. Both results have a row per column and an entry per
+        pair.
         """
         a1, a2 = self.F.shape
         blocks = columns.reshape(a1, a2, -1)
@@ -80,7 +81,7 @@ class ExactCone:
         power = math.exp(self.epsilon)
 
         def gain(x: Array) -> Array:
-            """Compare what s and z win by more slack, as the logarithm of a ratio: it falls with x."""
+            """Compute log of the rate at which P(y|s) rises with x over that of e^ε P(y|z); it falls."""
             root, other = 1 + x * k, 1 + (1 - x) * m
             A, C = least(mine, q, root)[1], least(theirs, p, other)[1]
             with np.errstate(divide="ignore"):
@@ -92,7 +93,7 @@ class ExactCone:
         return found.T, x.T
 
     def plain_columns(self) -> Array:
-        """List the columns of releases that everybody knows: of the input, of s, and of u."""
+        """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
         return plain_columns(*self.F.shape)
 
     def first_cuts(self) -> list[Cut]:
@@ -148,13 +149,13 @@ class ExactCone:
 
 
 def plain_columns(a1: int, a2: int) -> Array:
-    """List the columns of releases that everybody knows: of the input (s, u), of s, and of u."""
+    """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
     secrets, values = np.repeat(np.eye(a1), a2, axis=0), np.tile(np.eye(a2), (a1, 1))
     return np.hstack([np.eye(a1 * a2), secrets, values])
 
 
 def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float) -> Array:
-    """Raise columns, all entries of a secret alike, about as little as makes them private.
+    """Make columns private: raise all entries of a secret by the same amount, about the least possible.
 
     P_{U|s} sums to 1 for every P, so that raising all entries of s by δ_s changes the excess of a pair
     into excess_{sz} + δ_s − e^ε δ_z exactly. One δ = max(excess)/(e^ε − 1) for all secrets is enough.
@@ -162,7 +163,7 @@ def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float
     rises with δ, and every step keeps δ_z ≥ (excess_{sz} + δ_s)/e^ε: the column stays private.
 
     Args:
-        columns: one a column of the matrix.
+        columns: a matrix with a row per input (s, u).
         excess: a row per column and an entry per ordered pair of secrets, from :meth:`ExactCone.excess`.
         shape: the numbers of secrets and of public values.
         epsilon: the level.
@@ -180,8 +181,8 @@ def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float
 def falling_root(f: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     """Find where falling functions of x cross 0 in [0, 1], each close to linear in log x/(1 − x).
 
-    The Illinois method on that scale: the secant through the ends of a bracket, with the value of an
-    end halved that stays twice.
+    The Illinois method works on that scale: follow the secant through the ends of a bracket, and halve
+    the value at an end that has stayed twice in a row.
     """
     low, high = np.full(shape, -FAR), np.full(shape, FAR)
     at_low, at_high = np.maximum(f(expit(low)), 0.0), np.minimum(f(expit(high)), 0.0)
@@ -205,7 +206,7 @@ def least(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
 
     Args:
         c: linear functions; the middle axis is u.
-        q: the centres, alike.
+        q: the centres, with the same axes.
         root: the sizes of the sets.
     """
     bottom = c.min(axis=1)
@@ -213,7 +214,7 @@ def least(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
     gaps, height = _heights(c, q, root)
     roots = np.sqrt(gaps + height[:, None])
     A = (q * roots).sum(axis=1)
-    value = (gaps * q / roots).sum(axis=1) * A / root**2  # the mass that is left has no gap
+    value = (gaps * q / roots).sum(axis=1) * A / root**2  # the rest of the mass has no gap
     return bottom + spread * value, A * np.sqrt(spread)
 
 
@@ -241,7 +242,7 @@ def _heights(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
     gaps = (c - bottom) / np.where(spread > 0, spread, 1.0)
     goal = 2 * np.log(root)
     low, high = np.full(root.shape, -60.0), np.full(root.shape, 60.0)
-    # constant blocks, free mass at the bottom, and no slack at all have their level at an end
+    # the level is at an end for constant blocks, for free mass at the bottom, and without slack
     t = np.where(goal == 0, high, np.where(_tension(gaps, q, low)[0] <= goal, low, 0.0))
     ended = t != 0
     for _ in range(LEVEL_STEPS):
@@ -251,7 +252,7 @@ def _heights(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
             break
         above = tension > goal
         low, high = np.where(above, t, low), np.where(above, high, t)
-        with np.errstate(divide="ignore", invalid="ignore"):  # on logarithms: almost linear far out
+        with np.errstate(divide="ignore", invalid="ignore"):  # logarithms are almost linear
             newton = t - np.log(tension / goal) * tension / slope
         inside = (newton > low) & (newton < high)
         t = np.where(ended, t, np.where(inside, newton, (low + high) / 2))

@@ -1,4 +1,4 @@
-"""From the floats of a bound over an outer cone to a proof in exact arithmetic."""
+"""Turn the bound that floats found over an outer cone into a proof in exact arithmetic."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ldpopt.theory.robust.problem import inside
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 FIRST_RISE, MOST_RISE = 1e-14, 1e-2
-"""How much the dual vector is raised at first, after it failed as it is, and at most."""
+"""The first amount by which a dual vector that fails is raised, and the limit of such amounts."""
 
 Members = list[tuple[list[list[Fraction]], int, int]]
 """The members of F that cut out the outer cone, exactly, each with its two secrets."""
@@ -28,7 +28,7 @@ def exact_proof(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) ->
     Args:
         proof: the proof of the tree, in floats.
         F: the confidence set.
-        question: the same in the checker's terms.
+        question: p̂, F and the level in the checker's terms.
     """
     if "cover" in proof:
         return _exact_cover(proof, F, question)

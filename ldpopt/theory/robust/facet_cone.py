@@ -22,7 +22,7 @@ from ldpopt.theory.robust.uncertainty import Chi2Ball, Chi2Set
 
 @dataclass(frozen=True, eq=False)
 class FacetCone:
-    """The cone of a χ² set whose conditional sets are cut out by simplices and extra hyperplanes.
+    """The cone of a χ² set whose conditional sets are enclosed by simplices with extra hyperplanes.
 
     Args:
         uncertainty: the χ² set.
@@ -76,7 +76,7 @@ class FacetCone:
         return row.reshape(1, -1)
 
     def level(self, matrix: Array) -> float:
-        """Compute the largest log max V·T_s / min V'·T_s' over constrained pairs; inf allowed."""
+        """Compute the largest log max V·T_s / min V'·T_s' over constrained pairs; it may be inf."""
         blocks = matrix.reshape(*self.uncertainty.shape, -1)
         high = np.array([(V @ T).max(axis=0) for V, T in zip(self.polytopes, blocks, strict=True)])
         low = np.array([(V @ T).min(axis=0) for V, T in zip(self.polytopes, blocks, strict=True)])

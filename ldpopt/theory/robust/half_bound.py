@@ -7,8 +7,8 @@ For prices β and a product of blocks the excess of a column, (μ(w) − β·w)/
 for every τ with a negative sum: e^(κ−1) + Σ_s max(f_s − τ q_s) ≤ 0 for κ = τ − δ, and −q log q ≤ e^(κ−1)
 − κ q. δ is convex in τ. Then β + δ p bounds the product, and its sum is a bound if all products have it.
 A piece is a product for ρ in an interval, with P̂_{U|s}·w_s in an interval for every s: where the best τ
-has two vertices of a block, one is cut off from the other. A column of a piece that is worth its δ says
-that prices are wrong: it is added to the program.
+has two vertices of a block, a cut puts them into different pieces. A column whose excess is near the δ
+of its piece shows that the prices are wrong: it is added to the program.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ from ldpopt.theory.robust.block_pricing import Table, ascended
 from ldpopt.theory.robust.half_cone import HalfCone
 
 TOLERANCE, ASKED = 1e-3, 3e-3
-"""What is left of an excess, relative to the value; and what corners are not asked for, relatively."""
+"""The excess at which the search ends, relative to the value; the change of R·w that adds a corner."""
 PRICE_SHARE, RATIOS = 0.5, 4
-"""The largest share of the time for the first prices, and the number of ρ that they look at."""
+"""The largest share of the time for the first prices, and the number of values of ρ used for them."""
 SLOPE_STEPS, MOST_RISE = 50, 20.0
-"""Halvings of the range of τ; and how far from 1 + log q it is sought."""
+"""Halvings of the range of τ, and how far from 1 + log q that range reaches."""
 MOST_PIECES = 400
-"""More make files that nobody wants to check."""
+"""The most pieces: with more of them, files take too long to check."""
 INSIDE = 0.1
 """An interval is cut at least this share of its width away from its ends."""
 GENUINE = 0.5
-"""A column that has this share of the δ of its piece is one that the prices forgot."""
+"""A column whose excess is more than this share of the δ of its piece is added to the program."""
 REFINED = 3
-"""Columns per secret and round that may ask for corners."""
+"""The most columns per secret and round for which corners are added."""
 
 Interval = tuple[float, float]
 
@@ -60,16 +60,16 @@ class Rise(NamedTuple):
 
 @dataclass(eq=False)
 class Piece:
-    """s*, the interval of ρ, that of P̂_{U|s}·w_s for every s; and the bound, or the two parts.
+    """A node of the tree of one s*: intervals of ρ and of the masses, with a bound or with two parts.
 
     Attributes:
         secret: s*.
         ratio: the ends of ρ.
         masses: the ends of P̂_{U|s}·w_s for every s.
         found: None where the piece is empty.
-        version: the version of the prices.
-        cut: 0 for ρ, 1 + s for a mass, and where.
-        parts: below and above the cut.
+        version: the version of the prices for which ``found`` was computed.
+        cut: what is cut, 0 for ρ and 1 + s for the mass of s, and where.
+        parts: the pieces below and above the cut.
     """
 
     secret: int
@@ -82,7 +82,7 @@ class Piece:
 
     @property
     def rise(self) -> float:
-        """The bound δ on the excess; none where the piece is empty."""
+        """The bound δ on the excess; −inf where the piece is empty."""
         return -math.inf if self.found is None else self.found.rise
 
     def cut_at(self, which: int, at: float) -> tuple[Piece, Piece]:
@@ -130,7 +130,7 @@ class HalfSearch:
         return float(self.optimum.dual.sum()) + self.rise if self._heap else math.inf
 
     def run(self) -> None:
-        """Find prices, then pieces; OutOfTime if there is no time for the first ones."""
+        """Find prices, then pieces; raise OutOfTime if there is no time for the first pieces."""
         with suppress(OutOfTime):
             self._price(self.limits.part(PRICE_SHARE))
         E = math.exp(self.cone.epsilon)
@@ -152,7 +152,7 @@ class HalfSearch:
     # ---- prices
 
     def _price(self, limits: Limits) -> None:
-        """Generate columns at a few values of ρ, until none is missing."""
+        """Generate columns at a few values of ρ until a round adds none."""
         E = math.exp(self.cone.epsilon)
         while True:
             found = []
@@ -167,7 +167,7 @@ class HalfSearch:
             self.optimum = self._solved()
 
     def _add(self, columns: Array, least: float) -> bool:
-        """Add columns of a larger excess, moved inside, and the corners that the best ask for."""
+        """Add the columns of an excess above ``least``, moved inside, and corners for the best."""
         dual = self.optimum.dual
         excess = (self.information(columns) - dual @ columns) / (self.prior.ravel() @ columns)
         changed: set[int] = set()
@@ -210,7 +210,7 @@ class HalfSearch:
         heapq.heappush(self._heap, (-piece.rise, next(self._order), piece))
 
     def _step(self) -> None:
-        """Work on the worst piece: bound it at the prices of today, add its column, or cut it."""
+        """Work on the worst piece: bound it at the present prices, add its column, or cut it."""
         piece = self._heap[0][2]
         if piece.version != self.version:
             heapq.heapreplace(self._heap, (-self._bounded(piece).rise, next(self._order), piece))
@@ -229,7 +229,7 @@ class HalfSearch:
             self._push(part)
 
     def _reprice(self) -> None:
-        """Take the prices with the new columns, and bound all pieces anew."""
+        """Compute prices with the new columns, and bound all pieces again."""
         self.optimum = self._solved()
         self.version += 1
         pieces = [self._bounded(piece) for _, _, piece in self._heap]

@@ -20,7 +20,7 @@ from ldpopt.theory.robust.exact_cone import SHRINK, least, raised, worst
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 THIN = 1e-9
-"""A block with hi/lo closer to 1 than this is its constant column."""
+"""A block with hi/lo closer to 1 than this is replaced by its constant column."""
 
 
 class HalfCone:
@@ -51,7 +51,7 @@ class HalfCone:
         return math.prod(self.shape)
 
     def product(self, s: int, low: float, high: float) -> list[tuple[float, float]]:
-        """Give the ends of all blocks of the product with s* = s that contains those of ρ ∈ [low, high].
+        """List the ends of all blocks of a product with s* = s that contains those of ρ ∈ [low, high].
 
         Args:
             s: the secret s* with the least L.
@@ -67,7 +67,7 @@ class HalfCone:
         Args:
             s: the secret of the block.
             ends: lo and hi.
-            mass: the interval, inside of the ends.
+            mass: the interval of P̂_{U|s}·w, inside [lo, hi].
         """
         k = self.shape[1]
         if ends[1] <= ends[0] * (1 + THIN):
@@ -86,17 +86,17 @@ class HalfCone:
         )
         try:
             found = HalfspaceIntersection(planes, np.full(k, (low + high) / 2)).intersections
-        except QhullError:  # thinner than floats can tell
+        except QhullError:  # too thin for floats
             return np.full((k, 1), high)
         found = found[np.isfinite(found).all(axis=1)]
         return np.unique(np.maximum(found, 0.0).round(12), axis=0).T
 
     def refine(self, column: Array, tolerance: float) -> set[int]:
-        """Add the corners that a column asks for; return the secrets that got some.
+        """Add the corners R that extend the range of R·w for a column w; return the secrets concerned.
 
         Args:
-            column: one column.
-            tolerance: what is not asked for, relative to R·w.
+            column: the column w.
+            tolerance: a corner that extends the range by less, relative to its end, is not added.
         """
         changed = set()
         for s, w in enumerate(column.reshape(self.shape)):

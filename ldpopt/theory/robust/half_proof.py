@@ -2,8 +2,8 @@
 
 In a box l ≤ w ≤ h of a block the convex t log t is at most its chord, so that a linear program over the
 corners bounds f_s − τ q_s; its multipliers are the proof of the leaf, as ``ldpopt/checker/half_cone.py``
-reads it. The worst leaf is cut where its chords lie highest above the curve, until the block is bounded
-as well as its vertices say, but for its part of what the piece can spare.
+reads it. The worst leaf is cut where its chords lie highest above the curve, until the bound of the
+block is near the largest value at its vertices; the slack of the piece says how near.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ from ldpopt.theory.robust.outer_cone import PENALTY, TOLERANCE
 TREES = 0.9
 """The share of the time for cutting boxes; the first box of every block needs the rest."""
 MOST_LEAVES = 400
-"""The most leaves of the tree of one block; a larger tree is taken as it is by then."""
+"""The most leaves of the tree of one block; a tree that reaches this size is used as it is."""
 SPARE = 4e-3
-"""What the trees may add to a bound, relative to the value."""
+"""How much the trees may add to a bound, relative to the value."""
 ABOVE = 1 + 1e-12
-"""The blocks reach this far beyond their ends, whatever the rounding of e^ε."""
+"""The ends of the blocks are widened by this factor, which allows for the rounding of e^ε."""
 EXACT = 1e-13
-"""A leaf whose chords are closer to the curve than this is as good as it can be."""
+"""A leaf whose chords are closer to the curve than this is not cut again."""
 ROUNDING = 1e-11
-"""What the bound is raised by, so that rounding does not break the proof."""
+"""The bound is raised by this, so that rounding does not break the proof."""
 
 
 @dataclass(eq=False)
@@ -47,8 +47,8 @@ class Box(ChordBox):
     """A box of a block, with its multipliers where it is a leaf.
 
     Attributes:
-        used, weights, centre: the corners with a multiplier, it, and that of P̂_{U|s}.
-        most: the bound; that of the worst leaf at the root.
+        used, weights, centre: the corners with a multiplier, their multipliers, and that of P̂_{U|s}.
+        most: the bound of this box; at the root, that of the worst leaf.
     """
 
     used: list[int] = field(default_factory=list)
@@ -65,10 +65,10 @@ class Box(ChordBox):
 
 
 class BlockModel:
-    """A HiGHS model of the block of one secret: its corners, elastic, and a box.
+    """A HiGHS model of the block of one secret, with elastic constraints of the corners, within a box.
 
     Args:
-        corners: R, one a row.
+        corners: a matrix whose rows are the corners R.
         centre: P̂_{U|s}.
         prior: p of the block.
     """
@@ -81,7 +81,7 @@ class BlockModel:
         options: dict[str, highs.Setting] = {"presolve": "off", "simplex_strategy": 1}
         self._model = highs.new_model(options, maximise=True, tolerance=TOLERANCE)
         self._model.addVars(k, np.zeros(k), np.ones(k))
-        for _ in range(2):  # how far a corner is above and below
+        for _ in range(2):  # by how much a corner is above and below its ends
             self._model.addCol(-PENALTY, 0.0, infinity, 0, none.astype(np.int32), none)
         for column, sign in ((k, -1.0), (k + 1, 1.0)):
             places = np.append(self._inputs, column).astype(np.int32)
@@ -91,12 +91,12 @@ class BlockModel:
         self.linear = np.zeros(k)
 
     def bounded(self, linear: Array, target: float, part: Limits, limits: Limits) -> Box:
-        """Bound Σ p w log w − linear·w by a tree: to a target, or with so many leaves or so much time.
+        """Bound Σ p w log w − linear·w by a tree that grows until a target or a limit is reached.
 
         Args:
             linear: the linear part.
-            target: when to stop.
-            part: the time of this block.
+            target: the bound at which to stop.
+            part: the time for this block.
             limits: the limits of the whole proof.
         """
         self.linear = linear
@@ -190,8 +190,8 @@ def _pieces(
         search: the prices.
         piece: where to begin.
         models: the models of the blocks.
-        goal: δ.
-        left: counts the leaves that are left down to 1, so that each has its part of the time.
+        goal: the δ that the trees should reach.
+        left: counts down the leaves that are left, to 1, so that each gets its part of the time.
         cutting: the time for cutting boxes.
         limits: the limits of the whole proof.
     """

@@ -15,7 +15,7 @@ from ldpopt.theory.robust.uncertainty import Chi2Ball
 
 @dataclass(frozen=True, eq=False)
 class RobustInformation:
-    """μ²(T) = min_{P∈F} μ_P(T) for a χ² ball F; from below, within a small error.
+    """A lower bound, with a small error, of μ²(T) = min_{P∈F} μ_P(T) for a χ² ball F.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (46). −q log q = min_λ e^(λ−1) − λ q, so μ² = min_λ e^(λ−1) +
     min_P P·(T log T − λ T). The inner minimum is concave in λ; on each of a number of intervals its

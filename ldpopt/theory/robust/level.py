@@ -1,4 +1,4 @@
-"""How private a mechanism is against every distribution of an uncertainty set.
+"""Compute how private a mechanism is against every distribution of an uncertainty set.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Def. 1.
 """
@@ -25,9 +25,9 @@ from ldpopt.theory.robust.set_level import product_level, worst_place
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single, largest
 
 ALONE, BATCH = 16, 512
-"""How many places are searched one by one, which is often enough; the size of later batches."""
+"""Places that are searched one by one, which is often enough, and the size of the batches after them."""
 NEAR = 1e-3
-"""Shares within this of 0 or 1 are sought more closely."""
+"""A share within this of 0 or 1 is searched again on a logarithmic scale."""
 SHARES, LEVELS = 32, 48
 """Steps of the bisections for the worst share of the slack, and for the level of one minimum."""
 
@@ -155,7 +155,7 @@ def _level_of_convex(matrix: Array, F: ConvexSet) -> Level:
 
 
 def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
-    """Compute the levels of many places (y, s, s'): log P_{y|s} − log P_{y|s'} at its worst share."""
+    """Compute the largest log P_{y|s} − log P_{y|s'} over the shares, at many places (y, s, s')."""
 
     def level(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -197,8 +197,8 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
         columns: the mechanism, [s][u][y].
         F: the confidence set.
         places: a row (y, s, s') for each comparison.
-        compare: from P_{y|s}, P_{y|s'} and how fast they grow and fall with x, half as fast, the
-            comparison and whether it rises.
+        compare: a function of P_{y|s}, P_{y|s'}, half the rate at which the first rises with x, and half
+            the rate at which the second rises. It returns the comparison, and whether it rises with x.
     """
     y, s, other = places.T
     mine, theirs = -columns[s, :, y], columns[other, :, y]
@@ -218,7 +218,7 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
 
 
 def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:
-    """Compute min R·c over Σ q²/R ≤ r for every row, and the A of its best level."""
+    """Compute min R·c over Σ q²/R ≤ r for every row, and A = Σ_u q_u √(c_u − ν) at its best level ν."""
     bottom = c.min(axis=1, keepdims=True)
     spread = np.maximum(c.max(axis=1, keepdims=True) - bottom, 1e-300)
     gaps = (c - bottom) / spread
@@ -230,15 +230,15 @@ def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:
         low, high = np.where(tight, middle, low), np.where(tight, high, middle)
     roots = np.sqrt(gaps + np.exp(high)[:, None])
     A = (q * roots).sum(axis=1)
-    # R ∝ q/roots; the mass that is left goes where the gap is zero
+    # R ∝ q/roots; the rest of the mass goes where the gap is zero
     value = bottom[:, 0] + spread[:, 0] * (gaps * q / roots).sum(axis=1) * A / r
     return value, A * np.sqrt(spread[:, 0])
 
 
 def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
-    """Return the bounds log(high_s/low_s') over the product set and their places (y, s, s'), last first.
+    """Return the bounds log(high_s/low_s') over the product set with their places (y, s, s').
 
-    A report that s never makes has no bound.
+    Both are in reverse order. Places where s never reports y are left out.
     """
     top, bottom = high.T[:, :, None], low.T[:, None, :]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
@@ -275,7 +275,7 @@ def _bounds(F: Chi2Set, s: int, other: int, share: float) -> tuple[float, float]
 
 
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
-    """Compute the level of one output and pair, and the share of the slack that attains it.
+    """Compute the level of one output and one pair, and the share of the slack that attains it.
 
     The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
     ``ldpopt/checker/robust.py``), so their ratio has no local maximum but the global one: a

@@ -34,7 +34,7 @@ TIGHT = 1e-9
 """A ray with a slack of at most this (of entries of mean 1) lies on the facet."""
 ROUNDS = 40
 BOXES = 500
-"""So many boxes bound the least information of one mechanism."""
+"""The most boxes that are cut to bound the least information of one mechanism."""
 
 
 class MaxMin(NamedTuple):
@@ -54,7 +54,7 @@ def max_min_information(uncertainty: ConvexSet, epsilon: float, gap: float = 1e-
     Args:
         uncertainty: the set F, of at most six cells.
         epsilon: the level, in nats.
-        gap: ends when the bracket is this narrow, or after 40 rounds.
+        gap: the search ends when the bracket is this narrow, or after 40 rounds.
 
     Raises:
         InvalidInputError: the set has more cells.
@@ -122,7 +122,7 @@ def _most(rays: Array, members: Array) -> tuple[float, Array]:
 class Rays:
     """Rays of a polyhedral cone in the positive orthant, all extreme ones among them.
 
-    The double description method: a half-space keeps the rays inside, and every edge that crosses its
+    The method is double description: a half-space keeps the rays inside, and every edge that crosses its
     border gives one more. Two extreme rays span an edge only if they share at least k − 2 facets; where
     they share more facets than an edge, the ray is listed although it is not extreme, which changes no
     optimum. Rays are scaled to mean 1.
@@ -138,7 +138,7 @@ class Rays:
         self._facets: Array = np.eye(k)
 
     def cut(self, rows: Array) -> None:
-        """Keep what lies in the half-spaces row·r ≥ 0."""
+        """Intersect the cone with the half-spaces row·r ≥ 0."""
         for row in rows / np.abs(rows).max(axis=1, keepdims=True):
             self._cut(row)
 

@@ -1,9 +1,9 @@
-"""Which public values of a wide table become one, so that a mechanism can still tell much.
+"""Choose which public values of a wide table to merge, so that a mechanism can still tell much.
 
 A mechanism that is private against F has I(X; Y) ≤ I(S; Y) + H(U | S), and in the merged table H(G | S)
-takes the place of H(U | S), where G is the group of U. So the groups are those that keep H(G | S) large:
-of all pairs of groups, the one whose merging loses least is merged, again and again. To merge the rarest
-values instead leaves one group that is often large and tells little.
+takes the place of H(U | S), where G is the group of U. So the groups are chosen to keep H(G | S) large:
+again and again, the two groups are merged for which it falls least. Merging the rarest values instead
+would leave one group that is often large and tells little.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from ldpopt.core.validate import Array
 
 DIGITS = 12
-"""Losses are compared after rounding, so that every machine merges the same values."""
+"""Losses are rounded to so many digits before they are compared, so that all machines agree."""
 
 
 def entropy_keeping_groups(p_hat: Array, width: int) -> NDArray[np.int64]:
-    """Group the public values so that ``width`` groups are left; returns the group of each value.
+    """Group the public values so that ``width`` groups are left; return the group of each value.
 
     The loss of merging the groups g and h is Σ_s η(P_sg + P_sh) − η(P_sg) − η(P_sh) with η(p) = p log p.
     Groups are numbered in the order of their first values.

@@ -4,8 +4,9 @@ For prices β the excess of a column is (μ(w) − β·w)/q, q = p·w. If it is 
 β + δ p is a dual vector, and Σ_x β_x + δ a bound. In a box l_x ≤ w_x/q ≤ h_x the convex t log t is at
 most its chord, so that a linear program over the cuts bounds the excess; its multipliers are the proof
 of the leaf, as ``ldpopt/checker/outer_cone.py`` reads it. The worst leaf is split where its chords lie
-highest above the curve. Where they are close, splitting is of no use: its column is shown to the oracle,
-which cuts it off or, where it is private, makes the mechanism better and with it the prices.
+highest above the curve. Where the chords are close to the curve, splitting does not help. The column of
+the leaf is then shown to the oracle: if the column is not private, new cuts exclude it; if it is, it may
+improve the mechanism, and with it the prices.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from ldpopt.theory.robust.chord_box import ChordBox
 from ldpopt.theory.robust.column_search import FINE, ColumnSearch
 
 MOST_LEAVES = 20_000
-"""Larger trees make files that nobody wants to check."""
+"""The most leaves of the tree: files with larger trees take too long to check."""
 BATCH = 16
 SHOW_ALL = 8
 """One batch in this many is shown to the oracle as a whole."""
 CLOSE = 0.3
-"""Chords that account for less than this share of the excess are close."""
+"""Chords count as close to the curve if they make up less than this share of the excess."""
 MOST_SHOWN = 3
-"""How often the column of one leaf is shown to the oracle: cuts that it violates by less than the
-tolerance of the linear program leave it where it is."""
+"""How often the column of one leaf is shown to the oracle at most: cuts that it violates by less than
+the tolerance of the linear program do not move it."""
 LEAST_WIDTH = 1e-9
 """A box is not cut any narrower than this, relative to its upper end or to 1."""
 DIGITS = 11
-"""Decimals of a multiplier in the proof."""
+"""The number of decimals of a multiplier in the proof."""
 
 
 @dataclass(eq=False)
@@ -62,7 +63,7 @@ class Box(ChordBox):
 
 
 class BoundTree:
-    """The tree over the cuts of a search; the search goes on as columns turn up."""
+    """The tree of boxes over the cuts of a search; the search gets the cuts and columns it meets."""
 
     def __init__(self, search: ColumnSearch) -> None:
         self.search, self.prior = search, search.form.prior
@@ -105,12 +106,12 @@ class BoundTree:
                 if (not self._close(leaf) or leaf.shown >= MOST_SHOWN) and self._wide(leaf)
             ]
             if not shown and not split:
-                return False  # floats have nothing more to give
+                return False  # nothing is left that floats can improve
             if shown:
                 self._show(shown, max(FINE, target / 10), limits)
             for leaf in split:
                 self._split(leaf, limits)
-        finally:  # whatever the clock says, every leaf stays a leaf
+        finally:  # also when time runs out, no leaf may be lost
             for leaf in batch:
                 self._push_leaves(leaf)
         if self.search.optimum.dual is not self.dual:
@@ -118,7 +119,7 @@ class BoundTree:
         return True
 
     def _take_worst(self, batch: list[Box], target: float, limits: Limits) -> None:
-        """Take the worst leaves above the target, bounded at the prices of today, into a batch."""
+        """Move the worst leaves above the target, bounded at the present prices, into a batch."""
         while self.leaves and len(batch) < BATCH and self.excess > target:
             leaf = heapq.heappop(self.leaves)[2]
             if leaf.version == self.version:
@@ -139,7 +140,7 @@ class BoundTree:
         return bool(leaf.high[x] - leaf.low[x] > LEAST_WIDTH * max(leaf.high[x], 1.0))
 
     def _show(self, leaves: list[Box], least: float, limits: Limits) -> None:
-        """Show the columns of leaves to the oracle; cuts and columns follow."""
+        """Show the columns of leaves to the oracle, which adds cuts and columns to the search."""
         points = np.array([leaf.point for leaf in leaves]).T
         before = self.search.optimum.value
         excess = self.search.visit(points, least)
@@ -176,7 +177,7 @@ class BoundTree:
         return leaf
 
     def _excess(self, dual: Array, leaves: list[Box]) -> Array:
-        """Bound the excess within leaves by the multipliers that they have.
+        """Bound the excess within leaves by the multipliers found earlier.
 
         The bound is ν + Σ_x max over t ∈ {l_x, h_x} of p_x t log t + g_x t, g = Σ λ a − β − ν p.
         """
@@ -195,7 +196,7 @@ class BoundTree:
             self._push(leaf)
 
     def _reprice(self) -> None:
-        """Take the prices of the better mechanism; the multipliers of all leaves stay."""
+        """Use the prices of the better mechanism; the multipliers of all leaves stay valid."""
         self.dual = self.search.optimum.dual
         self.version += 1
         leaves = [leaf for _, _, leaf in self.leaves]

@@ -35,7 +35,7 @@ class OuterCone:
 
     Args:
         prior: p.
-        cuts: to begin with; they must bound the entries with p_x = 0.
+        cuts: the first cuts; they must bound the entries with p_x = 0.
     """
 
     def __init__(self, prior: Array, cuts: Iterable[Cut]) -> None:

@@ -27,7 +27,8 @@ from ldpopt.theory.robust.level import Level, rldp_level
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 MOST_LEVEL, LEAST_CELL, MOST_STEP = 10.0, 1e-6, 1e3
-"""Beyond these (level, positive cell, slack over the rarest secret) floats may miss a level by 1e-9."""
+"""For a higher level, a smaller positive cell, or more slack over the probability of the rarest secret,
+floats may miss a level by 1e-9."""
 
 
 def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> Chi2Set:
@@ -62,7 +63,7 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
 
 @dataclass(frozen=True, eq=False)
 class TableProblem(Problem):
-    """A problem about the χ² confidence set F of a table: the parameters that say which.
+    """A problem about the χ² confidence set F of a table, with the parameters that describe F.
 
     Args:
         epsilon: the level, in nats.
@@ -101,7 +102,8 @@ class TableProblem(Problem):
 def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
     """Measure the exact robust level of a mechanism with its witness, as plain data.
 
-    Nothing where floats find a level that the checker does not prove: e^20, or a secret of 1e-12.
+    The result is empty where the level that floats find cannot be proven, as may happen for ratios such
+    as e^20 or a secret of probability 1e-12.
     """
     found = rldp_level(mechanism, uncertainty)
     witness = inside(found.witness, uncertainty)
@@ -136,7 +138,7 @@ def _is_extreme(found: Level, F: Chi2Set) -> bool:
 
 
 def inside(witness: Array, uncertainty: Chi2Set) -> Array:
-    """Move the witness towards p̂ as far as it takes to be a member in exact arithmetic."""
+    """Move the witness towards p̂ until it is a member in exact arithmetic."""
     question = _question(uncertainty, 1.0)
     step = 1e-12
     while step < 1:
@@ -196,7 +198,7 @@ class RobustPrivacy:
 
     @classmethod
     def against(cls, uncertainty: Chi2Set, epsilon: float) -> Self:
-        """Ask for privacy against a set."""
+        """Build the requirement of privacy against a set at the level ε."""
         return cls(_question(uncertainty, epsilon))
 
     @property
@@ -211,7 +213,7 @@ class RobustPrivacy:
 
 @dataclass(frozen=True)
 class ConePrivacy(RobustPrivacy):
-    """Columns in the PolyOpt cone of F, which is private against F by Theorem 11."""
+    """Columns in the PolyOpt cone of F; by Theorem 11 such mechanisms are private against F."""
 
     pairs: str
 

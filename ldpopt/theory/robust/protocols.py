@@ -50,15 +50,15 @@ LEAST_LEVEL = 1e-6
 MOST_SECRETS = 12
 """More secrets make too many staircase columns for the ceiling."""
 BOUND_SLACK, ROUNDING = 1e-12, 4e-15
-"""What a bound from floats is raised by, so that rounding does not break its proof.
+"""A bound from floats is raised by these, so that rounding does not break its proof.
 
-The second is relative, over ε: levels of ε are told apart by floats around 1.
+BOUND_SLACK is absolute. ROUNDING is relative and divided by ε, as levels come from floats around 1.
 """
 
 
 @dataclass(frozen=True, eq=False)
 class Reporting(TableProblem):
-    """A protocol whose parameters are to be chosen best; subclasses say which.
+    """A reporting protocol whose parameters are optimised; subclasses say which protocol.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII.
 
@@ -69,8 +69,8 @@ class Reporting(TableProblem):
         alpha: the significance level of the confidence set F.
         counts: the contingency table [s][u].
         blocks: "grr", randomised response for u as in the paper; or "optimal", the best mechanism for u
-            at the same level; in independent and GRR conditional reporting for s too, which may group
-            secrets.
+            at the same level. In independent and in GRR conditional reporting, "optimal" also uses the
+            best mechanism for s, which may group secrets.
         calibrate: choose the levels for u by the exact level over F instead of Theorems 15 and 17.
     """
 
@@ -92,7 +92,7 @@ class Reporting(TableProblem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw a Dirichlet(½) table of ``size`` secrets with two values each, n = 1000, two levels."""
+        """Draw a Dirichlet(½) table of ``size`` secrets and two values, for two levels; n = 1000."""
         p_hat = rng.dirichlet(np.full(size * 2, 0.5)).reshape(size, 2)
         for level in (1.0, 4.0):
             yield f"{size}x2 epsilon={level:g}", cls(level, p_hat, 1000)
@@ -100,13 +100,13 @@ class Reporting(TableProblem):
     @property
     @abstractmethod
     def box(self) -> tuple[Array, Array]:
-        """The range of the parameters: ε₂, and others."""
+        """The range of the parameters, of which ε₂ is the first."""
 
     @abstractmethod
     def limits(self, g: Array) -> Array:
         """Limit how often the responses for u are right: [points][blocks][limits][4].
 
-        Every row is a limit for all splits; those of a point are all that bind there.
+        Every row is a limit for all splits. The rows of a point include all limits that bind there.
         """
 
     @abstractmethod
@@ -148,7 +148,7 @@ class Reporting(TableProblem):
 
     @property
     def cost(self) -> int:
-        """How many evaluations a solver may spend."""
+        """The number of evaluations that a solver may use."""
         return 40_000 if self.blocks == "grr" else 400
 
     def forms(self) -> Iterable[Form]:
@@ -162,7 +162,8 @@ class Reporting(TableProblem):
     def _below_ceiling(self, solution: FormSolution) -> FormSolution:
         """Claim the ceiling of all private mechanisms as the bound.
 
-        The bracket of "optimal" blocks rests on many linear programs and is kept among the counts.
+        The bracket found for "optimal" blocks rests on many linear programs and is not claimed; it is
+        kept among the counts.
         """
         found = unclaimed(solution)
         if found.point is None or self.uncertainty.shape[0] > MOST_SECRETS:
@@ -232,13 +233,13 @@ def level_of(k: int, right: Array) -> Array:
     >>> level_of(2, np.array([0.5, 1.0]))
     array([ 0., inf])
     """
-    right = np.maximum(right, 1 / k)  # what rounding took from a response that says nothing
+    right = np.maximum(right, 1 / k)  # rounding may put it below 1/k
     with np.errstate(divide="ignore"):
         return np.log(right * (k - 1)) - np.log1p(-right)
 
 
 def response(k: int, level: Array) -> tuple[Array, Array]:
-    """Compute the c and d of every level: randomised response sends p to c·p + d."""
+    """Compute c and d for every level, where randomised response turns p into c·p + d."""
     odds = np.exp(-level)
     d = odds / (1 + (k - 1) * odds)
     return 1 - k * d, d
@@ -253,7 +254,7 @@ def response_noise(k: int, level: Array) -> Array:
 def response_information(p: Array, level: Array) -> Array:
     """Compute I(X; Y) of randomised response for X of distribution p, for every level.
 
-    Several distributions [blocks][values] have a column of levels each: [points][blocks].
+    For several distributions [blocks][values] the levels are [points][blocks].
     """
     c, d = response(p.shape[-1], level)
     out = c[..., None] * p + d[..., None]

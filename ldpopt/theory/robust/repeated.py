@@ -1,4 +1,4 @@
-"""How private several reports about one person are.
+"""Compute how private several reports about one person are.
 
 Robust LDP does not compose. One report limits P(y|s)/P(y|s') for the distributions P of a set F; after
 it the public value has another distribution, P(u|s,y), which need not lie in F, so that the next report
@@ -7,7 +7,7 @@ may tell more. Two reports of level ε can have a level above 2ε, even an infin
 Against *all* distributions it composes. By Proposition 4 of Lopuhaä-Zwakenberg and Goseling 2021 the
 level is then the largest log W[(s,u),y]/W[(s',u'),y] over s ≠ s', a statement about entries; an entry of
 the product mechanism is a product of entries, so that reports of levels ε₁, …, ε_r have together at most
-the level ε₁ + … + ε_r. For r reports of one mechanism it is r times the level exactly: repeat the worst
+the level ε₁ + … + ε_r. For r reports of one mechanism it is exactly r times the level: repeat the worst
 output. Plain LDP is the case in which every input is its own secret.
 
 >>> from ldpopt.mechanisms import secret_randomized_response
@@ -37,14 +37,14 @@ from ldpopt.theory.robust.level import Level, rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 MOST_COLUMNS = 2_000_000
-"""Collections of reports that are listed."""
+"""The most collections of reports that are listed."""
 CHUNK = 20_000
 MOST_CLIMBED = 64
-"""Reports whose level is bounded from below one report at a time, where they are too many to list."""
+"""The most reports for which :func:`together` adds one at a time if the collections are too many."""
 ROUNDING = 1e-12
 """The relative rounding of a level in floats."""
 LEAST_LOG, MOST_LEVEL = -700.0, 600.0
-"""Products are kept at e^−700 of their column's largest or more; finite levels are exact up to 600."""
+"""Smaller products are raised to e^−700 of their column's largest; finite levels are exact up to 600."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,19 +87,20 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
     """Compute the exact level of one report of each mechanism, drawn independently for one person.
 
     This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry.
-    Equal collections of outputs have equal columns, and proportional columns equal ratios, so every
+    The order of outputs does not change a product, and proportional columns have equal ratios, so every
     collection of distinct directions is looked at once, a chunk at a time. The search ends where the
-    level is the sum of the levels against all distributions. In each chunk the exact audit sees only
-    columns whose level over the simplices {R ≥ P^min_{·|s}} (Theorem 11), an upper bound, exceeds the
-    largest level found so far.
+    level reaches the sum of the levels against all distributions, which is an upper bound. For a χ² set
+    the exact audit sees only those columns of a chunk whose level over the simplices {R ≥ P^min_{·|s}}
+    (Theorem 11), an upper bound as well, exceeds the largest level found so far.
 
     Args:
         mechanisms: one for each report; the same mechanism may occur several times.
         uncertainty: the distributions of (s, u) against which s is hidden.
 
     Raises:
-        InvalidInputError: there are more than :data:`MOST_COLUMNS` collections; ask
-            :func:`least_composed_level` then. Or the level is finite and above :data:`MOST_LEVEL`.
+        InvalidInputError: there are more than :data:`MOST_COLUMNS` collections, for which
+            :func:`least_composed_level` gives a lower bound; or the level is finite and above
+            :data:`MOST_LEVEL`.
     """
     uses = _uses(mechanisms)
     if len(uses) == 1 and isinstance(uncertainty, AllDistributions):
@@ -129,7 +130,7 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
 
 
 def _told(found: RepeatedLevel) -> bool:
-    """Return whether no entry that was kept at the least product matters: see :data:`LEAST_LOG`."""
+    """Return whether the level is exact although small products were raised: see :data:`LEAST_LOG`."""
     return found.level <= MOST_LEVEL or found.level == math.inf
 
 
@@ -147,7 +148,7 @@ class Together(NamedTuple):
 
 
 def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Together:
-    """Compute the exact level of several reports; a lower bound where they are too many to list.
+    """Compute the exact level of several reports, or a lower bound where the exact one is out of reach.
 
     Args:
         mechanism: the mechanism on the inputs (s, u).
@@ -166,7 +167,7 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
 
 
 def _climbed(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> RepeatedLevel:
-    """Bound the level from below: that of a few reports, then one report more that tells most.
+    """Bound the level from below: begin with a few reports, then add the report that tells most.
 
     The level never falls: Σ_y P(y₁…y_r, y|s) = P(y₁…y_r|s), so for some y the ratio is no smaller.
     """
@@ -186,7 +187,10 @@ def _climbed(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Re
 
 
 def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
-    """Bound :func:`composed_level` from below: the level if each mechanism always gives one output."""
+    """Bound :func:`composed_level` from below by collections in which each mechanism repeats one output.
+
+    For several mechanisms, at most :data:`CHUNK` such collections are looked at.
+    """
     uses = _uses(mechanisms)
     powers = product(*(range(use.columns.shape[1]) for use in uses))
     repeats = [use.times for use in uses]
@@ -234,7 +238,7 @@ def collections(mechanisms: Sequence[Mechanism]) -> int:
 
 
 def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
-    """List all collections, as rows of the numbers of the columns, in the order of the uses."""
+    """List all collections as rows of column numbers, in the order of the uses, a chunk at a time."""
     own = [combinations_with_replacement(range(use.columns.shape[1]), use.times) for use in uses]
     collections = (sum(parts, ()) for parts in product(*own))
     while rows := list(islice(collections, CHUNK)):
@@ -244,8 +248,8 @@ def _chunks(uses: list[_Use]) -> Iterator[NDArray[np.int64]]:
 def _columns(uses: list[_Use], chosen: NDArray[np.int64]) -> Array:
     """Compute the product columns of the collections, each divided by its largest entry.
 
-    Those that never occur are zero. A product of positive numbers stays positive, so that a level is
-    infinite only where a product is 0.
+    Columns of collections that never occur are zero. A product of positive numbers stays positive,
+    so that a level is infinite only where a product is 0.
     """
     with np.errstate(invalid="ignore"):
         factors = [use.logs for use in uses for _ in range(use.times)]

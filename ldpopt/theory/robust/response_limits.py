@@ -1,6 +1,6 @@
-"""How often a randomised response on u may be right: limits as quotients of the split of the budget.
+"""Limit how often a randomised response on u may be right, depending on the split of the budget.
 
-The lemmas stand in ``ldpopt/checker/limits.py``; here they are in floats, for whole batches. A limit
+The lemmas stand in ``ldpopt/checker/limits.py``; here they serve floats, in whole batches. A limit
 is a row (n₁, n₀, m₁, m₀): r ≤ (n₁ g + n₀)/(m₁ g + m₀) where that is at most 1, with g = e^ε₂.
 """
 
@@ -40,7 +40,9 @@ def of_pair(k: int, a: Array, b: Array) -> Array:
 
 
 def of_pair_back(k: int, a: Array, b: Array, E: float) -> Array:
-    """Limit a response likewise, by the factor E²/g instead of g; divided by E² for the floats.
+    """Limit a response as :func:`of_pair` does, but by the factor E²/g instead of g.
+
+    The row is divided by E², which keeps floats small.
 
     Args:
         k: the number of values.
@@ -52,7 +54,7 @@ def of_pair_back(k: int, a: Array, b: Array, E: float) -> Array:
 
 
 def _quotients(limits: Array, g: Array) -> Array:
-    """Evaluate the limits; those that do not hold, as they exceed 1, are infinite."""
+    """Evaluate the limits; a limit above 1 does not apply and is returned as infinite."""
     top = limits[..., 0] * g + limits[..., 1]
     bottom = limits[..., 2] * g + limits[..., 3]
     holds = (bottom > 0) & (top <= bottom)
@@ -65,7 +67,7 @@ def rights(limits: Array, g: Array) -> Array:
 
 
 def lines(limits: Array, low: Array, high: Array) -> tuple[Array, Array]:
-    """Find for each block the lowest line above a limit on a range of g; its values at both ends.
+    """Find for each block the lowest line above a limit on a range of g; return its values at both ends.
 
     Args:
         limits: the limits [points][blocks][limits][4].
@@ -109,7 +111,7 @@ def extremes(F: Chi2Set, s: IntArray, value: IntArray, share: Array, sign: int) 
     if sign > 0:
         return (b + 2 * q + spread) / (2 * b + 2)
     below = b + 2 * q + spread
-    return 2 * q**2 / np.where(below > 0, below, 1.0)  # 0 of a value never seen, without slack
+    return 2 * q**2 / np.where(below > 0, below, 1.0)  # 0 for a value never seen, if there is no slack
 
 
 def golden(function: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
@@ -169,7 +171,10 @@ class Apart(NamedTuple):
 
 
 def reported_apart(F: Chi2Set, right: Array) -> Apart:
-    """Find the reports of u that tell two secrets apart most, each against a value drawn from p̂.
+    """Find the reports v and w of u that tell two secrets s and z apart most, compared with p̂.
+
+    The probability of the report v given s, at its greatest, is divided by that under p̂; so is that
+    of w given z, at its least. The level is the logarithm of the first quotient over the second.
 
     Args:
         F: the confidence set.

@@ -1,4 +1,4 @@
-"""From which level on secret randomised response is optimal against all distributions.
+"""Find the level from which on secret randomised response is optimal against all distributions.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Theorem 7. Its proof gives a dual solution α* with v̂·α* = μ(v̂)
 for every column v̂ of the mechanism, (113) to (118). Three coefficients are printed wrongly: the
@@ -22,11 +22,11 @@ from ldpopt.theory.columns.cones import SecretCone, joint_secrets
 from ldpopt.theory.columns.utilities import MutualInformation
 
 MOST_INPUTS = 16
-"""All generators are listed: 2^a of them, and more."""
+"""The most inputs a: all generators are listed, at least 2^a."""
 GRID, HALVINGS = 120, 60
 """Levels at which the dual solution is tried, and steps of the bisection between two of them."""
 ROUNDING = 1e-12
-"""Slack that counts as none, relative to the largest generator."""
+"""A violation up to this, relative to the largest generator, counts as rounding."""
 
 
 def response_dual(prior: Any, epsilon: float) -> Array:
@@ -64,10 +64,10 @@ def is_response_optimal(prior: Any, epsilon: float) -> bool:
 
 
 def response_threshold(prior: Any) -> float:
-    """Compute ε₀ of Theorem 7: from there on secret randomised response is optimal.
+    """Compute ε₀ of Theorem 7, the level from which on secret randomised response is optimal.
 
-    The levels up to 15 are tried on a grid from above, and the last change is bisected. Where the
-    mechanism is optimal at no level, that is infinity.
+    The levels of a grid up to 15 are tried from above, and the first change is bisected. The result is
+    infinity if the mechanism is not optimal at the highest level.
 
     >>> round(response_threshold([[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]), 4)
     3.5033

@@ -28,11 +28,11 @@ from ldpopt.theory.robust.exact_proof import Members, accepted
 from ldpopt.theory.robust.set_level import Climb, Place, inside
 
 SHRINK = 1e-6
-"""By how much P^min is rounded down, relatively."""
+"""The relative amount by which P^min is rounded down."""
 
 
 class ExcessClimb(Climb):
-    """Climbs of P(y|s) − E P(y|z) over F."""
+    """Climbs of P(y|s) − E P(y|z) over F, for one column and two secrets."""
 
     def __init__(self, F: UncertaintySet, column: Array, pair: tuple[int, int], factor: float) -> None:
         super().__init__(F, column, 0, pair)
@@ -82,7 +82,7 @@ class SetCone:
         return list(permutations(range(self.F.shape[0]), 2))
 
     def excess(self, columns: Array) -> tuple[Array, list[list[Place]]]:
-        """Compute the most of P(y|s) − e^ε P(y|z) over F for every column and pair, and where it is."""
+        """Climb to the largest P(y|s) − e^ε P(y|z) over F for every column and pair; say where."""
         places = [[self._worst(column, pair) for pair in self.pairs] for column in columns.T]
         values = [
             [place.level * column.max() for place in own]
@@ -94,7 +94,7 @@ class SetCone:
         return ExcessClimb(self.F, column / column.max(), pair, math.exp(self.epsilon)).best()
 
     def plain_columns(self) -> Array:
-        """List the columns of releases that everybody knows: of the input, of s, and of u."""
+        """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
         return plain_columns(*self.F.shape)
 
     def first_cuts(self) -> list[Cut]:
@@ -121,7 +121,7 @@ class SetCone:
         return excess, found
 
     def _cut(self, place: Place) -> Cut:
-        """Build the inequality of a member; the cut keeps its witness."""
+        """Build the inequality of the member at a place; the cut keeps the witness of that member."""
         P = np.array(self.F.cells(place.witness.tolist())).reshape(self.F.shape)
         given = P / P.sum(axis=1, keepdims=True)
         row = np.zeros(self.F.shape)
@@ -132,8 +132,8 @@ class SetCone:
         """Move columns of a known excess towards the constant one until they are private.
 
         The excess is convex and homogeneous, and 1 − e^ε for the constant column 1. Raising single
-        secrets (:func:`ldpopt.theory.robust.exact_cone.raised`) leaves more pairs without room, and the
-        proof that a column is private took twice as long.
+        secrets instead (:func:`ldpopt.theory.robust.exact_cone.raised`) leaves more pairs without room;
+        the proof that a column is private then took twice as long.
         """
         room = ROOM * columns.max(axis=0)
         most = np.maximum(excess.max(axis=1) + room, 0.0)
@@ -158,7 +158,7 @@ class SetCone:
             least *= 10
 
     def _again(self, column: Array, pairs: list[tuple[int, int]]) -> float:
-        """Find the largest excess of a column by another search, of pairs that are not proven."""
+        """Search again for the largest excess of a column, over the pairs that are not proven."""
         factor = math.exp(self.epsilon)
         climbs = [ExcessClimb(self.F, column / column.max(), pair, factor) for pair in pairs]
         return max((place.level for climb in climbs for place in climb.again(factor)), default=0.0)

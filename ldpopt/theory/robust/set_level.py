@@ -30,17 +30,17 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
 ROUNDS = 200
-"""Most steps of one climb."""
+"""The most steps of one climb."""
 KEPT = 6
-"""Members that a step is tried towards."""
+"""The number of earlier members from which a climb tries its next step, besides the last two."""
 STILL = 1e-14
 """A climb ends where its slope promises less than this."""
 RISES = (2e-10, 2e-9, 2e-8, 5e-7, 1e-5, 1e-3, 0.1)
-"""How far above the level found it is proven, relatively: the first that can be."""
+"""The proven bound lies above the level found by the first of these, relatively, that can be proven."""
 GRID = 16
-"""Places of P(y|s) at which a climb starts again where the proof fails."""
+"""The number of values of P(y|s) at which a climb starts again where the proof fails."""
 SMALL = 1e-4
-"""Levels below this count as this, for what is relative to them."""
+"""Lower levels count as this large where something is relative to the level."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +54,7 @@ class Place:
     witness: Array
 
     def plain(self) -> dict[str, Any]:
-        """Return the answer as the checker reads it."""
+        """Return the place as plain data, as the checker reads it."""
         return {"output": self.y, "secrets": [self.s, self.z], "witness": self.witness.tolist()}
 
 
@@ -130,7 +130,7 @@ class Climb:
         return max((self.from_witness(start) for start in starts), key=lambda place: place.level)
 
     def _extreme(self, top: int, bottom: int, sign: float) -> Any:
-        """Find the member with the largest (or least) quotient of two of the four rows."""
+        """Find the member with the largest (sign 1) or least (sign −1) quotient of two of the parts."""
         witness, found = self.F.home, -math.inf
         while True:
             parts = self.parts(witness)
@@ -154,7 +154,7 @@ class Climb:
         return math.inf if low[3] <= 0 else math.log(high[0] / high[2] * low[1] / low[3])
 
     def again(self, factor: float) -> Iterator[Place]:
-        """Climb from the members that nearly break a factor, for many values of P(y|s)."""
+        """Climb from members that nearly break P(y|s) ≤ factor·P(y|z), for many values of P(y|s)."""
         low = self.parts(self._extreme(3, 1, -1.0))
         high = self.parts(self._extreme(0, 2, 1.0))
         first, last = factor * low[3] / low[1], high[0] / high[2]
@@ -170,7 +170,7 @@ class Climb:
 
 
 def _product(own: Array, rise: Array) -> tuple[float, float, float]:
-    """Multiply two linear functions of t: the coefficients, that of t² first."""
+    """Multiply two linear functions of t; return the coefficients, that of t² first."""
     (a, b), (c, d) = own.tolist(), rise.tolist()
     return c * d, a * d + b * c, a * b
 
@@ -194,7 +194,7 @@ def worst_place(
         columns: the mechanism, one row per input (s, u).
         F: the set.
         limits: the limits of the run.
-        keep: is told of every place that is better than those before, the first at once.
+        keep: called with the first place, and then with every place that is better than those before.
     """
     best: Place | None = None
     for y, pair in _ranked(columns, F):
@@ -217,7 +217,7 @@ def worst_place(
 
 
 def _ranked(columns: Array, F: UncertaintySet) -> list[tuple[int, tuple[int, int]]]:
-    """List all outputs and pairs of secrets, those that the center tells apart most first."""
+    """List all outputs and pairs of secrets, first those with the highest level at the center."""
     table = np.array(F.floats).reshape(F.shape)
     given = np.einsum(
         "su,suy->sy", table / table.sum(axis=1, keepdims=True), columns.reshape(*F.shape, -1)
@@ -243,7 +243,7 @@ def product_level(columns: Array, F: UncertaintySet) -> float:
 
 
 def inside(witness: Array, F: UncertaintySet) -> Array:
-    """Move a witness towards the center as far as it takes to be a member in exact arithmetic."""
+    """Move a witness towards the center until it is a member in exact arithmetic."""
     home, step = np.array(F.home), 0.0
     while step < 1:
         moved = (1 - step) * witness + step * home
@@ -264,13 +264,13 @@ def exact_level(place: Place, question: LevelStatement) -> float:
 def proven_level(
     columns: Array, question: LevelStatement, limits: Limits
 ) -> tuple[Place, float, float | None]:
-    """Find the level with its place, its value in exact arithmetic, and a proven bound of it.
+    """Find the place of the level, its value in exact arithmetic, and a proven bound of the level.
 
-    The best place so far is kept, without a bound.
+    The bound is None if none could be proven. If time runs out, the best place is kept without it.
 
     Args:
         columns: the mechanism in floats, one row per input (s, u).
-        question: the same, exactly.
+        question: the mechanism in exact arithmetic, and the set.
         limits: the limits of the run.
     """
     F = question.F
@@ -299,7 +299,7 @@ def proven_level(
 
 
 def _kept(place: Place, question: LevelStatement) -> FormSolution:
-    """Return a place of a member in exact arithmetic, about which nothing is proven."""
+    """Return a place whose witness is exactly a member, and its level as a value without a bound."""
     moved = Place(place.level, place.y, place.s, place.z, inside(place.witness, question.F))
     return FormSolution(Status.FEASIBLE, moved.plain(), exact_level(moved, question))
 
@@ -319,7 +319,7 @@ def _better(columns: Array, question: LevelStatement, bound: float, limits: Limi
 
 
 def level_question(matrix: Sequence[Sequence[float]], F: UncertaintySet) -> LevelStatement:
-    """State the question of a mechanism whose rows sum to 1 exactly or nearly."""
+    """State the level question of a mechanism; rows that sum to nearly 1 are scaled to exactly 1."""
     rows = []
     for row in matrix:
         exact = [Fraction(entry) for entry in row]

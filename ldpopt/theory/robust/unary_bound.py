@@ -1,4 +1,4 @@
-"""Unary encoding on boxes of splits and of κ: bounds of second order, in floats.
+"""Bound the utility of unary encoding on boxes of splits and of κ to the second order, in floats.
 
 The lemmas stand in ``ldpopt/checker/unary_bound.py``, which repeats the bound in exact arithmetic.
 """
@@ -22,8 +22,8 @@ class Ends(NamedTuple):
 
     Attributes:
         ratios: ρ₀ and ρ₁, the least and the greatest ratio of the odds of κ and λ.
-        sets: l₀ and l₁, Φ_o there: [ranges][o].
-        reported: B₁ and B₀, what the responses say there.
+        sets: l₀ and l₁, the Φ_o at these ratios: [ranges][o].
+        reported: B₁ and B₀, the information that the responses give at the ends.
     """
 
     ratios: tuple[Array, Array]
@@ -35,11 +35,11 @@ class SetWeights:
     """Φ_o for o = 1, …, m − 1 at any ratio R: sums over all sets of secrets.
 
     Boxes share their ends with their neighbours, parents and halves, so that a search asks for few
-    different ratios: what was computed is kept.
+    different ratios: the results are kept.
 
     Args:
         mass: the probabilities of all sets of secrets.
-        size: how many secrets each has.
+        size: the number of secrets in each set.
     """
 
     def __init__(self, mass: Array, size: Array) -> None:
@@ -67,8 +67,8 @@ def information(weights: Array, kappa: Array, lam: Array) -> Array:
 
     Args:
         weights: Φ_o at every point, [points][o].
-        kappa: how often the true secret is in the set.
-        lam: how often another one is.
+        kappa: κ, the probability that the true secret is in the set.
+        lam: λ, the probability that another given secret is in the set.
     """
     o, others = np.arange(1, weights.shape[1] + 1), weights.shape[1]
     powers = lam[:, None] ** o * (1 - lam[:, None]) ** (others - o)
@@ -82,7 +82,7 @@ def most(ends: Ends, least: Array, greatest: Array) -> Array:
     Args:
         ends: the ends of the splits.
         least: the least κ.
-        greatest: the greatest.
+        greatest: the greatest κ.
     """
     sides: Sides = (np.zeros_like(least), np.ones_like(least)), (least, greatest)
     edges = _edges(_Box(ends, *sides).slopes(), sides)
@@ -96,7 +96,7 @@ def most(ends: Ends, least: Array, greatest: Array) -> Array:
 
 
 def _edges(slopes: Sides, sides: Sides) -> Sides:
-    """Shrink every side along which V rises or falls to the end at which V is largest."""
+    """Shrink every side along which V only rises, or only falls, to the end at which V is largest."""
     theta, kappa = (
         (np.where(low >= 0, last, first), np.where((low < 0) & (high <= 0), first, last))
         for (low, high), (first, last) in zip(slopes, sides, strict=True)

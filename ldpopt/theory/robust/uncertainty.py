@@ -30,8 +30,8 @@ from ldpopt.core.validate import Array
 class Chi2Ball(Cleaned):
     """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1}.
 
-    Lopuhaä-Zwakenberg and Goseling 2021, (3), (4). Entries with q_u = 0 may carry mass at no cost but
-    that of what is left for the others.
+    Lopuhaä-Zwakenberg and Goseling 2021, (3), (4). Entries with q_u = 0 may carry mass; the only
+    cost is that less is left for the others.
 
     >>> ball = Chi2Ball([0.5, 0.5], 1.0)
     >>> ball.lower().round(6), ball.upper().round(6)
@@ -90,23 +90,23 @@ class Chi2Ball(Cleaned):
             tight = (q @ roots) * (q @ (1 / roots)) > r
             low, high = np.where(tight, middle, low), np.where(tight, high, middle)
         roots = np.sqrt(gaps + np.exp(high))
-        # R ∝ q/roots; the mass that is left goes where the gap is zero
+        # R ∝ q/roots; the rest of the mass goes where the gap is zero
         R = q[:, None] / roots * (q @ roots) / r
         return bottom + spread * (gaps * R).sum(axis=0)
 
     def l1_bound(self) -> float:
-        """Bound ‖R − q‖₁ from above: Proposition 10 as printed, (43) or √B. d_s of (65)."""
+        """Bound ‖R − q‖₁ from above by (43) or √B, Proposition 10 as printed. It is d_s of (65)."""
         if self.bound >= 1:
             return float(_l1(self.bound, self.center.min()))
         return math.sqrt(self.bound)
 
     def l1_radius(self) -> float:
-        """Compute max ‖R − q‖₁ exactly.
+        """Compute max ‖R − q‖₁, exactly up to 22 values.
 
         It is (154) at the best subset sum; √B of Proposition 10 is its envelope.
 
         (154) as a function of the mass q(X₁) is unimodal with its peak at (1 − √B)/2, so only the
-        reachable masses next to it matter. They are listed; above 22 values, √B is returned.
+        reachable masses next to it matter. They are listed; above 22 values, the bound √B is returned.
         """
         if self.bound == 0:
             return 0.0
@@ -145,7 +145,7 @@ def largest(q: Array, bound: float, c: Array) -> tuple[float, Array]:
     """Compute max c·R over the ball of a center and a bound, and the R that attains it.
 
     Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c, the one root of Σ q²/R = B + 1.
-    Where an entry with q_u = 0 has the largest c, ν stops there and that entry takes the mass left.
+    Where an entry with q_u = 0 has the largest c, ν may stop there; it then takes the remaining mass.
 
     Args:
         q: the center.
@@ -170,7 +170,7 @@ def largest(q: Array, bound: float, c: Array) -> tuple[float, Array]:
 
 
 def _excess(q: Array, drops: Array, height: float) -> float:
-    """Compute Σ q²/R − 1 for R ∝ q/√(ν − c): falls from ∞ to 0 as the level ν rises.
+    """Compute Σ q²/R − 1 for R ∝ q/√(ν − c), which falls from ∞ to 0 as the level ν rises.
 
     It is (Σ q √gap)(Σ q/√gap) − 1 = ½ Σ_ij q_i q_j (√gap_i − √gap_j)²/(√gap_i √gap_j), without the
     cancellation that blurs small sets.
@@ -211,7 +211,7 @@ def _height(q: Array, drops: Array, bound: float) -> float:
 
 def _log_height(x: float) -> float:
     """Compute log(height/spread) = −log(κ² − 1) for (κ − 1)²/κ = 2x, kept within ±60."""
-    x = min(float(x), 1e20)  # below −60 for all that are larger
+    x = min(float(x), 1e20)  # any larger x is below −60 as well
     step = x + math.sqrt(x * (x + 2))  # κ − 1
     return min(max(-math.log(step) - math.log(2 + step), -60.0), 60.0)
 
@@ -228,8 +228,8 @@ class Chi2Set(Cleaned):
     Lopuhaä-Zwakenberg and Goseling 2021, (3).
 
     Args:
-        p_hat: the observed distribution as a matrix [s][u]. Cells may be zero, but not a whole row:
-            about a secret that was never seen the data say nothing.
+        p_hat: the observed distribution as a matrix [s][u]. Cells may be zero, but not a whole row: the
+            data say nothing about a secret that was never seen.
         n: the number of samples.
         alpha: the significance level.
         cells: the number of cells of the χ² test, where p̂ is a merged version of a larger table.
@@ -289,9 +289,9 @@ class Chi2Set(Cleaned):
     def merged(self, groups: NDArray[np.int64]) -> Chi2Set:
         """Merge public values: ``groups`` is the new value of each old one.
 
-        Merging contracts the χ² divergence, so that with the same B the new set contains what becomes
-        of every member of the old: a mechanism that is private for it, and sees the merged values
-        only, is private for the old one.
+        Merging contracts the χ² divergence. So with the same B the new set contains the merged version
+        of every member of the old one. A mechanism that sees only the merged values, private against the
+        new set, is therefore private against the old one.
 
         >>> F = Chi2Set([[0.1, 0.2, 0.1], [0.1, 0.4, 0.1]], 100, 0.05).merged(np.array([0, 1, 0]))
         >>> F.p_hat.round(3).tolist()
@@ -303,7 +303,7 @@ class Chi2Set(Cleaned):
 
     @cached_property
     def ball(self) -> Chi2Ball:
-        """The same set, of flat vectors."""
+        """The same set as a ball of flat vectors."""
         return Chi2Ball(self.p_hat.ravel(), self.bound)
 
     @cached_property

@@ -1,11 +1,11 @@
-"""The least mutual information of a mechanism over an uncertainty set, between two ends.
+"""Bracket the least mutual information of a mechanism over an uncertainty set.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Section II: min over P ∈ F of I_P(X; Y), the second of their
 utilities. I_P = Σ_x P_x h_x − Σ_y q_y log q_y with h_x = Σ_y W_xy log W_xy and q = P W is concave in P,
-so its least value over F is a global problem. From above: linearise at a member, go to the best member
-for the slope; I never rises. From below: where q lies in a box, each −q log q is at least its chord,
-which leaves a linear function of P, whose least value over F is known (``ldpopt/checker/sets.py``).
-Boxes are halved where the chord lies farthest below the curve.
+so its least value over F is a global problem. From above, a descent linearises I at a member and goes to
+the member that is least for the slope; I never rises. From below, where q lies in a box, each −q log q
+is at least its chord, which leaves a linear function of P, whose least value over F is known
+(``ldpopt/checker/sets.py``). Boxes are cut in two where the chord lies farthest below the curve.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ldpopt.core.validate import Array
 from ldpopt.theory.robust.convex_set import ConvexSet
 
 STARTS = 8
-"""Directions from which the descent starts."""
+"""The number of random directions whose extreme members start a descent."""
 
 
 class Bracket(NamedTuple):
@@ -44,8 +44,8 @@ def worst_information(
     Args:
         mechanism: on the inputs (s, u).
         uncertainty: the set F.
-        gap: ends when the bracket is this narrow.
-        boxes: or when so many boxes were bounded.
+        gap: the search ends when the bracket is this narrow.
+        boxes: the search also ends after so many boxes were cut in two.
 
     >>> identity = np.eye(4)
     >>> F = ConvexSet("scenarios", members=[[[0.25, 0.25], [0.25, 0.25]], [[0.4, 0.1], [0.4, 0.1]]])
@@ -101,7 +101,7 @@ def _least(F: UncertaintySet, cost: Array) -> float:
 
 
 def _chords(W: Array, own: Array, F: UncertaintySet, box: Array) -> tuple[float, tuple[int, float]]:
-    """Bound I_P for all P with q in a box from below, and say which output to halve where."""
+    """Bound I_P from below for all P with q in a box; return also which output to cut, and where."""
     low, high = box.T
     width = high - low
     at_low, at_high = -xlogy(low, low), -xlogy(high, high)
