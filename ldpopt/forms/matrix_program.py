@@ -29,9 +29,9 @@ class MatrixProgram(Form):
     """Minimise a function of the second moments of an estimate over ε-LDP mechanisms on k inputs.
 
     Attributes:
-        objective: φ(W), or an α at a known distribution, or its supremum over many.
+        objective: φ(W), the factor α at a known distribution, or the supremum of α over many.
         epsilon: the privacy level.
-        family: "circulant" (every row is the first one, turned), "square" (k outputs) or "broad" (any
+        family: "circulant" (rows are shifts of the first one), "square" (k outputs) or "broad" (any
             number of outputs).
         bound: a lower bound on the objective that is known before the search.
         proof: the numbers that prove it; None if it follows from the parameters alone.

@@ -17,7 +17,7 @@ from ldpopt.core.mechanism import Label, Mechanism
 from ldpopt.core.validate import Array
 
 MOST_CELLS = 2**22
-"""Cells of a matrix beyond which only the sampler is offered."""
+"""The most cells of a matrix; beyond them only the sampler is offered."""
 
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:

@@ -311,8 +311,8 @@ class HistogramMaxL(HistogramMechanism):
     def distortion_bounds(self) -> tuple[float, float]:
         """Bound the distortion.
 
-        From below: all records in one category. From above: the best single member, at its rarest
-        category.
+        From below by the worst data set with all records in one category; from above by the single
+        member whose rarest category is largest.
 
         TV(θ, a) = 1 − Σ_i min(θ_i, a_i), so a data set in category i alone is at 1 − a_i, and no data
         set is farther from a than 1 − min_i a_i.

@@ -8,7 +8,7 @@ from ldpopt.core.errors import from_ctrl_c
 def import_pandas() -> None:
     """Import pandas, if it is there, before pyarrow does.
 
-    pyarrow imports it with its first array, and drops whatever is raised meanwhile, also Ctrl-C.
+    pyarrow imports pandas with its first array, and drops all that is raised meanwhile, Ctrl-C too.
     """
     try:
         import pandas  # noqa: F401

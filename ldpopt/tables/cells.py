@@ -40,7 +40,7 @@ class CompleteRows(TableReader):
 
     Attributes:
         dropped: how many rows the last reading left out.
-        rows: how many it found, those included.
+        rows: how many rows it found, the dropped ones included.
     """
 
     def __init__(

@@ -34,10 +34,10 @@ class Column:
         name: its name.
         values: what its cells can say, as text; or the names of the bins.
         edges: where one bin ends and the next begins; without them the column is not binned.
-        text: every cell is a word, "NA" and "12" too.
-        time: the cells are dates or times, the edges whole seconds since 1970.
-        other: all other words are the value "(other)".
-        missing: empty cells are the last value, "(missing)".
+        text: whether every cell is a word, "NA" and "12" too.
+        time: whether the cells are dates or times; the edges are then whole seconds since 1970.
+        other: whether all other words are the value "(other)".
+        missing: whether empty cells are the last value, "(missing)".
         prefix: how many of a word's first characters count; 0 for all of them.
         groups: pairs of a word and the group that it counts as; empty if every word counts by itself.
     """

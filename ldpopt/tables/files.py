@@ -54,7 +54,7 @@ class TableReader(ABC):
 
         Args:
             columns: their names.
-            part: the table is a part of another one, and may have no rows; otherwise that is an error.
+            part: whether the table is a part of another one; only a part may have no rows.
         """
         for name in columns:
             if name not in self.columns:

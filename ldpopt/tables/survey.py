@@ -254,7 +254,7 @@ def _column(name: str, values: set[str], text: bool, empty: bool) -> Column:
 
 
 def _binned(table: TableReader, name: str, spec: Bins, empty: bool) -> Column:
-    """Bin a column of numbers, dates or times: into so many bins, or between edges.
+    """Bin a column of numbers, dates or times, into a number of bins or between given edges.
 
     Args:
         table: the data.

@@ -44,7 +44,7 @@ def redact_randomly(counts: ArrayLike, threshold: float, *, margin: float = 0.0)
 
     Args:
         counts: how many users have each value.
-        threshold: t: whoever shares what he releases with less than this fraction is exposed.
+        threshold: t: users whose released value is shared by less than this fraction are exposed.
         margin: aim at t (1 + margin) for the redacted, since how many redact is random.
 
     Raises:

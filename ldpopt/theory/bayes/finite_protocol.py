@@ -76,8 +76,9 @@ def best_protocol(prior: Dirichlet, n: int, epsilon: float, *, seed: int = 0) ->
     nodes = prior.node_count(2 * n + 30)
     if log_terms > math.log(MOST_TERMS) or log_terms + math.log(nodes) > math.log(MOST_WORK):
         raise InvalidInputError(
-            f"{n} reports of {columns.shape[1]} columns may have {MOST_TERMS:,} tallies at most (times "
-            f"the {nodes} points of P {MOST_WORK:.0e}), not 10^{log_terms / math.log(10):.1f}"
+            f"{n} reports of {columns.shape[1]} columns may have at most {MOST_TERMS:,} tallies, and "
+            f"{MOST_WORK:.0e} pairs of a tally and one of the {nodes} points of P, "
+            f"not 10^{log_terms / math.log(10):.1f} tallies"
         )
     single = _gain(columns, prior, 1)
     first = _linear(single.coefficients @ single.counts, columns)

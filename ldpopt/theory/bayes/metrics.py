@@ -78,8 +78,8 @@ def worst_case_privacy(m: AnyMechanism) -> Estimate:
 def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate:
     """Compute S_μ = H(X | Y, P)/H(X | P): the share of private information that stays hidden (4.1).
 
-    It takes one-dimensional integrals for every Dirichlet prior and every matrix; for set-valued
-    mechanisms and exchangeable priors one integral per set size, (10.10) without its large powers.
+    Every Dirichlet prior and every matrix take one-dimensional integrals. Set-valued mechanisms with an
+    exchangeable prior take one integral per set size: (10.10) without its large powers.
 
     Args:
         m: the mechanism.

@@ -35,7 +35,7 @@ RHAT, EFFECTIVE_SIZE = 1.01, 1000.0
 """Converged: no frequency has a larger split R̂ or fewer effective draws."""
 
 SHAPE = 3.5
-"""α + m where α < 2.5: the larger, the rounder is the density given λ, and the less g can move."""
+"""α + m where α < 2.5: the larger it is, the rounder is the density given λ, but the less g can move."""
 INTERIOR = 6.0
 """A frequency at least this many standard deviations above 0 needs no λ."""
 LENGTH, MOST_LEAPS = 2.5, 100
@@ -237,7 +237,7 @@ class Walk:
         return self.target.origin + away
 
     def _refresh_scales(self) -> None:
-        """Draw λ given g: the normal score of λ g is reflected, with noise, which keeps g going."""
+        """Draw λ given g: the normal score of λ g is reflected, with noise, so that g keeps moving."""
         r = self.target.relative(self._theta)[:, : self.target.loose]
         chance = gammainc(self.target.extra, self._scales * r)
         score = -OVERRELAXATION * ndtri(np.clip(chance, 1e-15, 1 - 1e-15))

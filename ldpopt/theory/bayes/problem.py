@@ -131,8 +131,8 @@ class DesignProblem(Problem):
             if self.floor is None or private_enough(mixed.matrix.tolist(), self.question):
                 return mixed
         raise SolverError(
-            f"the mechanism that was found has an average privacy below {self.floor!r}, however much "
-            "silence is mixed in; ask for less"
+            f"the mechanism that was found has an average privacy below {self.floor!r}, even if almost "
+            "all reports are replaced by one that says nothing; ask for less average privacy"
         )
 
     def _mechanism(self, form: ConvexProgram, point: Array) -> Mechanism:

@@ -5,7 +5,7 @@ y_i·T/(p·T). So a column that exceeds β is found by alternating: for a given 
 function (2 Σ_i z_i y_i − |z|² p − β)·T over the cone, then set z. Every step improves; nothing is
 listed, and nothing is proven. The climb starts from the columns of subset selection on each column of
 the table that is asked for, which are private whatever the cone: even the first round has about the
-error of a report about one of them, drawn at random.
+error of a report about one such column of the table, drawn at random.
 """
 
 from __future__ import annotations

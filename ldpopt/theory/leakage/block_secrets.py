@@ -90,7 +90,7 @@ class BlockQuantization(BinnedSecret):
         return len(self._cells[0])
 
     def missed_bounds(self, missed: int) -> LeakageBounds:
-        """Bound the SML if the holder misses so many feasible categories of block 0.
+        """Bound the SML if the holder misses ``missed`` feasible categories of block 0.
 
         Data whose records fall into missed categories are released over the known ones and those
         (Wang et al. 2024, Appendix H), which betrays them; see
@@ -130,7 +130,7 @@ class BlockQuantization(BinnedSecret):
 
 
 def _log_fillings(records: Any, categories: Any) -> Array:
-    """Compute the log of the number of histograms of so many records over so many categories ≥ 1."""
+    """Compute the log of the number of histograms of ``records`` records over ``categories`` ≥ 1."""
     return gammaln(records + categories) - gammaln(categories) - gammaln(records + 1)
 
 

@@ -90,7 +90,7 @@ def cover_prices(graph: csr_array, matching: Matching) -> Array:
 
 
 def accepts_network(form: SelectionProgram, most_edges: int) -> Literal[True] | str:
-    """Return whether a flow through secrets, parameters and all outputs can be built; or why not."""
+    """Return True if a flow through secrets, parameters and all outputs can be built, else why not."""
     if not selection.is_deterministic(form.matrix):
         return "the mechanism is not deterministic: the flow would divide a secret"
     if (edges := form.matrix.shape[0] * form.matrix.shape[1]) > most_edges:

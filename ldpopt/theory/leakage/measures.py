@@ -91,7 +91,7 @@ def min_entropy_leakage(matrix: Any) -> float:
 
 
 def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
-    """Bound the SML: at most maximal leakage, at least that less log(most θ per secret).
+    """Bound the SML by maximal leakage from above, by that less log(most θ per secret) from below.
 
     Wang et al. 2024, Property 1.
 

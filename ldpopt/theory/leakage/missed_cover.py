@@ -8,7 +8,8 @@ logarithm is the leakage. The largest coverage is a selection program of 2^k col
 * Above: prices v_S bound it by Σ v_S + n max_B (own + Σ_S (P(S given B) − v_S)⁺) for n secrets. By
   symmetry the best prices depend on |S| alone, so k + 1 numbers u_i = C(k, i) v_i are a small LP.
 * Below: sets drawn at random, as many of each size as the LP says, have an *average* coverage in
-  closed form, so some choice has at least that. So have disjoint sets of equal size.
+  closed form, so some choice has at least that. Disjoint sets of equal size have a coverage in closed
+  form, too.
 """
 
 from __future__ import annotations
@@ -128,7 +129,7 @@ def _rounded(shares: Array, count: int) -> NDArray[np.int64]:
 
 
 def _average(reach: Array, ratios: Array, own: Array, sizes: NDArray[np.int64]) -> float:
-    """Average the coverage of ``sizes[b]`` random sets of b categories; all sets, if there are so many.
+    """Average the coverage of ``sizes[b]`` random sets of b categories, or of all if there are no more.
 
     S of size i is shown best by the smallest set around it: each size counts only if no smaller one
     has a set around S.

@@ -124,7 +124,7 @@ class OuterLP:
         return found
 
     def _add(self, chosen: selection.Selection, takers: selection.Selection) -> bool:
-        """Add a cut; return False if it, or an image of it, is there."""
+        """Add a cut; return False if it, or an image of it, is already there."""
         taken = self.orbits.entry[chosen[takers], np.arange(len(takers))]
         places, counts = np.unique(taken, return_counts=True)
         key = places.tobytes() + counts.tobytes()

@@ -57,7 +57,7 @@ def row_gains(matrix: csr_array, level: Array) -> Array:
 
 
 MOST_DENSE, ALWAYS_DENSE = 20_000_000, 100_000
-"""Entries up to which a matrix may be listed in full, and up to which it is even if most are 0."""
+"""Entries up to which a matrix may be stored in full, and up to which it is even if most are 0."""
 
 
 def improve(form: SelectionProgram, start: Selection, limits: Limits = UNLIMITED) -> Selection:
