@@ -13,7 +13,7 @@ Value. det J = det F (:mod:`information`, lemma of differences; the rows sum to 
 α, F is a sum of dyadic rationals, enclosed. With equal α the outputs are sorted into *classes*: one
 output for every set S of m inputs, with entries in [l⁻, l⁺] off S and [h⁻, h⁺] on S. Renaming the
 inputs only permutes the outputs of a class, so F of every renaming lies in the interval matrix of the
-class (:func:`_class_block`), and so does the mean of the log determinants. Lemma (class). With Δ = h⁻ −
+class (:mod:`design_value`), and so does the mean of the log determinants. Lemma (class). With Δ = h⁻ −
 l⁻ and ω = (h⁺ − h⁻) + (l⁺ − l⁻), D_y = Δ d_S + e, |e| ≤ ω, so D_y(a) D_y(b) is within 2|Δ|ω + ω² of Δ²
 d_S(a) d_S(b); and W_y·p lies between l⁻ + (h⁻ − l⁻) p(S) and the same with l⁺, h⁺. ∎
 
@@ -57,7 +57,7 @@ LEVELS = 8
 FREE_EPSILON = 10.0
 """The largest level where ε is free."""
 MOST_VALUES, MOST_UNEQUAL = 16, 8
-"""How many values are decided: every set of them is listed."""
+"""The most values of a question, with equal α and with unequal α: every set of values is listed."""
 MOST_VALUES_FLOOR, MOST_UNEQUAL_FLOOR = 10, 6
 """The same with a floor, where every set has eight levels."""
 LEAST_ALPHA, MOST_ALPHA = 1e-2, 1e4
@@ -120,7 +120,7 @@ def _members(case: Case) -> Iterator[Claim]:
 
 
 def private_enough(matrix: Rows, question: DesignStatement) -> bool:
-    """Decide whether the leakage is at most (1 − floor) H. False: the sum does not prove it."""
+    """Decide whether the leakage is proven to be at most (1 − floor) H."""
     allowed = (1 - Fraction(question.floor or 0)) * Fraction(prior_entropy(question).low)
     return leaked_above(matrix, question) <= allowed
 
@@ -141,7 +141,7 @@ def _value(case: Case) -> Iterator[Claim]:
 
 def _worth(case: Case) -> bool | None:
     found = utility(case.answer, case.question)
-    if found is None:  # singular for certain, or not shown to be otherwise
+    if found is None:  # J is singular, or was not shown to be invertible
         return None if distinguishes(case.answer) else False
     return enclose(case.value).at_most(found)
 

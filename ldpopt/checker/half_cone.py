@@ -34,7 +34,7 @@ functions of one w_u each, which are largest at the ends. ∎ As m_s ≤ hi, 0 �
 hi of R = q_s: the first box. A tree of cuts divides it, and the greatest of its leaves bounds c_s.
 
 Arithmetic. λ, κ and the places where boxes are cut are the file's numbers rounded down to multiples of
-2^−64: any numbers would do. Pieces are cut at the file's own numbers. Everything else is rounded to the
+2^−64: any such would do. Pieces are cut at the file's own numbers. Everything else is rounded to the
 side that makes the proof harder.
 """
 

@@ -25,7 +25,7 @@ Lemma 3 (:meth:`Outer.covers`). 0 ≤ w_x/q ≤ 1/p_x for every w with q > 0, as
 cut at a ratio t_x = c is the union of its two parts. So if every leaf of a tree of such cuts is proven,
 all private columns are. ∎
 
-Arithmetic. λ, ν and c are the file's numbers rounded down to multiples of 2^−64: any numbers would do.
+Arithmetic. λ, ν and c are the file's numbers rounded down to multiples of 2^−64: any such would do.
 Everything else is rounded to the side that makes the proof harder, in whole multiples of 2^−128 (a, p),
 2^−192 (β, g) and 2^−256 (sums).
 """

@@ -24,10 +24,10 @@ ROUNDING = Fraction(1, 2**50)
 
 
 def entry_error(question: Reporting, entries: int) -> Fraction:
-    """Compute how far an entry may be from that of the protocol: what its repair to floats takes.
+    """Compute how far an entry may be from that of the protocol, as its repair to floats changes it.
 
-    Rounding to multiples of 2^−52 takes a share of ε, which is made up for by mixing with the uniform
-    mechanism: in proportion to the number of entries of a row, and to 1/ε.
+    Rounding to multiples of 2^−52 costs a share of ε. Mixing with the uniform mechanism makes up for
+    that, and changes entries in proportion to the number of entries of a row, and to 1/ε.
     """
     return max(ENTRY_ERROR, entries * ROUNDING / Fraction(question.robust.epsilon))
 
@@ -284,9 +284,9 @@ def _conditional(parts: Protocol, first: int, rows: BlockRows, x: int) -> Iterat
 
 
 def _read_unary(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
-    """Read outputs that are all vectors of values or silence.
+    """Read a mechanism whose outputs are all vectors of values or silence.
 
-    With κ = 1 those without silence, with κ = 0 silence alone.
+    With κ = 1 only vectors without silence are outputs, with κ = 0 only the vector of silence.
     """
     a1, a2 = len(parts.p_hat), parts.width
     outputs = len(matrix[0])

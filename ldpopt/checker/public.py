@@ -1,15 +1,15 @@
 """Public mechanism files: what can be decided without the counts of the table that they were made for.
 
-A public file holds the mechanism, what its rows mean, and what was promised; no counts, nothing computed
-from them but the mechanism itself. Its claims:
+A public file holds the mechanism, what its rows mean, and what was promised. It holds no counts, and
+nothing computed from them but the mechanism itself. Its claims:
 
 * *stochastic*: every row sums to exactly 1;
 * *inputs*: the labels (s, u) are those of the rows, as in :mod:`.design`;
 * *privacy*: entries of inputs with different secrets differ by at most a factor e^L. L is ``level``
   where it is a number; a promise for all distributions (``robust`` "all") is decided by the file alone,
   so that L is then ``epsilon`` where ``level`` is larger or null (:func:`_decided_level`);
-* *together*, where r reports are promised the level ε': r L ≤ ε', for a promise for all distributions;
-  for one about counts only where it is true, as that promise may hold without;
+* *together*, where r reports are promised the level ε': r L ≤ ε'. Of a promise about counts this is
+  claimed only where it is true, as such a promise may hold without it;
 * *digest*: SHA-256 of all of it, as in :mod:`.design`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
@@ -97,7 +97,7 @@ def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
 
 def _together(promise: dict[str, Any], level: float) -> Claim:
     reports, epsilon = promise["reports"], promise["epsilon"]
-    words = f"{reports} reports about one person have at most {reports} × {level!r} ≤ {epsilon!r}"
+    words = f"{reports} reports of one person have at most the level {reports} × {level!r} ≤ {epsilon!r}"
     return decided("together", words, lambda: _within(promise, level), value=epsilon)
 
 
@@ -108,13 +108,13 @@ def public_digest(document: dict[str, Any]) -> str:
 
 
 def unchecked_public(document: dict[str, Any]) -> list[str]:
-    """List what a public file says and no claim decides, as sentences."""
+    """List, as sentences, what a public file says but no claim decides."""
     section = document["public"]
     level = _decided_level(section)
     said = [f"public.method = {quoted(section['method'])}"]
     of = (
         f"for the distributions of {quoted(section['robust'])}, alpha = {section['alpha']!r}: the "
-        "counts that this promise is about are not in the file; only one with them can prove it"
+        "counts that this promise is about are not in the file; only a file with them can prove it"
     )
     if level is None or level > section["epsilon"]:
         said.append(f"public.epsilon = {section['epsilon']!r} {of}")

@@ -78,7 +78,7 @@ def dual_error(
 
     Args:
         p: the distribution of the inputs.
-        queries: c, one a row.
+        queries: the c_i, one per row.
         cone: where the columns lie.
         Y: a row per query; their means are taken off.
         beta: β, an entry per input.
@@ -249,7 +249,7 @@ class BlockCone:
         return sorted(cut for cut in found if 1 <= cut <= self.E)
 
     def _vertices(self, s: int, low: Fraction, high: Fraction) -> Vectors:
-        """List the vertices of K_s(low, high) once."""
+        """List the vertices of K_s(low, high), and keep the list for the next call."""
         key = (s, low, high)
         if key not in self._known:
             self._known[key] = self._listed(s, low, high)

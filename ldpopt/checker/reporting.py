@@ -16,13 +16,13 @@ With *calibrate* the odds for u do not follow from Theorems 15 and 17 but from p
   with which the protocol is private against F.
 * *ue-conditional*: the least odds for u at which, for every member of F, its reports are at most g
   times as frequent as, and not less than 1/g times as frequent as, those for a value drawn from
-  p̂_{U|s}; λ as before; 1 ≤ g ≤ E; those of them that are private against F.
+  p̂_{U|s}; λ as before; 1 ≤ g ≤ E; only g and κ that are private against F count.
 
 Claims. Privacy, value and audit: ``robust.py``. With randomised responses, two more:
 
-Member (:func:`of_kind`), with a bound or without: the mechanism is the protocol with some parameters, up
-to :func:`entry_error` in each entry (what its repair to exact numbers takes). The parameters are read
-off the mechanism, exactly but as a guess; then every entry is compared. Lemma. A product of numbers
+Member (:func:`of_kind`), whether there is a bound or not: the mechanism is the protocol with some
+parameters, up to :func:`entry_error` in each entry (for its repair to exact numbers). The parameters
+are guessed from it, in exact numbers; then every entry is compared. Lemma. A product of numbers
 in [0, 1] that are each rounded down by less than a unit, with every product rounded down, is off by
 less than two units per factor. ∎
 
@@ -44,7 +44,7 @@ and z ≠ s the ratio 1/o₁ times that of v for R_s and for p̂_{U|s}. Hence th
 and of (p̂, P^min) by E/o₁ = E²/g; both are attained in F (Lemma 3 of ``confidence.py``). *ue-
 conditional*: the definition has the limits of both pairs by g. Where s and z are both reported, with
 values v and w, the ratio is that of v for R_s and p̂_{U|s} times that of w for p̂_{U|z} and R_z. With
-less odds, as at a larger g, the ratio of two distributions that is above 1 rises. So if a member of F
+smaller odds, as at a larger g, a ratio of two distributions that is above 1 rises. So if a member of F
 has both ratios above 1 and the product above E at some g, no larger g is private. ∎
 """
 

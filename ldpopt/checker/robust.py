@@ -68,7 +68,7 @@ def is_robustly_private(
 def are_robustly_private(
     columns: Iterable[Sequence[float]], question: RobustStatement, level: Fraction | None = None
 ) -> bool:
-    """Return the same for columns that come one by one, and are not kept.
+    """Return whether the same is proven for columns that come one by one, and are not kept.
 
     Args:
         columns: the entries of every output, one per input (s, u).
@@ -181,8 +181,8 @@ class PrivacyProof:
     def _share_guess(self, mine: Side, theirs: Side, pair: tuple[int, int]) -> Fraction:
         """Guess the worst share of the slack, in floats: where more of it helps both secrets alike.
 
-        The Illinois method on the scale of log x/(1 − x), along which the logarithm of the ratio of what
-        the two win is almost linear.
+        It is found by the Illinois method on the scale of log x/(1 − x), on which the logarithm of the
+        ratio of the two gains is almost linear.
         """
         k, m, E = (float(x.low) for x in (self.F.step[pair[0]], self.F.step[pair[1]], self.E))
         if not (0 < k < MOST_STEP and 0 < m < MOST_STEP):
@@ -261,7 +261,7 @@ def _information(matrix: Sequence[Sequence[float]], question: RobustStatement) -
 
 
 def robust_answer(document: dict[str, Any], question: Any) -> Rows:
-    """Read the mechanism, one row per pair (s, u) of ``question.robust``, as all below take it."""
+    """Read the mechanism, one row per pair (s, u) of ``question.robust``."""
     secrets = [s for s, row in enumerate(question.robust.p_hat) for _ in row]
     return read_matrix(document, len(secrets), secrets)
 
@@ -294,7 +294,7 @@ def empirical_value(case: Case) -> Iterator[Claim]:
 
 
 def robust_value(case: Case) -> Iterator[Claim]:
-    """Check the claim about the information under every member of the set; the unproven is refuted."""
+    """Check the claim about the information under every member; what is not proven is refuted."""
     words = "for every distribution in the set its mutual information is at least"
 
     def test() -> bool:

@@ -14,8 +14,8 @@ The claims, and which function decides which:
   as they are. With one and a χ² set it is a bound *within the PolyOpt cone*, where the mechanism lies.
 
 Lemma (:func:`error_above`). ``moments.py`` finds R with every entry within r of J⁻¹, so cᵀJ⁻¹c ≤ cᵀRc +
-r (Σ|c_x|)². ∎ Adding a number to all entries of c changes nothing, as Σ1 = 0: c is taken less its mean
-over the inputs, which makes cᵀJ⁻¹c and (c·p)² smaller.
+r (Σ|c_x|)². ∎ Adding a number to all entries of c changes nothing, as Σ1 = 0. So the mean of c over the
+inputs is subtracted first, which makes cᵀJ⁻¹c and (c·p)² smaller.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
         table = confidence(params)
     elif any(name in params for name in ("p_hat", "n", "counts", "alpha")):
         raise UnreadableError(
-            "a prior stands for all distributions: it goes with no p_hat, n, counts or alpha"
+            "a prior stands for all distributions: p_hat, n, counts and alpha must not be given with it"
         )
     else:
         table = {"p_hat": params["prior"], "n": None, "alpha": 0.05, "epsilon": params["epsilon"]}
@@ -156,7 +156,7 @@ def _value(case: Case) -> Iterator[Claim]:
 
 
 def cone_of(question: Queries) -> Cone:
-    """Describe where the columns of the mechanisms lie that a proof is about."""
+    """Build the cone with the columns of all mechanisms that a proof is about."""
     if question.robust is not None:
         return BlockCone(question.robust)
     return SecretCone(question.secrets, question.epsilon)

@@ -9,8 +9,8 @@ The claims, and which function decides which:
 * the witness describes a member of F: :meth:`.sets.UncertaintySet.member`, exactly or enclosed;
 * it tells two secrets apart by e^value: two sums of fractions, and one enclosed logarithm;
 * no member tells any two secrets apart by more than e^bound: ``set_privacy.py``. It is refuted where the
-  witness does, and undecided where the proof there fails. The level is at least 0, as the probabilities
-  of all outputs sum to 1 for either secret.
+  witness itself does, and undecided where the proof of ``set_privacy.py`` fails. The level is at least
+  0, as the probabilities of all outputs sum to 1 for either secret.
 """
 
 from __future__ import annotations

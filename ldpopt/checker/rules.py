@@ -13,7 +13,7 @@ probability. For thresholds t_j in (0, 1], for every joint distribution with the
 Proof. *3-tight*: an exposed user has a value of less than t_j in some feature, or lies in one of Π N_j
 cells of mass below t. *3*: N_j values of at least t_j have N_j t_j ≤ 1. *2-tight*: put feature i, the
 *pivot*, first. A cell's probability is that of its value of i times the conditional probabilities of the
-others given those before, so below t ≤ Π t_j some factor is below its t_j. The first factor is with
+others given those before, so below t ≤ Π t_j some factor is below its t_j. The first factor is so with
 mass Q_i(t_i). For another feature and a value v of probability p: let c be the mass of the contexts
 in which v has a conditional probability below t_j, and x ≤ t_j c the mass of v there. Outside v these
 contexts have c − x ≤ 1 − p. So x ≤ t_j (1 − p + x), x ≤ t_j (1−p) / (1−t_j), and x ≤ p. *2*: also
@@ -24,7 +24,7 @@ make a rule prove at most (or less than) a number.
 
 Lemma (break-points). For t_j in (a, b], a and b neighbours among 0, the probabilities of feature j and
 1, Q_j and N_j do not change; so b, the *cap*, is best for theorem-3, theorem-3-tight, and the pivot of
-theorem-2. The least Σ_{j≠i} t_j |V_j| with t_j ≤ cap_j and Π t_j ≥ t is had by t_j |V_j| = y_j =
+theorem-2. The least Σ_{j≠i} t_j |V_j| with t_j ≤ cap_j and Π t_j ≥ t is attained by t_j |V_j| = y_j =
 min(λ, cap_j |V_j|), Π t_j = t. Proof: let z_j ≤ cap_j |V_j| have Π z_j ≥ Π y_j. Then Σ (z_j/y_j − 1) ≥ 0
 (arithmetic and geometric mean), and Σ (z_j − y_j) = λ Σ (z_j/y_j − 1) + Σ (y_j − λ)(z_j/y_j − 1), where
 y_j < λ only at a cap, where z_j ≤ y_j: no term of the last sum is negative.
@@ -102,7 +102,7 @@ def _caps(p: Sequence[Any], one: Any) -> list[Any]:
 
 
 def _product_within(marginals: Marginals, t: Fraction, tight: bool, most: Fraction, fits: Fits) -> bool:
-    """Merge feature by feature, keep what nothing dominates and what can still fit.
+    """Merge feature by feature, keeping the choices that nothing dominates and that can still fit.
 
     Factors of features not merged yet are at least 1. A cap above all probabilities has N_j = 0, but
     Q_j = 1, which does not fit, as ``most`` is at most 1 here.

@@ -16,8 +16,8 @@ function, and
 Then P(y|s) ≤ λ P(y|z) for every P ∈ F. Proof. Put a = P(y|s). If a < a₀ then a ≤ λ l ≤ λ P(y|z). Else
 a ∈ [a₀, a₁], N_s − a P_s = 0, and f_a(P) ≥ 0 says λ P(y|z) ≥ a. ∎
 
-Lemma 3 (the same). Let ν be linear on [b, d]. For fixed P, f_a(P) is a quadratic polynomial in a; it is
-≥ 0 on [b, d] if its three Bernstein coefficients are: f_b(P), f_d(P), and
+Lemma 3 (the same method). Let ν be linear on [b, d]. For fixed P, f_a(P) is a quadratic polynomial in
+a; it is ≥ 0 on [b, d] if its three Bernstein coefficients are: f_b(P), f_d(P), and
 
     λ N_z − (b + d)/2 P_z − (ν(b) + ν(d))/2 N_s + (ν(b) d + ν(d) b)/2 P_s.
 
@@ -43,7 +43,7 @@ MOST_WEIGHT, HALVINGS = 1e7, 40
 FINE = 1 << 100
 """λ and the ends of pieces are whole multiples of 1/FINE."""
 SPREADS = (1e-13, 1e-10, 1e-7)
-"""How far beyond its guess an end of Lemma 1 is proven, relatively: the first that can be."""
+"""Relative distances beyond its guess at which an end of Lemma 1 is proven: the first that can be."""
 
 Column = list[list[Fraction]]
 """A column, one block per secret."""
@@ -161,7 +161,7 @@ class SetPrivacy:
         return True
 
     def _proven(self, blocks: Column, pair: tuple[int, int], left: Knot, right: Knot) -> bool:
-        """Decide whether a Bernstein coefficient of f is ≥ 0 for every P ∈ F."""
+        """Decide whether the Bernstein coefficient of f between two knots is ≥ 0 for every P ∈ F."""
         s, z = pair
         middle, weight = (left.at + right.at) / 2, (left.weight + right.weight) / 2
         cross = (left.weight * right.at + right.weight * left.at) / 2

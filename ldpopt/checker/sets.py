@@ -1,7 +1,7 @@
-"""Uncertainty sets of joint distributions of a secret and public data, known by their linear functions.
+"""Uncertainty sets of joint distributions of a secret and public data, and linear functions on them.
 
-Statement. F is a convex set of distributions P of the cells x = (s, u), in the order of the table. Here
-stand the sets that are polyhedra:
+Statement. F is a convex set of distributions P of the cells x = (s, u), in the order of the table. This
+file has the sets that are polyhedra:
 
 * ``known``: one distribution, and ``scenarios``: all mixtures of listed ones;
 * ``total-variation``: ½ Σ_x |P_x − p_x| ≤ ρ around a center p;
@@ -10,7 +10,7 @@ stand the sets that are polyhedra:
 
 The others stand in ``divergences.py``. Two questions are decided about a set: does a *witness* describe
 a member (:meth:`UncertaintySet.member`), and which number is not above c·P for any member P
-(:meth:`UncertaintySet.least`). Whatever is guessed in floats on the way may be any number.
+(:meth:`UncertaintySet.least`). Both answers hold whatever floats guess on the way.
 
 Lemma 1 (:class:`TotalVariation`). c·P = c·p + Σ_x g_x c_x − Σ_x l_x c_x with gains g ≥ 0, losses
 0 ≤ l_x ≤ p_x, and Σ g = Σ l ≤ ρ. So it is at least c·p − Σ_x l_x (c_x − min c), and the losses cost most
@@ -55,7 +55,7 @@ class UncertaintySet(ABC):
     """
 
     name = "the set"
-    """How claims call it."""
+    """The name of the set in claims."""
 
     def __init__(self, shape: tuple[int, int], center: Table) -> None:
         self.shape, self.center = shape, center
@@ -97,7 +97,7 @@ class UncertaintySet(ABC):
 
 
 class Scenarios(UncertaintySet):
-    """All mixtures of some distributions; one alone is known. A witness is one row of weights."""
+    """All mixtures of some distributions, or one known distribution. A witness is one row of weights."""
 
     def __init__(self, shape: tuple[int, int], members: list[Table]) -> None:
         middle = [sum(cell, Fraction(0)) / len(members) for cell in zip(*members, strict=True)]

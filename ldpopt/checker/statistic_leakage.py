@@ -20,8 +20,8 @@ sum over y, and replace the selected row of each group by its best. Decided by :
 term rounded up. For a deterministic mechanism v ∈ {0, 1} names a vertex cover of secrets and
 outputs: König's theorem.
 
-Lemma 3 (branching). Let every row of a group be the only one of it in turn. Each selection is one of
-exactly one such restriction, so the largest of their bounds bounds all. Decided by :func:`tree_bound`.
+Lemma 3 (branching). Restrict a group to each of its rows in turn. Each selection belongs to exactly one
+such restriction, so the largest of their bounds bounds all selections. Decided by :func:`tree_bound`.
 
 The logarithm of a bound is enclosed and compared with the claimed number: :func:`log_at_most`.
 """

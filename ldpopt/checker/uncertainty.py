@@ -1,4 +1,4 @@
-"""What a file may say about an uncertainty set, and the set that it says.
+"""Read what a file says about an uncertainty set, and build the set.
 
 A set is an object of its own with the key ``kind``, so that every question about robust privacy can take
 any of them. Every secret must have a positive probability under every member: else P(y|s) is not
@@ -22,7 +22,7 @@ from .sets import UncertaintySet
 
 MOST_RADIUS = 1e6
 RADIUS = Number(above=0, most=1)
-"""The radius of a ball of total variation; for smaller divergences than those below no float guesses."""
+"""The radius of a ball of total variation. For divergences, floats cannot guess below a least radius."""
 TABLE = Joint(2, 2)
 JEFFREYS = 0.5
 """The parameter of the prior of a credible set, unless the file says another."""
@@ -64,7 +64,7 @@ def read_set(plain: dict[str, Any]) -> UncertaintySet:
         if found.least(chance) <= 0:
             raise UnreadableError(
                 "the set must leave every secret a positive probability, which is not shown of secret "
-                f"{s}: make the set smaller, or leave the secret out; of a tiny set, give its center"
+                f"{s}: make the set smaller, or leave the secret out; for a tiny set, give its center"
             )
     return found
 
