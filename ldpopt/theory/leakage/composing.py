@@ -74,7 +74,7 @@ def _after(step: Step, history: History, place: int) -> Mechanism:
         return step
     if history not in step:
         raise InvalidInputError(
-            f"step {place} must have a mechanism for all earlier outputs; {history!r} has none"
+            f"step {place} must have a mechanism for all earlier outputs; it lacks one for {history!r}"
         )
     return step[history]
 
@@ -183,7 +183,7 @@ def quantise_without_order(secrets: Sequence[Label], bins: Mapping[Label, Label]
     """
     missing = sorted({str(secret) for secret in secrets if secret not in bins})
     if missing or not secrets:
-        raise InvalidInputError(f"bins must name a bin for every secret; none for {', '.join(missing)}")
+        raise InvalidInputError(f"bins must name a bin for every secret; they lack {', '.join(missing)}")
     labels = [bins[secret] for secret in secrets]
     same = np.array([[a == b for b in labels] for a in labels], dtype=np.float64)
     return Mechanism(same / same.sum(axis=1, keepdims=True))
