@@ -110,7 +110,7 @@ class Generation(ABC):
         self.limits.check()
 
     def slack(self) -> float:
-        """Compute how much the sum of a dual vector is raised so that its proof has room."""
+        """Compute by how much to raise the sum of a dual vector, so that its proof has room."""
         return proof_slack(self.optimum.value, self.limits.gap)
 
     def solution(self) -> FormSolution:

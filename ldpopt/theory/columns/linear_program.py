@@ -124,5 +124,5 @@ def solve_listed(rays: Array, gains: Array, limits: Limits, *, tuned: bool = Tru
 
 
 def proof_slack(value: float, gap: float) -> float:
-    """Compute how much the dual is raised so that the inequalities hold with room for an exact proof."""
+    """Compute by how much to raise the dual, so that the inequalities leave room for an exact proof."""
     return gap / 4 * max(abs(value), 1e-6)

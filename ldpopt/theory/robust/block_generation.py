@@ -40,7 +40,7 @@ def accepts(form: ColumnProgram) -> Literal[True] | str:
     if not isinstance(form.utility, (MutualInformation, RobustInformation)):
         return "prices mutual information or its least value over F on block cones, no other utility"
     if form.cone.shape[1] > MOST_VALUES:
-        return f"the {form.cone.shape[1]} > {MOST_VALUES} public values must be merged first (width)"
+        return f"takes up to {MOST_VALUES} public values, not {form.cone.shape[1]}: merge some by width"
     return True
 
 

@@ -97,9 +97,9 @@ class ExactCone:
         return plain_columns(*self.F.shape)
 
     def first_cuts(self) -> list[Cut]:
-        """List the members that raise one cell most, for every cell and every other secret.
+        """List a cut for every cell (s, u) and other secret z, of a member with the largest P_{u|s}.
 
-        They bound every entry of a column by e^ε P(y|z)/P_{u|s}.
+        These cuts bound every entry of a column by e^ε P(y|z)/P_{u|s}.
         """
         found = []
         for x, column in enumerate(np.eye(self.dimension)):

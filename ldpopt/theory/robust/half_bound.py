@@ -5,10 +5,11 @@ For prices β and a product of blocks the excess of a column, (μ(w) − β·w)/
     δ(τ) = τ − 1 − log(−Σ_s max over K_s of (f_s − τ q_s)),    f_s = Σ_u p w log w − β·w, q_s = p·w_s,
 
 for every τ with a negative sum: e^(κ−1) + Σ_s max(f_s − τ q_s) ≤ 0 for κ = τ − δ, and −q log q ≤ e^(κ−1)
-− κ q. δ is convex in τ. Then β + δ p bounds the product, and its sum is a bound if all products have it.
-A piece is a product for ρ in an interval, with P̂_{U|s}·w_s in an interval for every s: where the best τ
-has two vertices of a block, a cut puts them into different pieces. A column whose excess is near the δ
-of its piece shows that the prices are wrong: it is added to the program.
+− κ q. δ is convex in τ. Then β + δ p is a dual vector for the product; with the largest δ of all
+products, the sum of its entries is a bound. A piece is a product for ρ in an interval, with P̂_{U|s}·w_s
+in an interval for every s. Where two vertices of a block are both best at the best τ, a cut puts them
+into different pieces. A column whose excess is near the δ of its piece shows that the prices are wrong:
+it is added to the program.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """The cone of columns that are private where each of two secrets may take half of the slack of F.
 
 F lets two secrets share its slack, x for one and 1 − x for the other. With x = ½ alone the condition on
-a column separates: with U_s and L_s the greatest and the least R·w_s over the R = P_{U|s} that half of
-the slack reaches, U_s ≤ e^ε L_z for s ≠ z. So this cone contains every private column, and is a union of
-products of blocks as PolyOpt's is. Finitely many R, the *corners*, describe it from outside; more are
-added where a column asks for them. The lemmas stand in ``ldpopt/checker/half_cone.py``.
+a column separates into U_s ≤ e^ε L_z for s ≠ z, where U_s and L_s are the greatest and the least R·w_s
+over the R = P_{U|s} that half of the slack reaches. So this cone contains every private
+column, and is a union of products of blocks as PolyOpt's is. Finitely many R, the *corners*, describe it
+from outside; more are added where a column shows that they are missing. The lemmas stand in
+``ldpopt/checker/half_cone.py``.
 """
 
 from __future__ import annotations

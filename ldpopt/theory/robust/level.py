@@ -63,8 +63,8 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
 
     For a χ² set: the members reach exactly Σ_s P̂_s √r_s ≤ √(B+1) (Cauchy–Schwarz), so a pair (s, s')
     shares the slack, √r_s = 1 + x t/P̂_s and √r_s' = 1 + (1−x) t/P̂_s', and the level is a search over
-    x ∈ [0, 1]. For all distributions: Proposition 4. For a :class:`ConvexSet`: a climb, which the kind
-    ``robust-level`` proves.
+    x ∈ [0, 1]. For all distributions: Proposition 4. For a :class:`ConvexSet` the level is found by a
+    climb, which may end at a local maximum; the kind ``robust-level`` proves it.
 
     >>> from ldpopt.mechanisms import secret_randomized_response
     >>> found = rldp_level(secret_randomized_response(2, 3, 1.0), AllDistributions(2, 3))
@@ -92,7 +92,7 @@ def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
     if isinstance(uncertainty, ConvexSet):
         return _level_of_convex(matrix, uncertainty)
     raise InvalidInputError(
-        "an exact audit needs all distributions, one, a χ² set or a ConvexSet, not "
+        "the uncertainty set must be AllDistributions, Single, Chi2Set or ConvexSet, not "
         f"{type(uncertainty).__name__}"
     )
 

@@ -1,4 +1,4 @@
-"""The most information that a private mechanism guarantees for every distribution of a set.
+"""Bracket the most information that a private mechanism guarantees for every distribution of a set.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Section IX, name it as future work: the private mechanism that
 maximises min over P ∈ F of I_P(X; Y). Both ends of a bracket come from finitely many members of F. The

@@ -2,7 +2,7 @@
 
 A mechanism that is private against F has I(X; Y) ≤ I(S; Y) + H(U | S), and in the merged table H(G | S)
 takes the place of H(U | S), where G is the group of U. So the groups are chosen to keep H(G | S) large:
-again and again, the two groups are merged for which it falls least. Merging the rarest values instead
+each step merges the two groups for which it falls least. Merging the rarest values instead
 would leave one group that is often large and tells little.
 """
 

@@ -56,7 +56,7 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
         raise InvalidInputError("the table must have two or more secrets (rows), not one secret alone")
     if found.shape[1] < 2:
         raise InvalidInputError(
-            "the table must have two or more public values (columns), not one; use a staircase instead"
+            "the table must have two or more public values (columns), not one; use the kind staircase"
         )
     return found
 

@@ -2,8 +2,8 @@
 
 Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII. The budget ε is split: ε₂ for u, the rest for
 s. The utility rises with the probabilities that the responses for s and for u are right, and is convex
-in each; on a range of ε₂ these lie below lines, which bounds the utility to the second order (the
-lemmas stand in ``ldpopt/checker/limits.py``).
+in each. On a range of ε₂ these probabilities lie below lines, which bounds the utility to the second
+order (the lemmas stand in ``ldpopt/checker/limits.py``).
 """
 
 from __future__ import annotations

@@ -86,7 +86,8 @@ def repeated_level(mechanism: Mechanism, uncertainty: Uncertainty, reports: int)
 def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
     """Compute the exact level of one report of each mechanism, drawn independently for one person.
 
-    This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry.
+    This is the level of the product mechanism, whose columns are T_{y₁}·…·T_{y_r}, entry by entry. It is
+    as exact as :func:`ldpopt.theory.robust.level.rldp_level` for the set.
     The order of outputs does not change a product, and proportional columns have equal ratios, so every
     collection of distinct directions is looked at once, a chunk at a time. The search ends where the
     level reaches the sum of the levels against all distributions, which is an upper bound. For a χ² set
@@ -124,7 +125,7 @@ def composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) ->
                 found = _named(best, uses, chosen[worth[best.y]])
     if not _told(found):
         raise InvalidInputError(
-            f"{len(mechanisms)} reports have a level above {MOST_LEVEL:g} nats, which floats do not tell"
+            f"{len(mechanisms)} reports have a level above {MOST_LEVEL:g} nats, too high for floats"
         )
     return found
 

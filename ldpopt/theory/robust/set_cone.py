@@ -98,7 +98,7 @@ class SetCone:
         return plain_columns(*self.F.shape)
 
     def first_cuts(self) -> list[Cut]:
-        """List the members that raise one cell most, for every cell and every other secret."""
+        """List a cut for every cell (s, u) and other secret z, of a member with the largest P_{u|s}."""
         unit = np.eye(self.dimension)
         return [
             self._cut(self._worst(column, pair))

@@ -1,11 +1,11 @@
 """The level of a mechanism over a convex set: members that tell two secrets apart most, and a proof.
 
 log P(y|s)/P(y|z) is a difference of logarithms of four linear functions of P, so that its maximum over F
-is not a linear program. It is climbed by linearising it: the member that is best for the slope, and the
-best point between it and those found before (Frank–Wolfe with exact line searches). A maximum lies at a
-vertex or on an edge of the image of F: its level sets are doubly ruled surfaces, which their tangent
-planes cut. A climb may end at a local maximum; the proof of ``ldpopt/checker/set_privacy.py`` notices,
-and says where to start again.
+is not a linear program. A climb linearises it: each step finds the member that is best for the slope and
+goes to the best point between it and one found before (Frank–Wolfe with exact line searches). A maximum
+lies at a vertex or on an edge of the image of F: its level sets are doubly ruled surfaces, which their
+tangent planes cut. A climb may end at a local maximum; the proof of ``ldpopt/checker/set_privacy.py``
+notices, and says where to start again.
 """
 
 from __future__ import annotations

@@ -250,7 +250,7 @@ class Chi2Set(Cleaned):
         n = validate.positive_number("n", self.n)
         alpha = validate.positive_number("alpha", self.alpha)
         if p_hat.size < 2:
-            raise InvalidInputError("p_hat has a single cell: there is nothing to be uncertain about")
+            raise InvalidInputError("p_hat must have two or more cells, not one")
         _check_secrets("p_hat", p_hat)
         try:
             SAMPLES.read(n, "n")

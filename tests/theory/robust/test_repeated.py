@@ -132,5 +132,5 @@ def test_levels_of_very_many_reports_are_not_infinite():
     assert 600 < many.found.level < math.inf
     some = repeated_level(Mechanism([[0.6, 0.4], [0.5, 0.5], [0.4, 0.6], [0.5, 0.5]]), F, 400)
     assert 0 < some.level < 600
-    with pytest.raises(InvalidInputError, match="above 600 nats, which floats do not tell"):
+    with pytest.raises(InvalidInputError, match="above 600 nats, too high for floats"):
         repeated_level(Mechanism([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), F, 1000)
