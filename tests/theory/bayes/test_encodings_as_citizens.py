@@ -118,13 +118,13 @@ def test_a_posterior_beyond_sixteen_values_finds_the_common_value(monkeypatch):
     ("reports", "message"),
     [
         (np.zeros(3), "must be rows, one per user"),
-        (np.zeros((3, 5), dtype=bool), "about 4 values, not 5"),
+        (np.zeros((3, 5), dtype=bool), "must have 4 entries, one per value, not 5"),
     ],
 )
 def test_reports_that_do_not_fit_are_refused(reports, message):
     with pytest.raises(InvalidInputError, match=message):
         posterior_of_reports(UnaryEncoding.oue(4, 1.0), Dirichlet.uniform(4), reports)
-    with pytest.raises(InvalidInputError, match="about 4 values"):
+    with pytest.raises(InvalidInputError, match="must have 4 values"):
         posterior_of_reports(UnaryEncoding.oue(4, 1.0), Dirichlet.uniform(3), np.zeros((1, 4)))
     with pytest.raises(InvalidInputError, match="from 0 to 2"):
         posterior_of_reports(response(3, 1.0), ALPHA, [3])
