@@ -218,7 +218,7 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
 def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
     """Decide the claims of one part of the file.
 
-    An error that ends the part between two claims leaves the rest of this part undecided, and no other.
+    An error between two claims leaves the rest of the part undecided; the other parts are still decided.
 
     Args:
         what: which claims of the frame they are.

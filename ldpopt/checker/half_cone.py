@@ -72,7 +72,7 @@ class HalfCone:
     ) -> None:
         flat = [p for row in question.p_hat for p in row]
         if any(p < LEAST_SHARE for p in flat):
-            raise UndecidedError("this proof needs cells of at least 2^-200, and one is smaller")
+            raise UndecidedError("this proof needs cells of at least 2^-200, no smaller or empty cell")
         reserve(sum(len(own) for own in corners) * len(flat), "the corners of the cone")
         self.question = question
         self.corners = corners

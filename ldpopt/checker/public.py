@@ -97,7 +97,7 @@ def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
 
 def _together(promise: dict[str, Any], level: float) -> Claim:
     reports, epsilon = promise["reports"], promise["epsilon"]
-    words = f"{reports} reports of one person have at most the level {reports} × {level!r} ≤ {epsilon!r}"
+    words = f"{reports} reports about one person have level at most {reports} × {level!r} ≤ {epsilon!r}"
     return decided("together", words, lambda: _within(promise, level), value=epsilon)
 
 

@@ -13,10 +13,10 @@ probability. For thresholds t_j in (0, 1], for every joint distribution with the
 Proof. *3-tight*: an exposed user has a value of less than t_j in some feature, or lies in one of Π N_j
 cells of mass below t. *3*: N_j values of at least t_j have N_j t_j ≤ 1. *2-tight*: put feature i, the
 *pivot*, first. A cell's probability is that of its value of i times the conditional probabilities of the
-others given those before, so below t ≤ Π t_j some factor is below its t_j. The first factor is so with
-mass Q_i(t_i). For another feature and a value v of probability p: let c be the mass of the contexts
-in which v has a conditional probability below t_j, and x ≤ t_j c the mass of v there. Outside v these
-contexts have c − x ≤ 1 − p. So x ≤ t_j (1 − p + x), x ≤ t_j (1−p) / (1−t_j), and x ≤ p. *2*: also
+others given those before, so below t ≤ Π t_j some factor is below its t_j. The first factor is below
+t_i with mass Q_i(t_i). For another feature and a value v of probability p: let c be the mass of the
+contexts in which v has a conditional probability below t_j, and x ≤ t_j c the mass of v there. Outside v
+these contexts have c − x ≤ 1 − p. So x ≤ t_j (1 − p + x), x ≤ t_j (1−p) / (1−t_j), and x ≤ p. *2*: also
 x ≤ t_j, which sums to t_j |V_j|.
 
 :func:`proven` evaluates a rule at given thresholds. :func:`provable` decides whether *any* thresholds
