@@ -75,7 +75,7 @@ def _registered(registry: Registry[Any]) -> dict[str, str]:
 
 
 def _installed(module: object) -> bool:
-    """Return whether a module is installed; False for a text that is no module name."""
+    """Return whether a module is installed; False for a text that is not a module name."""
     try:
         return find_spec(str(module)) is not None
     except (ImportError, ValueError):

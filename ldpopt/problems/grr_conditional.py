@@ -1,4 +1,4 @@
-"""The best split of the budget when u is reported truly only where the report of s is true."""
+"""The best split of the budget when a report depends on u only where it tells s truly."""
 
 from __future__ import annotations
 

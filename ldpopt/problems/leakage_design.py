@@ -26,7 +26,7 @@ from ldpopt.mechanisms import histograms
 from ldpopt.theory.leakage.rows import read_secrets
 
 MOST_PERMUTED = 5
-"""The most categories whose permutations are tried: 120 of them, of which 24 keep the first count."""
+"""The most categories whose permutations are tried: they have 120, of which 24 keep the first count."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,7 +2,7 @@
 
 This is for the owner of a table who publishes rows without noise. A row is *exposed* if too few others
 have the same values (Bravo-Hermsdorff et al. 2022, Definition 1). The answer is about this table; it is
-no guarantee against somebody who knows more. For such a guarantee, design a mechanism.
+not a guarantee against somebody who knows more. For such a guarantee, design a mechanism.
 
 >>> found = exposed("adult", ["sex", "race", "workclass"], threshold=0.001, budget=0.01)
 >>> found.released, found.together

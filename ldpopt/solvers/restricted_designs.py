@@ -22,7 +22,7 @@ from ldpopt.theory.fidelity.measures import block_size
 MOST_INPUTS = 200
 """The most inputs for which the checker computes φ within seconds."""
 FEW_OUTPUTS = 300
-"""The most outputs of subset selection; it has more for more than some ten inputs."""
+"""The most outputs with which subset selection itself is taken: up to some ten inputs."""
 MOST_ELEMENTS = 1400
 """Hyperplanes over larger fields take longer to build."""
 
