@@ -54,7 +54,7 @@ def audit(
     Args:
         design: a design or a result, or a file of ``ldpopt design`` (of a public one, what needs no
             counts) or ``ldpopt solve``.
-        data: a table; the levels are computed for what it says about the distribution, too.
+        data: a table; the levels are also computed for its distribution.
         released: what was released of that table, row by row: its pairs are tested.
         samples: how many reports of the sampler are drawn per secret.
         confidence: the probability with which a correct sampler passes.

@@ -268,7 +268,7 @@ def _attacks(
 
 
 def _worthwhile(seen: Indices, frequencies: Array) -> Iterable[tuple[int, int]]:
-    """List all pairs of secrets with reports; of too many, those farthest apart on some output."""
+    """List all pairs of secrets with reports; if too many, those farthest apart on some output."""
     if len(seen) * (len(seen) - 1) <= MOST_PAIRS:
         return permutations(seen.tolist(), 2)
     top, low = seen[frequencies[seen].argmax(axis=0)], seen[frequencies[seen].argmin(axis=0)]

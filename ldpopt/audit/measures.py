@@ -136,7 +136,7 @@ def _asked(question: Question) -> str:
 def worst_level(of: Subject) -> Level | None:
     """Compute the exact level over the uncertainty set, with its witness.
 
-    None if the inputs are not pairs (s, u).
+    The answer is None if the inputs are not pairs (s, u).
     """
     return None if of.uncertainty is None else rldp_level(of.mechanism, of.uncertainty)
 
@@ -251,7 +251,7 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
         "chance of such a table",
         alike,
         "probability",
-        "of a table that differs as much from the design's, if both are of one distribution (χ² test)",
+        "that a table differs as much from the design's, if both come from one distribution (χ² test)",
     )
     level = rldp_level(of.mechanism, own.uncertainty)
     yield Measured(
@@ -281,7 +281,7 @@ def _leakages(of: Subject) -> Iterator[Measured]:
         "infimum leakage",
         low,
         "nats",
-        "who names a value that the secret is not errs e^this times less often with a report, at most",
+        "whoever rules out one value of the secret errs at most e^this times less often with a report",
         upper=high,
     )
     yield Measured(

@@ -45,8 +45,8 @@ def _interrupted() -> int:
 def main() -> None:
     """Run the command line; an expected error is printed as one sentence, with an exit code.
 
-    Everything is imported inside, so that Ctrl-C during an import is one sentence, too. Packages that
-    cannot be imported halfway raise errors of their own then.
+    Everything is imported inside, so that Ctrl-C during an import is also printed as one sentence.
+    Packages whose import is interrupted raise errors of their own.
     """
     _open_closed_streams()
     try:

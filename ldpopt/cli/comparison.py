@@ -19,7 +19,7 @@ VERIFIED = (
     "the independent checker decided status, proven bound and nats (for learn, not nats); the other "
     "columns are computed and not checked."
 )
-OPTIMAL = "no mechanism of the method's own kind is better; which kind, a design by --method says."
+OPTIMAL = "no mechanism of the method's own kind is better; a design by --method says which kind."
 SPARE = {
     "information": ("LDP level", "× rows", "reports", "of all", "seconds", "determined", "proven bound"),
     "estimates": ("LDP level", "seconds", "determined", "level of the secret", "nats"),

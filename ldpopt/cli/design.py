@@ -61,7 +61,7 @@ def design(
     epsilon: Annotated[float, typer.Option(help="The privacy level, in nats.")],
     out: Annotated[Path, typer.Option("--out", "-o", help="Write the mechanism here.")],
     public: Annotated[
-        str, typer.Option(help="Columns to release, comma-separated; without, all data are secret.")
+        str, typer.Option(help="Columns to release, comma-separated; if not given, all data are secret.")
     ] = "",
     robust: Annotated[
         str | None,

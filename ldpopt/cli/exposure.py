@@ -73,7 +73,7 @@ def _print_exposure(found: Exposed) -> None:
     print_facts(
         {
             "table": f"{found.name}, {found.rows:,} rows",
-            "exposed": f"a row that fewer than {found.crowd:,} rows agree with "
+            "exposed": f"a row whose values fewer than {found.crowd:,} rows have "
             f"({found.threshold:.10g} of all)",
             "together": f"all {len(found.columns)} columns expose "
             f"{rows_in_words(found.together, found.rows)}",

@@ -112,7 +112,7 @@ def _compare(made: AnyDesign, found: Agreement | None) -> None:
     elif found is None:
         say("the promise holds whatever the distribution of the table")
     elif found.contradicts:
-        tell(f"warning: the table CONTRADICTS the design, whose promise is not made: {found.in_words()}")
+        tell(f"warning: the table CONTRADICTS the design, so no promise is made: {found.in_words()}")
     elif found.doubtful:
         tell(f"warning: the table may not be one that the design was made for: {found.in_words()}")
     else:

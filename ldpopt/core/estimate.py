@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self
 
 ROUNDING = 1e-13
-"""The error stated for values that are exact but for floating-point rounding."""
+"""The error stated for values that are exact up to floating-point rounding."""
 
 
 class Estimate(float):

@@ -28,7 +28,7 @@ class Status(Enum):
 def relative_gap(value: float, bound: float | None) -> float | None:
     """Compute |bound − value| relative to the larger of the two (at least 1e-4).
 
-    None if nothing is proven.
+    The gap is None if nothing is proven.
 
     The floor keeps the default gap of 1e-9 within what floats can express (1e-13 nats).
 

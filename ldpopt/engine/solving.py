@@ -114,7 +114,7 @@ _WHOLE: ContextVar[bool] = ContextVar("whole", default=False)
 def whole_answers() -> Iterator[None]:
     """Let Ctrl-C end every solve within, instead of returning what it has so far.
 
-    For callers that would take what an interrupted solve returns for its answer.
+    It is for callers that would mistake what an interrupted solve returns for the full answer.
     """
     token = _WHOLE.set(True)
     try:

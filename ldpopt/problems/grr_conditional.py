@@ -34,9 +34,9 @@ class GRRConditional(Reporting):
     makes of one value v, whose greatest and least probability given s are those of Lemma 9.
 
     With ``blocks="optimal"`` s is reported by the best mechanism of level ε − ε₂ that announces a secret
-    t with every output; u is told through R^t where s = t, and else drawn. Theorem 17 holds as it
-    stands: its proof uses of the report on s its level alone, and that t is announced. What follows an
-    output y tells of u only where s = t, so that with I_t = I(R^t(U); U | S = t)
+    t with every output; u is reported through R^t where s = t, and otherwise a value is drawn. Theorem
+    17 holds as it stands: of the report on s, its proof uses only the level, and that t is announced.
+    What follows an output y tells about u only where s = t, so that with I_t = I(R^t(U); U | S = t)
 
         I(X; Y) = Σ_y [h(v_y) + P(t, y) I_t],  v_y = P(y | ·),  Σ_y h(v_y) = I(S; Y),
 

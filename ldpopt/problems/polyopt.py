@@ -189,10 +189,10 @@ class PolyOpt(TableProblem, ColumnProblem):
         return rldp_level(rows, self.merged[0]).level
 
     def _within_cone(self, solution: FormSolution) -> FormSolution:
-        """Keep a private point; its bound is claimed if the answer is sought in Γ and Γ alone.
+        """Keep a private point; claim its bound only if the answer is sought in Γ alone.
 
-        A solver that proves no bound may give a point outside Γ: to calibrate, it is made private by the
-        audit, unless it is already, and else moved into Γ.
+        A solver that proves no bound may give a point outside Γ. With ``calibrate``, the audit makes it
+        private if it is not private already; otherwise it is moved into Γ.
         """
         known = solution.bound is None and solution.point is not None
         if known and self._is_outside(solution.point):

@@ -21,8 +21,8 @@ FAULTS = USER_FAULTS + SHUFFLER_FAULTS
 class Fault(NamedTuple):
     """Something that goes wrong on purpose in a round.
 
-    Of a user: "drop" loses its envelope; "duplicate" and "replay" send it again, the latter as one of
-    another session; "forge" breaks its signature; "malformed" signs and seals junk; "misplace" fills
+    A faulty user: "drop" loses its envelope; "duplicate" and "replay" send it again, the latter as one
+    of another session; "forge" breaks its signature; "malformed" signs and seals junk; "misplace" fills
     every place with the note of the first feature; "oversize" also announces a frame of 4 GB; "impostor"
     also sends the reader a batch, as if it were the shuffler. A faulty shuffler drops, duplicates or
     replaces the first note, or adds one.

@@ -272,7 +272,7 @@ def run_analyst(line: Line, start: dict[str, Any]) -> None:
 
 
 def _count(line: Line, reader: Reader, this: Round, reporter: Reporter, patience: float) -> Counted:
-    """Take the shuffler's batch, whoever else calls; publish the ledger."""
+    """Accept the shuffler's batch, ignoring other callers; publish the ledger."""
 
     def serve(file: BinaryIO, put: Put, keep: Keep) -> None:
         head = read_frame(file, HEAD) or b""

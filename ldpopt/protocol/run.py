@@ -258,7 +258,7 @@ class _Run:
 
         Of several users who claim one key, the first who owns it keeps it.
 
-        A key that nobody else claims needs no proof: who does not own it cannot sign with it.
+        A key that nobody else claims needs no proof: a user who does not own it cannot sign with it.
         """
         roster, claims = [b""] * len(self.rows), Counter(key for _, key, _ in claimed)
         for user, key, proof in claimed:

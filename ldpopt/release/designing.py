@@ -238,7 +238,7 @@ def load_design(path: str | os.PathLike[str]) -> Design:
     if made.to_json()["design"]["digest"] != digest:
         raise UnreadableFileError(
             f"{os.fspath(path)}: labels, bins, counts, parameters or mechanism are not those that were "
-            "designed: its digest is that of other ones"
+            "designed: they do not match its digest"
         )
     return made
 

@@ -41,7 +41,7 @@ class Frequency:
     """One estimated frequency.
 
     Attributes:
-        group: "secret", "public" or "joint"; of one of several columns "public: ward".
+        group: "secret", "public" or "joint"; for one of several columns "public: ward".
         label: the value in words.
         estimate: the unbiased estimate, cut to [0, 1]; where ``determined`` is false, one of many.
         low, high: the interval of this frequency by itself (:mod:`ldpopt.release.intervals`); where the
@@ -85,7 +85,7 @@ class Frequencies:
         level: the confidence level.
         names: the groups with the names of their columns.
         posterior: the prior of the Bayesian estimate and how the posterior was computed, in words; empty
-            where nobody asked for it.
+            if it was not asked for.
     """
 
     rows: tuple[Frequency, ...]
@@ -270,9 +270,9 @@ def confidence_intervals(
     Determined functionals: normal intervals around the mean of the a of least variance with W a = c,
     with the largest variance that a box of Clopper–Pearson intervals allows; the plain variance of few
     or of rare reports is too small too often. Others: the range of c·P over all P whose output law lies
-    in such a box; of more than :data:`MOST_RANGES` it is [0, 1]. Each kind has half of 1 − level if both
-    occur, shared by Bonferroni's rule. The ranges hold for every number of reports; the normal intervals
-    rest on an approximation.
+    in such a box; if there are more than :data:`MOST_RANGES`, it is [0, 1]. Each kind has half of
+    1 − level if both occur, shared by Bonferroni's rule. The ranges hold for every number of reports;
+    the normal intervals rest on an approximation.
 
     Args:
         W: the mechanism W[x, y].

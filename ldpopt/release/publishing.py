@@ -166,7 +166,7 @@ def load_public(path: str | os.PathLike[str]) -> PublicDesign:
     if not same or math.prod(domain.shape) != made.mechanism.shape[0]:
         raise UnreadableFileError(
             f"{os.fspath(path)}: labels, bins, promise or mechanism are not those that were published: "
-            "its digest is that of other ones"
+            "they do not match its digest"
         )
     return made
 

@@ -35,8 +35,8 @@ class Question(Cleaned):
         width: how many public values PolyOpt tells apart; chosen by the size if not given.
         reports: how many reports about one person the promise covers.
         together: the level of all of them, where there are several; ``epsilon`` is that of one.
-        queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None where
-            nobody asks.
+        queries: the frequencies that are wanted, a row of weights of the inputs (s, u) each; None if
+            none are wanted.
     """
 
     counts: Any

@@ -37,7 +37,7 @@ def promise(made: AnyDesign) -> str:
 
 
 def method(made: Design) -> str:
-    """Say what the method does, and what was done to its mechanism for the sake of several reports."""
+    """Say what the method does, and how its mechanism was changed to allow several reports."""
     way, reports = METHODS[made.method], made.question.reports
     if reports == 1:
         return f"{made.method}: {way.summary}"
@@ -145,7 +145,7 @@ def learnable(made: Design) -> str:
     if rank == inputs and made.sample_factor == math.inf:
         return (
             f"some of the {inputs} frequencies of the data change the reports by no more than rounding "
-            "does: no table is large enough for them; else ranges"
+            "does: no table is large enough for them; their estimates are ranges"
         )
     if rank == inputs:
         return (
@@ -153,7 +153,7 @@ def learnable(made: Design) -> str:
             "times as many rows as precisely as the raw data"
         )
     dimensions = f"{rank - 1} of the {inputs - 1} dimensions"  # the sum of the frequencies is known
-    return f"the reports determine {dimensions} of the distribution; else ranges"
+    return f"the reports determine {dimensions} of the distribution; other estimates are ranges"
 
 
 def caveat(made: Design) -> str:

@@ -91,7 +91,7 @@ def answer(loaded: Loaded) -> list[Fact]:
     if isinstance(loaded.content, Design):
         facts += _use(loaded.content)
     if (ceiling := proven_ceiling(result)) is not None:
-        note = "nothing that is private in this way is above, by whatever method"
+        note = "no mechanism that is private in this way has a higher value, by whatever method"
         facts.insert(3, Fact("Ceiling", f"{at_most(ceiling, 6)} {unit}".strip(), note))
     return facts
 

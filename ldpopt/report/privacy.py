@@ -53,7 +53,7 @@ def certificate_audit(result: Result) -> list[Fact]:
         "level": "the exact level that was measured on the answer",
         "output": "the report that tells most",
         "secrets": "the two secrets that it tells apart best",
-        "witness": "the distribution [s][u] of the set for which that is so",
+        "witness": "the distribution [s][u] of the set at which the level is attained",
     }
     return [
         Fact(name.replace("_", " "), abbreviated(value), meanings.get(name, ""))

@@ -160,7 +160,7 @@ def _signing(loaded: Published) -> Signing:
         *ledger(loaded.path, made),
     ]
     beware = [] if made.universal else [_proven(made)]
-    told = "how precisely frequencies are known, ldpopt estimate says with every estimate"
+    told = "with every estimate, ldpopt estimate says how precise it is"
     return Signing(
         facts,
         [*beware, *ledger_warning(loaded.path, made)],

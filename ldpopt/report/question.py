@@ -84,7 +84,7 @@ def design_question(made: Design) -> list[Fact]:
 
 
 def values(attribute: Attribute) -> str:
-    """Name an attribute and its values; of many, the first."""
+    """Name an attribute and its values, at most the first twelve."""
     labels = attribute.labels
     more = f" and {len(labels) - 12} more" if len(labels) > 12 else ""
     return f"{attribute.name}, {len(labels)} values: {'; '.join(labels[:12])}{more}"

@@ -32,7 +32,7 @@ from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.words import label_text
 
 ALWAYS = 1 - 1e-6
-"""An input with a report of at least this probability is named: it has no noise to speak of."""
+"""An input with a report of at least this probability is named: it has practically no noise."""
 MOST_NAMED = 6
 
 

@@ -37,7 +37,7 @@ def test_words_and_json(people, ldpopt):
     done = ldpopt("exposure", people, "--threshold", "0.2")
     assert done.code == 0
     for words in (
-        "a row that fewer than 2 rows agree with (0.2 of all)",
+        "a row whose values fewer than 2 rows have (0.2 of all)",
         "all 2 columns expose 1 row (10 %)",
         "place: 0 rows (0 %) exposed, within the budget of 0; no larger set of the columns stays",
     ):

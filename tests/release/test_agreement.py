@@ -89,5 +89,5 @@ def test_a_file_whose_labels_were_exchanged_is_not_loaded(made, tmp_path):
     document = json.loads(path.read_text())
     document["design"]["domain"]["secret"]["columns"][0]["values"].reverse()
     path.write_text(json.dumps(document))
-    with pytest.raises(UnreadableFileError, match="its digest is that of other ones"):
+    with pytest.raises(UnreadableFileError, match="they do not match its digest"):
         load_design(path)

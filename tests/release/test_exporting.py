@@ -232,7 +232,7 @@ def test_sql(folder, made, audited):
     assert wrong != script
     with pytest.raises(sqlite3.IntegrityError, match="CHECK constraint failed: wrong = 0"):
         in_sqlite(wrong, ["sex", "age"], rows[:5])
-    assert "cryptographic generator. RANDOM() of SQL is none" in script
+    assert "cryptographic generator. RANDOM() of SQL is not one" in script
 
 
 # ---------------------------------------------------------------- all targets

@@ -5,8 +5,8 @@
 // Exact: every probability of the mechanism is a multiple of 2^-52. A report compares 52 random bits
 // with the cumulative sums below, all of them whole numbers up to 2^52, which doubles hold exactly.
 // Needed: `crypto.getRandomValues`, which browsers and Node ≥ 19 have; without it the sampler stops.
-// The sums are compared all, whatever the values are; else nothing is done against attacks by time.
-// `ldpoptSampler.selfTest()` runs the test vectors; `node FILE` does so, too.
+// All sums are compared, whatever the values are; nothing else is done against timing attacks.
+// `ldpoptSampler.selfTest()` runs the test vectors, and so does `node FILE`.
 
 "use strict";
 

@@ -2,12 +2,12 @@
 --
 -- The database must have:
 -- * A function ldpopt_random_bits() that returns a whole number from 0 to 2^52 - 1, each equally likely,
---   a new one for every row, from a cryptographic generator. RANDOM() of SQL is none: its numbers can be
---   guessed from earlier ones, and with them the noise is taken out of the reports.
+--   a new one for every row, from a cryptographic generator. RANDOM() of SQL is not one: its numbers can
+--   be guessed from earlier ones, and then the noise can be removed from the reports.
 --   PostgreSQL, with the extension pgcrypto:
 --     CREATE FUNCTION ldpopt_random_bits() RETURNS bigint VOLATILE LANGUAGE sql AS
 --       $$ SELECT ('x' || encode(gen_random_bytes(7), 'hex'))::bit(56)::bigint >> 4 $$;
---   SQLite has none; the program that opens it registers one, in Python:
+--   SQLite has no such function; the program that opens the database registers one, in Python:
 --     connection.create_function("ldpopt_random_bits", 0, lambda: secrets.randbits(52))
 -- * A table or view ldpopt_people with the columns of the mechanism (those with bins of a numeric type,
 --   without NaN; bins of dates and times compare seconds since 1970-01-01 UTC) and ldpopt_row, the number
