@@ -94,7 +94,7 @@ def check_contract(case: Case) -> None:
 
 
 def check_options(solver: type[Solver[Any]]) -> None:
-    """Check that an option that the constructor does not have is an error that names it."""
+    """Check that an option that the constructor does not have raises an error that names it."""
     refusal = f"{solver.name} accepts an option that it does not have"
     try:
         solver.configured(no_such_option=1)
@@ -111,7 +111,7 @@ def check_deadline(solver: Solver[Any], form: Form) -> None:
 
 
 def check_interruption(solver: Solver[Any], form: Form, look: int) -> bool:
-    """Check that Ctrl-C at a look at the clock leaves what was kept; return whether it came so far.
+    """Check that Ctrl-C at a look at the clock returns what was kept; return whether the look occurred.
 
     The interrupt is raised again only if nothing was kept.
 

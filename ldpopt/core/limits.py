@@ -94,7 +94,7 @@ class Limits:
         seed: int = 0,
         progress: Progress | None = None,
     ) -> Self:
-        """Return limits whose deadline lies so many seconds ahead.
+        """Return limits whose deadline is the given number of seconds ahead.
 
         Args:
             seconds: how long the run may take; None for no limit.

@@ -10,7 +10,7 @@ import math
 
 
 def at_most(number: float, digits: int = 4) -> str:
-    """Write a number rounded up to so many digits.
+    """Write a number rounded up to the given number of digits.
 
     >>> at_most(1.23826), at_most(0.1), at_most(math.inf), at_most(-1.23826)
     ('1.239', '0.1', '∞', '-1.238')
@@ -19,7 +19,7 @@ def at_most(number: float, digits: int = 4) -> str:
 
 
 def at_least(number: float, digits: int = 4) -> str:
-    """Write a number rounded down to so many digits.
+    """Write a number rounded down to the given number of digits.
 
     >>> at_least(1.23876), at_least(0.7), at_least(123456.0)
     ('1.238', '0.7', '1.234e+05')

@@ -29,8 +29,8 @@ Points = list[dict[str, Any]]
 class Study:
     """What a run of an experiment leaves: its rows, its files, and what they show.
 
-    ``reused`` of the rows were there from an earlier run of the same code. Of a study that was
-    interrupted, ``missing`` points are not among the rows.
+    ``reused`` of the rows were there from an earlier run of the same code. If the study was
+    interrupted, ``missing`` points have no row.
     """
 
     rows: list[Row]
@@ -146,7 +146,7 @@ class Experiment:
         return points if draws is None else _redrawn(points, self.draws, draws, self.name)
 
     def _conclusion(self, rows: list[Row], points: Points, whole: Points) -> str:
-        """Conclude from a whole study; of a part, say that it is one."""
+        """Return the conclusion of a whole study; for a part of it, say that it is a part."""
         if points == whole and len(rows) == len(points):
             return self.conclude(rows)
         return f"This is a part of the study ({len(rows)} of its points): no conclusion is drawn."
@@ -168,7 +168,7 @@ def _with(points: Points, column: str, names: Sequence[str], none: str) -> Point
 
 
 def _redrawn(points: Points, column: str, draws: int, name: str) -> Points:
-    """Give every setting so many draws; settings that draw nothing stay as they are."""
+    """Set the number of draws of every setting; settings without draws stay unchanged."""
     if not column:
         raise InvalidInputError(f"{name} draws nothing at random: --draws has no meaning for it")
     if column == "draws":

@@ -45,7 +45,7 @@ class Verification:
 
     @property
     def verdict(self) -> bool | None:
-        """True: verified. False: some claim is refuted. None: none is, but some are undecided."""
+        """True: verified. False: some claim is refuted. None: none is refuted, some are undecided."""
         return verdict(self.claims)
 
     def __bool__(self) -> bool:

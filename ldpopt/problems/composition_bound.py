@@ -32,10 +32,10 @@ class CompositionBound(Problem):
 
     * "theorem-2", "theorem-3": what these theorems prove with the best thresholds, j* and c (minimise).
     * "worst-joint": the joint distribution of the largest exposure, and a proof that no other has
-      more (maximise). A cell of mass exactly t counts: the strict exposure of Definition 1 comes
+      more (maximise). A cell of mass exactly t counts, too: the strict exposure of Definition 1 comes
       arbitrarily close at all but special thresholds, and never exceeds it.
     * "best": the least upper bound that any of these, or their tighter variants, prove (minimise);
-      its ``bound`` is the exposure of the worst joint found, so nobody can prove less than that.
+      its ``bound`` is the exposure of the worst joint found, so no proof can give less.
 
     Args:
         marginals: the distribution of every feature; values of probability 0 are left out.

@@ -142,7 +142,7 @@ class IndependentReporting(Reporting):
         return entr(out).sum(axis=(1, 2)) - noise
 
     def _best(self, first: float, second: float) -> tuple[float, Mechanism, Mechanism]:
-        """Find good R¹ and R², each the best one for the other; from randomised response for s.
+        """Find good R¹ and R², each the best for the other, starting from randomised response for s.
 
         Both are staircase programs: I(X; Y) is I(S; R¹(S)) + I(U; R²(U) | R¹(S)), and the same with the
         parts exchanged; every step is no worse.

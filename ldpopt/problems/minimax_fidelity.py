@@ -32,7 +32,7 @@ class MinimaxFidelity(Problem):
     """Minimise the supremum of α(W, p) over all p with entries ≥ p0, W with k outputs.
 
     The minimax problem of Pastore and Gastpar 2021, (9) and (35). The value is the supremum itself, at a
-    distribution whose entries are p0 but for one. The bound is over mechanisms with k outputs for
+    distribution whose entries all are p0 except one. The bound is over mechanisms with k outputs for
     "f-divergence" and "mse", where symmetric designs of the best block size attain it, and over all
     mechanisms for "tv": see :mod:`ldpopt.theory.fidelity.minimax`. For "mse" it rises with that of
     ``square-fidelity`` where there is no such design.

@@ -47,11 +47,12 @@ class UEConditional(GRRConditional):
     """Maximise I(X; Y) over ε₂, κ, λ for UE-CR (Lopuhaä-Zwakenberg and Goseling 2021, Protocol 3).
 
     Theorem 19, with δ_s of Theorem 17: the protocol is (max(ε₁ + ε₂, 2 ε₂), F)-RLDP where e^ε₁ is the
-    ratio of the odds of κ and λ. Less λ at the same κ is always better (bit by bit, the other can be
-    computed from it), so λ is as small as ε₁ = ε − ε₂ allows: two variables are left. The utility (96)
-    of Theorem 20 is exact for P = p̂ (only). With ``calibrate`` δ_s is the highest level at which, for
-    every member of F, a report of u given s is at most e^ε₂ times as likely as one of a drawn value, and
-    not less than e^−ε₂ times; ε₂ ends where reports of two secrets tell them apart by e^ε.
+    ratio of the odds of κ and λ. A smaller λ at the same κ is always better (bit by bit, a report with
+    a larger λ can be computed from it), so λ is as small as ε₁ = ε − ε₂ allows: two variables are left.
+    The utility (96) of Theorem 20 is exact for P = p̂ (only). With ``calibrate`` δ_s is the highest level
+    at which, for every member of F, a report of u given s is at most e^ε₂ times as likely as one of a
+    drawn value, and not less than e^−ε₂ times; ε₂ ends where reports of two secrets tell them apart by
+    e^ε.
 
     >>> UEConditional(1.0, [[0.3, 0.2], [0.1, 0.4]], 1000).box
     (array([0., 0.]), array([0.5, 1. ]))

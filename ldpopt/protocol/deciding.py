@@ -1,8 +1,8 @@
 """The curator's decision, and what may be said of it.
 
-The marginals of round 1 prove something about *those* users' rows. Round 2 collects rows anew: whether
-they are the same rows, nobody can prove. So the words say what each user who changed may cost, and
-beside them stands what was measured on the rows that came.
+The marginals of round 1 prove something about *those* users' rows. Round 2 collects rows anew, and
+nobody can prove that they are the same rows. So the words say what each user who changed may cost, and
+beside them stands what was measured on the rows that arrived.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def write_frame(file: BinaryIO, content: bytes) -> None:
 
 
 def read_frame(file: BinaryIO, most: int) -> bytes | None:
-    """Read a content of at most so many bytes; None at the end of the stream.
+    """Read a content of at most ``most`` bytes; return None at the end of the stream.
 
     Raises:
         RejectedError: the frame is longer, or is cut off.
@@ -209,7 +209,7 @@ def send_frames(port: int, frames: Iterable[bytes], patience: float, answer: int
         answer: the most bytes of the answer.
 
     Raises:
-        RejectedError: no answer of at most so many bytes came.
+        RejectedError: no answer of at most ``answer`` bytes came.
     """
     digest = hashlib.sha256()
     try:

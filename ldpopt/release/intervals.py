@@ -1,10 +1,10 @@
 """One estimate and one interval for each frequency by itself; the intervals cover as stated.
 
-A frequency c·P, c of entries 0 and 1, is estimated by the mean of a over the reports, W a = c: without
-bias, whatever P is. Of all such a it is the one of least variance under the law of reports of a plain
-first estimate of P. With g = W(a ∘ a) the variance of one a is Σ_x P_x g_x − v², v = c·P, and Σ_x P_x
-g_x = v g¹ + (1 − v) g⁰ with the means of g over the inputs that have the value and over those that do
-not. The interval holds the v with
+A frequency c·P, c of entries 0 and 1, is estimated by the mean over the reports of an a with W a = c:
+without bias, whatever P is. Of all such a it is the one of least variance under the law of reports of a
+plain first estimate of P. With g = W(a ∘ a) the variance of one a is Σ_x P_x g_x − v², v = c·P, and
+Σ_x P_x g_x = v g¹ + (1 − v) g⁰ with the means of g over the inputs that have the value and over those
+that do not. The interval holds the v with
 
     (mean of a − v)² ≤ z² (v g¹ + (1 − v) g⁰ − v²)/n,
 

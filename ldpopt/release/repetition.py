@@ -149,7 +149,7 @@ def record(
 
 
 def total(made: AnyDesign, reports: int) -> str:
-    """Say the level of so many reports about one person, and for whom."""
+    """Say the level of the given number of reports about one person, and for which distributions."""
     whom = ", whatever the distribution of the data"
     if not isinstance(made, PublicDesign):
         whom = f" {against(made)}"

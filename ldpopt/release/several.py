@@ -1,10 +1,10 @@
 """Mechanisms whose promise covers several reports about one person.
 
-Two ways, by the method:
+There are two ways, depending on the method:
 
-* One whose mechanisms keep their level against all distributions is asked for the level ε/r. Levels add
-  up there (:mod:`ldpopt.theory.robust.repeated`), so r reports have the level ε.
-* For any other, a mechanism W of some level for one report is mixed with a constant release c: with
+* A method whose mechanisms keep their level against all distributions is asked for the level ε/r. Levels
+  add up there (:mod:`ldpopt.theory.robust.repeated`), so r reports have the level ε.
+* For other methods, a mechanism W of some level for one report is mixed with a constant release c: with
   probability λ the report does not depend on the data, W' = (1 − λ) W + λ c. At λ = 1 any number of
   reports tells nothing, so there is a λ at which r of them have the level ε; it is found by bisection
   with the exact level of r reports, for several levels of one report, and the most useful is kept. The

@@ -1,7 +1,7 @@
 """One public column at a time: each person reports about a column that is drawn and announced.
 
 The cells of several public columns together are too many to learn, but what is wanted of them is the
-frequencies of each column. Let W_i hide s and see of the public columns u_i alone, and let the column i
+frequencies of each column. Let W_i hide s and see only u_i of the public columns, and let the column i
 be drawn with the probability w_i, whatever the data: the report (i, W_i(s, u_i)) is a mixture, whose
 columns are those of the W_i times w_i, so it is private where every W_i is. If W_i is private against
 all marginals P(s, u_i) of the members P of an uncertainty set, it is private against the set; merging

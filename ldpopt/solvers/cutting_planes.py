@@ -33,15 +33,15 @@ START_SHARE, START_GAP = 0.3, 1e-3
 MANY_SECRETS, MANY_SHARE = 8, 0.7
 """With more secrets, and so many pairs of them, the inner cone has better columns: it gets more time."""
 IMPROVE_SHARE, SEARCH_SHARE, TREE_SHARE = 0.7, 0.35, 0.6
-"""The largest shares of the time left: for better columns in place of those in use, which small tables
-have soon; for columns from elsewhere; for the tree. The rest is for the proof."""
+"""The largest shares of the time left: for better columns in place of those in use (small tables find
+them soon); for columns from elsewhere; for the tree. The rest is for the proof."""
 FIRST_SHARE, HALF_SHARE, HALF_SEARCH = 0.35, 0.65, 0.3
 """The largest shares of the time left: for better columns before the bound over half shares; for that
 bound; and, of the time of that bound, for prices and pieces."""
 HALF_SECONDS = 8.0
 """With fewer seconds left, no bound over half shares is computed: it would hardly be finished."""
 TREE_INPUTS, MOST_VALUES = 12, 5
-"""Inputs from which on the tree is of no use beside the pieces of half shares; the most public values
+"""The inputs from which the tree is of no use beside the pieces of half shares; the most public values
 whose blocks have their vertices listed."""
 SMALL_INPUTS = 9
 """Inputs up to which the tree closes the gap by itself."""
