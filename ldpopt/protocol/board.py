@@ -136,7 +136,7 @@ class Board:
         return answers
 
     def _listen(self) -> bool:
-        """Take the next announcement of any party; return False when all were silent for too long."""
+        """Take the next announcement of any party; return False when the patience is exhausted."""
         try:
             party, heard = self._queue.get(timeout=max(0.0, self._deadline - time.monotonic()))
         except queue.Empty:

@@ -1,7 +1,7 @@
 """Compare the counts of a table with those of a design: can the mechanism have been made for it?
 
 A mechanism that is private for a confidence set protects the rows of a table whose distribution lies in
-the set. Nobody knows that distribution; but the counts of the table may show that it is not in the set,
+the set. Nobody knows that distribution; but the counts of the table may contradict that it lies there,
 as they do if the labels of the design have been exchanged.
 """
 

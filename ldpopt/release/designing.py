@@ -131,7 +131,7 @@ class Design:
             return math.inf
 
     def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
-        """Compute how precisely reports give the frequencies of the named columns; of all, without."""
+        """Compute how precisely reports give the frequencies of the named columns, by default of all."""
         return accuracies(self.mechanism.matrix, self.question.counts, self.domain, queries)
 
     def worth(self, goal: str, queries: Sequence[str] = ()) -> float:

@@ -145,7 +145,7 @@ def learnable(made: Design) -> str:
     if rank == inputs and made.sample_factor == math.inf:
         return (
             f"some of the {inputs} frequencies of the data change the reports by no more than rounding "
-            "does: no table is large enough for them; their estimates are ranges"
+            "does: no table is large enough for them; their estimates may be ranges"
         )
     if rank == inputs:
         return (

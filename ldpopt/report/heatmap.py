@@ -92,7 +92,7 @@ def _cells(row: Iterable[float], largest: float) -> list[Cell]:
 
 
 def probability(p: float) -> str:
-    """Write three decimals, or more digits of a smaller number.
+    """Write three decimals, or the leading digit of a smaller number.
 
     What the repair to exact arithmetic left is ≈ 0.
     """

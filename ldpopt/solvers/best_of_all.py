@@ -21,7 +21,7 @@ from ldpopt.theory.anonymity.composition import RULES, exact_marginals, least_pr
 from ldpopt.theory.anonymity.joints import exact_joint
 
 JUST_BELOW = {1e-10: 0.5, 1e-6: 0.9}
-"""The worst joint is sought at a threshold lower by this factor, so that its small cells are *strictly*
+"""The worst joint is sought at a threshold lower by this share, so that its small cells are *strictly*
 below the true threshold, as exposure demands; its proof, read at the true threshold, loses next to
 nothing. The second is for thresholds that equal a probability, where HiGHS's tolerance hides the first.
 Beside each stands its share of the time left."""
