@@ -133,8 +133,12 @@ def _asked(question: Question) -> str:
     return "robust-all" if question.robust == "all" else "robust"
 
 
+FOUND = "a report changes the odds of two secrets by e^this, and a search found no more, for "
+"""What the level over a :class:`ConvexSet` means: a climb finds it, and only a certificate proves it."""
+
+
 def worst_level(of: Subject) -> Level | None:
-    """Compute the exact level over the uncertainty set, with its witness.
+    """Compute the level over the uncertainty set, with its witness.
 
     The answer is None if the inputs are not pairs (s, u).
     """
@@ -167,8 +171,8 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
     if of.uncertainty is not None and worst is not None:
         meaning = "no report changes the odds of two secrets by more than e^this, for "
         if not isinstance(of.uncertainty, AllDistributions):
-            whom = in_words(of.uncertainty)
-            yield _level(of, "robust", "robust LDP level", worst, meaning + whom)
+            own = FOUND if isinstance(of.uncertainty, ConvexSet) else meaning
+            yield _level(of, "robust", "robust LDP level", worst, own + in_words(of.uncertainty))
         everything = AllDistributions(*of.uncertainty.shape)
         level = rldp_level(of.mechanism, everything)
         name = "robust LDP level, all distributions"

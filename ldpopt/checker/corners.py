@@ -13,7 +13,7 @@ a + e^(λ−1) − λ w + Σ_{x∈S} (gain_x − λ weight_x): a sum over the en
 takes the positive terms; over all S of m elements it takes the m largest terms. ∎  A node of the search
 fixes some entries; it is done if the sum is at most 0 for one λ, and is split otherwise. After
 :data:`PLAIN_NODES` nodes the search starts again once per m: with nearly equal weights the bound for
-fixed m is nearly exact, while the other is positive for astronomically many sets.
+fixed m is nearly exact, while with the other one astronomically many nodes would be split.
 
 Arithmetic. Whatever is not rational is enclosed once, in whole multiples of 2^−:data:`BITS`; then every
 bound is a sum of integers, rounded up. Slopes, lines and splits are guessed in floats; the

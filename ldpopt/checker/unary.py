@@ -16,8 +16,8 @@ are at most E apart for every report and every P ∈ F if and only if for all s 
 
 for every P ∈ F; if both are silent, they are equal. R·W_v = ω + (y − ω) R_v, ω = (1 − y)/(k − 1), and
 R_v lies between P^min and P^max (``confidence.py``, Lemma 3), which decides the first two. For the
-third, both secrets at their extremes suffice; where they do not, Lemma 3 of ``robust.py`` is applied to
-the columns W_v and W_w, with E q_s·W_v/q_z·W_w in the place of E. ∎
+third, it is enough that it holds with both secrets at their extremes; where it does not, Lemma 3 of
+``robust.py`` is applied to the columns W_v and W_w, with E q_s·W_v/q_z·W_w in the place of E. ∎
 
 Lemma 2 (:func:`value_below`; Theorem 20). Under p̂ the information is I(S; set of reported secrets) + κ
 Σ_s p̂_s I(U; response | s). Proof. The values of false secrets say nothing, and that of the true one

@@ -18,7 +18,7 @@ def exit_exponents(W: Any, p: Any) -> Array:
     """Compute for each k the D_k with P(p̌_k < 0) ≤ e^{−n D_k}, p̌ the inverted counts of n reports.
 
     p̌_k is the mean of W⁻¹_yk over the reports y, so D_k = max_{λ≥0} −log Σ_y q_y e^{−λ W⁻¹_yk} with q
-    = pW by Chernoff's bound, and no smaller exponent is right (Cramér); infinite if no entry W⁻¹_yk is
+    = pW by Chernoff's bound, and no larger exponent is right (Cramér); infinite if no entry W⁻¹_yk is
     negative.
     """
     matrix = square_matrix(W)

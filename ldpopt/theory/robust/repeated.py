@@ -33,6 +33,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array, whole_number
+from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.level import Level, rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
@@ -161,7 +162,8 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
         return Together(_added_up(mechanism, uncertainty, reports), exact=True)
     found = least_composed_level(uses, uncertainty)
     if collections(uses) <= MOST_COLUMNS and _told(found):
-        return Together(composed_level(uses, uncertainty), exact=True)
+        proven = not isinstance(uncertainty, ConvexSet)  # there a climb finds the worst member
+        return Together(composed_level(uses, uncertainty), exact=proven)
     if reports <= MOST_CLIMBED and _told(found):
         found = max(found, _climbed(mechanism, uncertainty, reports), key=lambda one: one.level)
     return Together(found, exact=found.level == math.inf)

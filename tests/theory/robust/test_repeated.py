@@ -13,6 +13,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.problems import GRRConditional, PolyOpt
 from ldpopt.theory.robust import repeated
+from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.repeated import composed_level, least_composed_level, repeated_level, together
 from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set, Single
@@ -134,3 +135,12 @@ def test_levels_of_very_many_reports_are_not_infinite():
     assert 0 < some.level < 600
     with pytest.raises(InvalidInputError, match="above 600 nats, too high for floats"):
         repeated_level(Mechanism([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), F, 1000)
+
+
+def test_a_level_over_a_ball_is_not_called_exact():
+    """A climb finds the worst member of a ball: the level of two reports is at least what it finds."""
+    p_hat = [[0.3, 0.2], [0.15, 0.35]]
+    ball = ConvexSet("total-variation", p_hat=p_hat, radius=0.05)
+    flip = Mechanism(np.array([[0.7, 0.3], [0.4, 0.6], [0.6, 0.4], [0.3, 0.7]]))
+    assert not together(flip, ball, 2).exact
+    assert together(flip, Single(p_hat), 2).exact
