@@ -52,7 +52,18 @@ def test_the_command_reads_tables_as_design_does(tmp_path, ldpopt):
     rows = "\n".join(f"{s};{u}" for s, u in zip("ab" * 200, towns, strict=True))
     (tmp_path / "t.csv").write_text(f"s;Straße\n{rows}\n", encoding="latin-1")
     reading = ("--sep", ";", "--encoding", "latin-1", "--missing", "drop", "--levels", "Straße=1")
-    options = ("--secret", "s", "--public", "Straße", "--target", "10%", "--epsilon", "1")
+    options = (
+        "--secret",
+        "s",
+        "--public",
+        "Straße",
+        "--target",
+        "10%",
+        "--epsilon",
+        "1",
+        "--method",
+        "grr",
+    )
     said = ldpopt("plan", "t.csv", *options, *reading, cwd=tmp_path)
     assert said.code == 0, said.err
     assert "the table has 300." in said.out
@@ -84,7 +95,18 @@ def test_the_command_reads_tables_as_people_have_them(tmp_path, ldpopt):
     lines = ["Diagnose;Ort"] + ["Müdigkeit;1001", "Grippe;2002", "Grippe;1003"] * 200 + ["Grippe;"] * 7
     (tmp_path / "t.csv").write_bytes(("\n".join(lines) + "\n").encode("latin-1"))
     reading = ("--sep", ";", "--encoding", "latin-1", "--missing", "drop", "--levels", "Ort=1")
-    asked = ("--secret", "Diagnose", "--public", "Ort", "--target", "20%", "--epsilon", "1")
+    asked = (
+        "--secret",
+        "Diagnose",
+        "--public",
+        "Ort",
+        "--target",
+        "20%",
+        "--epsilon",
+        "1",
+        "--method",
+        "grr",
+    )
     said = ldpopt("plan", "t.csv", *reading, *asked, "--plot", "p.svg", cwd=tmp_path)
     assert said.code == 0, said.err
     assert "7 of 607 rows of t.csv were left out" in " ".join(said.err.split())
