@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from web import sound
 
+from ldpopt.engine.verifying import Verification
 from ldpopt.release.designing import design
 from ldpopt.release.repetition import record
 from ldpopt.release.words import holds_for
@@ -157,6 +158,12 @@ def test_a_page_on_the_public_file_says_what_it_proves(method, universal, tmp_pa
     found = described(loaded, "r1").signing
     assert protected(found, "sees one report") is (True if universal else None)
     assert protected(found, "also knows the race") == universal
+    first, *others = loaded.verification.claims
+    refuted = loaded._replace(verification=Verification((first._replace(holds=False), *others)))
+    page = sound(report.page([described(refuted, "r1")]))
+    assert "REFUTED" in page.text
+    assert "not proven" in page.text
+    assert "file proves" not in page.text
 
 
 def test_a_factor_at_most_is_rounded_up(tmp_path):
