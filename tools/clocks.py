@@ -5,19 +5,22 @@
 
 Sizes are such that the limit matters. A solve may take the limit times 1.1 and 2 s more, its proof and
 repair included. A solve whose CPU time is far below its wall time was starved by other work.
+
+Every instance is solved in a process of its own, which loads its solvers as a command does and is ended
+where it hangs. A line per instance is printed as it comes, then a row per kind and the worst instances.
 """
 
 import argparse
+import math
 import multiprocessing
-import sys
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ldpopt import solve
-from ldpopt.core.errors import LdpoptError
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.problems import PROBLEMS
@@ -43,13 +46,26 @@ SHAPES = ((3, 3), (4, 4), (3, 8), (6, 6), (8, 4))
 BALLS = ("total-variation", "kullback-leibler", "likelihood", "hellinger", "wasserstein")
 
 
+HANGING = 10
+"""A solve is ended after so many times its time limit."""
+FAILED = "failed: "
+"""How the outcome of a solve that raised an error begins."""
+WORST = 10
+"""How many of the longest solves are listed in the end."""
+
+
 class Measured(NamedTuple):
     """One solve: what was asked, what became of it, and the seconds of wall and CPU time."""
 
+    kind: str
     name: str
     outcome: str
     wall: float
     cpu: float
+
+    def __str__(self) -> str:
+        seconds = f"{self.wall:.1f} s, CPU {self.cpu:.1f} s"
+        return f"{self.kind}, {self.name}: {seconds}; {self.outcome}"
 
 
 def instances(kind: str, count: int) -> Iterator[tuple[str, Problem]]:
@@ -145,8 +161,27 @@ TABLES: dict[str, Callable[[np.random.Generator, Array], Params]] = {
 """Draws the parameters of an instance from a random table."""
 
 
-def measured(name: str, problem: Problem, seconds: float) -> Measured:
-    """Solve an instance within a time limit."""
+def measured(kind: str, name: str, problem: Problem, seconds: float) -> Measured:
+    """Solve an instance within a time limit, in a process of its own."""
+    receiving, sending = multiprocessing.Pipe(duplex=False)
+    process = multiprocessing.Process(target=_solve, args=(sending, problem, seconds), daemon=True)
+    start = time.perf_counter()
+    process.start()
+    sending.close()
+    try:
+        answered = receiving.poll(HANGING * seconds)
+        outcome, wall, cpu = (
+            receiving.recv() if answered else (f"{FAILED}still running, ended", math.inf, 0.0)
+        )
+    except EOFError:
+        outcome, wall, cpu = f"{FAILED}no answer", math.inf, 0.0
+    process.kill()
+    process.join()
+    return Measured(kind, name, outcome, min(wall, time.perf_counter() - start), cpu)
+
+
+def _solve(answers: Connection, problem: Problem, seconds: float) -> None:
+    """Send what became of a solve, and its seconds of wall and CPU time."""
     wall, cpu = time.perf_counter(), time.process_time()
     try:
         result = solve(problem, time_limit=seconds)
@@ -155,9 +190,9 @@ def measured(name: str, problem: Problem, seconds: float) -> Measured:
         )
         gap = "–" if result.gap is None else f"{result.gap:.1g}"
         outcome = f"{result.solver}: {result.status.value}, gap {gap}, {', '.join(parts)}"
-    except LdpoptError as error:
-        outcome = str(error).split("\n", maxsplit=1)[0]
-    return Measured(name, outcome, time.perf_counter() - wall, time.process_time() - cpu)
+    except Exception as error:  # one crash must not end the study
+        outcome = f"{FAILED}{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+    answers.send((outcome, time.perf_counter() - wall, time.process_time() - cpu))
 
 
 def _burn() -> None:
@@ -165,10 +200,19 @@ def _burn() -> None:
         pass
 
 
+def _row(kind: str, found: list[Measured], allowed: float) -> str:
+    longest, hardest = max(one.wall for one in found), max(one.cpu for one in found)
+    over = sum(one.wall > allowed for one in found)
+    failed = sum(one.outcome.startswith(FAILED) for one in found)
+    return f"| {kind} | {len(found)} | {longest:.1f} | {hardest:.1f} | {over} | {failed} |"
+
+
 def main() -> None:
-    """Solve the instances, one after the other, and print a row per kind."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--kinds", nargs="*", default=list(PROBLEMS), choices=list(PROBLEMS))
+    """Solve the instances, one after the other; print a line for each, and a summary."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--kinds", nargs="+", default=list(PROBLEMS), choices=list(PROBLEMS))
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=5.0)
     parser.add_argument("--busy", type=int, default=1, help="processes that keep other cores busy")
@@ -176,23 +220,19 @@ def main() -> None:
     burning = [multiprocessing.Process(target=_burn, daemon=True) for _ in range(given.busy)]
     for process in burning:
         process.start()
-    allowed = given.seconds * 1.1 + 2
-    print(f"| kind | instances | max wall (s) | max CPU (s) | over {allowed:g} s | which |")
+    allowed, found = given.seconds * 1.1 + 2, []
+    for kind in given.kinds:
+        for name, problem in instances(kind, given.count):
+            found.append(measured(kind, name, problem, given.seconds))
+            print(found[-1], flush=True)
+    print(f"\n| kind | instances | max wall (s) | max CPU (s) | over {allowed:g} s | failed |")
     print("|---|---|---|---|---|---|")
     for kind in given.kinds:
-        found = []
-        for name, problem in instances(kind, given.count):
-            found.append(one := measured(name, problem, given.seconds))
-            print(
-                f"{kind}, {name}: {one.wall:.1f} s, CPU {one.cpu:.1f} s; {one.outcome}", file=sys.stderr
-            )
-        over = [one for one in found if one.wall > allowed]
-        which = "; ".join(f"{one.name}: {one.wall:.1f} s, CPU {one.cpu:.1f} s" for one in over)
-        longest, hardest = max(one.wall for one in found), max(one.cpu for one in found)
-        print(
-            f"| {kind} | {len(found)} | {longest:.1f} | {hardest:.1f} | {len(over)} | {which} |",
-            flush=True,
-        )
+        print(_row(kind, [one for one in found if one.kind == kind], allowed))
+    kept = sum(one.wall <= allowed for one in found)
+    print(f"\n{kept} of {len(found)} solves stayed within {allowed:g} s; the longest:")
+    for one in sorted(found, key=lambda one: -one.wall)[:WORST]:
+        print(one)
 
 
 if __name__ == "__main__":
