@@ -15,7 +15,8 @@ from ldpopt.core.validate import Array
 from ldpopt.forms.convex_program import ConvexProgram
 from ldpopt.theory.bayes import convex
 
-TOLERANCES = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10}
+SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "equilibrate_enable": False}
+"""Of Clarabel. The blocks are conditioned here; with its own scaling too it stalls from 4 values on."""
 MOST_SECONDS = 1e6
 LARGEST = 300_000
 """Points × atoms × matrix entries up to which the compiled cone program stays small."""
@@ -62,7 +63,7 @@ class Cvxpy(Solver[ConvexProgram]):
                 search = limits.part(0.8)
                 search.check()
                 seconds = min(search.remaining(), MOST_SECONDS)
-                question.solve(solver=cp.CLARABEL, time_limit=seconds, **TOLERANCES)
+                question.solve(solver=cp.CLARABEL, time_limit=seconds, **SETTINGS)
         except cp.SolverError as error:
             raise SolverError(f"cvxpy: {error}") from None
         if theta.value is None:

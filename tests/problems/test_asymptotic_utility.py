@@ -82,7 +82,9 @@ def test_high_privacy_wants_larger_sets(k, epsilon, size):
     assert result.value > response + 1e-3
 
 
-@pytest.mark.parametrize("k", [2, 3, *(pytest.param(k, marks=pytest.mark.slow) for k in range(4, 9))])
+@pytest.mark.parametrize(
+    "k", [2, 4, *(pytest.param(k, marks=pytest.mark.slow) for k in (3, 5, 6, 7, 8))]
+)
 def test_both_solvers_agree_and_verify(k):
     problem = AsymptoticUtility([0.5] * k, 1.0)
     found = {name: solve(problem, name) for name in ("frank-wolfe", "cvxpy")}
