@@ -185,9 +185,13 @@ def group_sizes(question: Release, features: Sequence[int]) -> list[int]:
 
 
 def table_exposure(question: Release, groups: list[int]) -> Fraction:
-    """Compute the fraction of users in groups that are less than t of all users."""
+    """Compute the fraction of users in groups that are less than t of all users.
+
+    A whole number is less than x iff it is less than ⌈x⌉.
+    """
     users = sum(groups)
-    return Fraction(sum(n for n in groups if n < question.threshold * users), users)
+    crowd = math.ceil(question.threshold * users)
+    return Fraction(sum(n for n in groups if n < crowd), users)
 
 
 def sample_of(question: Release) -> tuple[list[int], Sample]:

@@ -73,7 +73,9 @@ def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]
         return None  # fewer outputs than inputs: M has no inverse
     reserve(6 * k * k + 3 * k * len(columns), "inverting the information")
     whole, shift = _dyadic(list(zip(*columns, strict=True)))
-    q = [added(map(Fraction.__mul__, map(Fraction, column), p)) for column in columns]
+    common = math.lcm(*(x.denominator for x in p))
+    weights = [int(x * common) for x in p]
+    q = [Fraction(_dot(weights, column), common << shift) for column in zip(*whole, strict=True)]
     for bits in BITS:
         scaled = [
             [(a << bits) * x.denominator // (x.numerator << shift) for a, x in zip(row, q, strict=True)]

@@ -88,6 +88,8 @@ def split(column: Sequence[float], a2: int) -> list[Sequence[float]]:
 
 SHARE_STEPS = 12
 """Steps of the search for a share x of the slack, whose log x/(1 − x) is at most ``FAR``."""
+NEAR = 1e-7
+"""Gains whose ratio is so close to 1 end that search: their levels are guessed no closer."""
 MOST_STEP = 1e90
 """Larger steps are not cubed in floats: the guess is one half."""
 
@@ -202,6 +204,8 @@ class PrivacyProof:
             width = at_low - at_high
             z = low + (high - low) * (at_low / width if width > 0 else 0.5)
             found = gain(z)
+            if abs(found) < NEAR:
+                break
             side = 1 if found > 0 else -1
             kept = 0.5 if side == before else 1.0
             if found > 0:

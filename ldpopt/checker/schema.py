@@ -18,6 +18,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import chain, islice
 from typing import Any
 
 from .claims import quoted
@@ -111,6 +112,13 @@ class Whole(Schema):
         if isinstance(value, bool) or not isinstance(value, int) or not self.least <= value <= self.most:
             raise self.refuse(value, where)
         return value
+
+    def read_all(self, values: list[Any], where: str) -> list[int]:
+        """Read many numbers: if all are whole, only the least and the largest are compared."""
+        inside = (
+            set(map(type, values)) == {int} and self.least <= min(values) <= max(values) <= self.most
+        )
+        return list(values) if inside else super().read_all(values, where)
 
 
 class Flag(Schema):
@@ -224,6 +232,15 @@ class List(Schema):
             for i, entry in enumerate(value):
                 self.item.read(entry, f"{where}[{i}]")
             raise
+
+    def read_all(self, values: list[Any], where: str) -> list[list[Any]]:
+        """Read many lists: as entries are read one by one, those of all lists are read together."""
+        sizes = list(map(len, values)) if set(map(type, values)) == {list} else []
+        most = math.inf if self.most is None else self.most
+        if not sizes or min(sizes) < self.least or max(sizes) > most:
+            return super().read_all(values, where)
+        entries = iter(self.item.read_all(list(chain.from_iterable(values)), where))
+        return [list(islice(entries, size)) for size in sizes]
 
 
 @dataclass(frozen=True)

@@ -121,8 +121,10 @@ def _parts(result: Result) -> str:
 
 
 def _print_result(result: Result, verification: Verification, reason: str) -> None:
+    from ldpopt.engine.certifying import HURRIED
     from ldpopt.engine.verifying import NOT_CHECKED
 
+    hurried = [said for name, said in HURRIED.items() if name in result.stats]
     facts = {
         "problem": result.problem.kind,
         "status": verification.marked_utility(verification.told(result.status.value)),
@@ -133,6 +135,7 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
         "solver": result.solver,
         "seconds": f"{cell(result.seconds)} ({_parts(result)})",
+        **({"in short time": "; ".join(hurried)} if hurried else {}),
     }
     for name, text in facts.items():
         hang(f"{name:<13} ", text)

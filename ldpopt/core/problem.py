@@ -44,8 +44,8 @@ class Problem(Cleaned, ABC):
     """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
     """The sizes that ``ldpopt bench --full`` runs, from seconds to minutes; if empty, the same."""
-    slow_to_lift: ClassVar[bool] = False
-    """Whether :meth:`lift` may take long, and :meth:`lift_quickly` is there for when time is over."""
+    slow_to_claim: ClassVar[bool] = False
+    """Whether :meth:`claim` may take long, and :meth:`claim_quickly` is there for when time is over."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -68,6 +68,14 @@ class Problem(Cleaned, ABC):
     def measure(self) -> Measure:
         """What the value measures, and in which unit."""
         return Measure("objective")
+
+    @property
+    def lift_share(self) -> float:
+        """The share of the time kept for :meth:`lift`: 0 where that is quick.
+
+        Where it is not 0, :meth:`lift_quickly` is there for when the time is over.
+        """
+        return 0.0
 
     @property
     def level(self) -> float | None:
@@ -103,9 +111,9 @@ class Problem(Cleaned, ABC):
         """Express the answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
 
     def lift_quickly(self, form: Form, solution: FormSolution) -> Any:
-        """Build a slightly worse answer that is proven quickly, for when the time is over.
+        """Build an answer that is proven quickly, if need be a worse one, for when the time is over.
 
-        Only problems with :attr:`slow_to_lift` define it.
+        Only problems with a :attr:`lift_share` define it.
         """
         raise NotImplementedError
 
@@ -116,6 +124,13 @@ class Problem(Cleaned, ABC):
     def claim(self, answer: Any) -> float:
         """Evaluate the objective for the result file, rounded so that the answer is truly that good."""
         return self.value(answer)
+
+    def claim_quickly(self, answer: Any) -> float:
+        """Evaluate the objective as for :meth:`claim`, with fewer digits, for when the time is over.
+
+        Only problems that are :attr:`slow_to_claim` define it.
+        """
+        raise NotImplementedError
 
     def audit(self, answer: Any) -> dict[str, Any]:
         """Measure the answer's privacy independently, as plain data for the certificate."""
@@ -162,11 +177,16 @@ class Problem(Cleaned, ABC):
         return cls(**params)
 
 
+PLAIN = {str, int, float, bool, type(None)}
+"""The types that JSON holds as they are."""
+
+
 def _plain(name: str, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.tolist()
     if isinstance(value, (tuple, list)):
-        return [_plain(name, part) for part in value]
+        plain = PLAIN.issuperset(map(type, value))  # quick, as a table may have a million rows
+        return list(value) if plain else [_plain(name, part) for part in value]
     if isinstance(value, Mechanism):
         return value.to_json()
     if value is None or isinstance(value, (str, int, float, bool)):

@@ -7,28 +7,25 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import replace
 from functools import cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, NamedTuple
 
-from ldpopt.checker.frame import is_optimal
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, MissingDependencyError, NoSolverError
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.limits import Limits, Overdue, Progress
+from ldpopt.core.limits import Limits, Progress
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
-from ldpopt.core.status import Status, relative_gap
-from ldpopt.engine.result import Certificate, Result
+from ldpopt.engine.certifying import Finishing
+from ldpopt.engine.result import Result
 from ldpopt.engine.staging import run_stages
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import SOLVERS, solvers_of
 
-REPAIR_SHARE, SLOW_SHARE = 0.1, 0.25
-"""The share of the time kept for repair, exact value and audit, and the share where repairs are slow."""
-AUDIT_GRACE = 1.0
-"""Seconds after the time limit at which an audit that is not finished is left out."""
+REPAIR_SHARE = 0.1
+"""The share of the time kept for repair, exact value and audit."""
 
 
 def problem(kind: str, **params: Any) -> Problem:
@@ -82,29 +79,77 @@ def solve(
     start = time.perf_counter()
     seconds = None if time_limit is None else float(time_limit)
     whole = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
-    searching = whole.part(1 - SLOW_SHARE) if problem.slow_to_lift else whole
+    found = _searched(problem, solver, options, whole)
+    solved = time.perf_counter()
+    finishing = Finishing(problem, whole)
+    claims = finishing.certified(found.form, found.solution)
+    end = time.perf_counter()
+    clock = {
+        "search_seconds": solved - start - found.proof_seconds,
+        "proof_seconds": found.proof_seconds,
+        "repair_seconds": end - solved,
+    }
+    return Result(
+        problem=problem,
+        **claims,
+        solver=found.solver,
+        seconds=end - start,
+        stats={**(found.solution.stats or {}), **clock, **finishing.hurried},
+        attempts=found.attempts,
+        environment=environment(),
+    )
+
+
+def mechanism_for(
+    problem: Problem,
+    solver: str | Solver[Any] = "auto",
+    *,
+    gap: float = 1e-9,
+    time_limit: float | None = None,
+) -> Mechanism | None:
+    """Answer a problem with a mechanism alone: exactly private, and nothing is claimed of its value.
+
+    It is for callers that state no value; an exact evaluation may take longer than the search.
+
+    Args:
+        problem: the question.
+        solver: a registered name, a solver object, or "auto", as for :func:`solve`.
+        gap: the relative gap at which value and bound count as equal.
+        time_limit: seconds after which the best mechanism is returned.
+
+    Returns:
+        The mechanism; None if none was found, or if the answer is not a matrix.
+    """
+    check_limits(gap, time_limit)
+    whole = Limits.within(time_limit, gap=gap)
+    found = _searched(problem, solver, {}, whole)
+    if found.solution.point is None:
+        return None
+    answer = Finishing(problem, whole).lifted(found.form, found.solution)
+    return answer if isinstance(answer, Mechanism) else None
+
+
+class _Searched(NamedTuple):
+    """What the search found: the solution of a form, by which solver, and the seconds of its proof."""
+
+    form: Form
+    solution: FormSolution
+    solver: str
+    attempts: dict[str, str]
+    proof_seconds: float
+
+
+def _searched(
+    problem: Problem, solver: str | Solver[Any], options: dict[str, Any], whole: Limits
+) -> _Searched:
+    """Search within the time that is not kept for repair, exact value and audit."""
+    searching = whole.part(1 - problem.lift_share) if problem.lift_share else whole
     limits = searching.leaving(REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
         raise KeyboardInterrupt
-    solved = time.perf_counter()
-    found = _certified(problem, form, solution, whole)
-    end = time.perf_counter()
-    clock = {
-        "search_seconds": solved - start - limits.proof_seconds(),
-        "proof_seconds": limits.proof_seconds(),
-        "repair_seconds": end - solved,
-    }
-    return Result(
-        problem=problem,
-        **found,
-        solver=chosen.name,
-        seconds=end - start,
-        stats={**(solution.stats or {}), **clock},
-        attempts=attempts,
-        environment=environment(),
-    )
+    return _Searched(form, solution, chosen.name, attempts, limits.proof_seconds())
 
 
 _WHOLE: ContextVar[bool] = ContextVar("whole", default=False)
@@ -230,73 +275,3 @@ def _named(
             return form, solver, {}
         reason = answer
     raise NoSolverError(problem.kind, {solver.name: reason})
-
-
-def _not_better(value: float, bound: float | None, sense: str) -> float | None:
-    """Return the bound, or the value where rounding has put the bound on its wrong side.
-
-    That is a weaker bound, so it is proven too.
-    """
-    if bound is None:
-        return None
-    return max(bound, value) if sense == "maximise" else min(bound, value)
-
-
-def _audited(problem: Problem, answer: Any, limits: Limits) -> dict[str, Any]:
-    """Audit the answer; an audit that takes much longer than the time left is left out."""
-    end = None if limits.deadline is None else limits.deadline + AUDIT_GRACE
-    try:
-        with replace(limits, alarm=end, answered=True).alarmed():
-            return problem.audit(answer)
-    except Overdue:
-        return {}
-
-
-def _lifted(problem: Problem, form: Form, solution: FormSolution, limits: Limits) -> Any:
-    """Build the answer, or one that is proven quickly if that takes more than half the time left."""
-    if not problem.slow_to_lift or limits.deadline is None:
-        return problem.lift(form, solution)
-    try:
-        with replace(limits, alarm=limits.part(0.5).deadline, answered=True).alarmed():
-            return problem.lift(form, solution)
-    except Overdue:
-        return problem.lift_quickly(form, solution)
-
-
-def _certified(problem: Problem, form: Form, solution: FormSolution, limits: Limits) -> dict[str, Any]:
-    """Compute the fields of the result that make claims: each holds in exact arithmetic.
-
-    Args:
-        problem: the question.
-        form: the form that was solved.
-        solution: what the solver found.
-        limits: the limits of the whole run. Where the time is over, the answer is one that is proven
-            quickly, and the audit may be left out.
-    """
-    gap = limits.gap
-    if solution.point is None:
-        nothing = Certificate(proof=None, gap=gap, repair_loss=0.0)
-        return {
-            "status": solution.status,
-            "value": None,
-            "bound": solution.bound,
-            "gap": None,
-            "answer": None,
-            "certificate": nothing,
-        }
-    answer = _lifted(problem, form, solution, limits)
-    value = problem.claim(answer)
-    loss = 0.0 if solution.value is None else abs(solution.value - value)
-    bound = _not_better(value, solution.bound, problem.sense)
-    measured = relative_gap(value, bound)
-    status = Status.FEASIBLE
-    if bound is not None:
-        status = Status.OPTIMAL if is_optimal(value, bound, gap) else Status.GAP
-    return {
-        "status": status,
-        "value": value,
-        "bound": bound,
-        "gap": measured,
-        "answer": answer,
-        "certificate": Certificate(solution.proof, gap, loss, _audited(problem, answer, limits)),
-    }

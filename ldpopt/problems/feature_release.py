@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.feature_release import Release, group_sizes, sample_of, table_exposure
+from ldpopt.checker.feature_release import Release, sample_of, table_exposure
 from ldpopt.checker.future_users import Sample, expected_exposure
 from ldpopt.checker.printed import printed
 from ldpopt.checker.rules import Marginals, proven
@@ -24,7 +24,7 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.subset_program import Subset, SubsetProgram
-from ldpopt.tables.codes import chosen_columns, value_codes
+from ldpopt.tables.codes import Codes, chosen_columns, group_sizes, value_codes
 from ldpopt.theory.anonymity.safety import least_risk, risk_beside
 
 
@@ -174,12 +174,18 @@ class FeatureRelease(Problem):
         """Return a float on the same side of the budget as the exact risk, rounded up otherwise."""
         if self.table is None:
             return risk_beside(self._chosen(subset), self.threshold, self.budget, limits)
-        groups = group_sizes(self.released, subset)
+        groups = group_sizes(self._columns, subset).tolist()
         if self.users is None:
             return printed_above(table_exposure(self.released, groups))
         values, known = self._sample
         possible = math.prod(values[j] for j in subset)
         return printed_above(Fraction(expected_exposure(known, groups, possible).high))
+
+    @cached_property
+    def _columns(self) -> dict[int, Codes]:
+        """The columns of the table by their number, rare values redacted if asked for."""
+        assert self.released.columns is not None
+        return {j: np.array(column, np.int64) for j, column in enumerate(self.released.columns)}
 
     @cached_property
     def _sample(self) -> tuple[list[int], Sample]:

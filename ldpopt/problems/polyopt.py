@@ -31,7 +31,7 @@ from ldpopt.forms.column_program import ColumnProgram, Columns, Cone, Sublinear
 from ldpopt.theory.columns.cones import staircase_cone
 from ldpopt.theory.columns.problem import ColumnProblem
 from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import PAIRS, BlockCone
+from ldpopt.theory.robust.block_cone import PAIRS, BlockCone, mixed_inside
 from ldpopt.theory.robust.calibration import SLACK, Tried, levels, tightened
 from ldpopt.theory.robust.facet_cone import FacetCone
 from ldpopt.theory.robust.information import RobustInformation
@@ -207,13 +207,7 @@ class PolyOpt(TableProblem, ColumnProblem):
 
     def _moved_inside(self, solution: FormSolution) -> FormSolution:
         """Mix a point with a constant release, as little as it takes to lie in Γ."""
-        rows = solution.point.matrix
-        constant, low, high = rows.mean(axis=0), 0.0, 1.0
-        while high - low > OUTSIDE:
-            share = (low + high) / 2
-            inside = self.cone.level((1 - share) * rows + share * constant) <= self.epsilon
-            low, high = (low, share) if inside else (share, high)
-        mixed = (1 - high) * rows + high * constant
+        mixed = mixed_inside(solution.point.matrix, self.cone.level, self.epsilon)
         point = Columns(np.ones(mixed.shape[1]), mixed)
         return replace(solution, point=point, value=float(self.sublinear(mixed).sum()))
 

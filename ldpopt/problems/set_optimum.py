@@ -60,7 +60,7 @@ class SetOptimum(Problem):
 
     kind: ClassVar[str] = "set-optimum"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
-    slow_to_lift: ClassVar[bool] = True
+    lift_share: ClassVar[float] = 0.25
     epsilon: float
     uncertainty: Any
 

@@ -26,7 +26,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import Verification, verify
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
-from ldpopt.tables.codes import group_sizes, value_codes
+from ldpopt.tables.codes import Codes, group_sizes, value_codes
 from ldpopt.tables.files import open_table
 
 
@@ -156,10 +156,10 @@ def exposed(
     )
 
 
-def _cells(opened: Any, names: list[str]) -> dict[str, list[int]]:
+def _cells(opened: Any, names: list[str]) -> dict[str, Codes]:
     """Read the columns batch by batch, each value as a number."""
     found: dict[str, list[Any]] = {name: [] for name in names}
     for batch in opened.batches(names):
         for name in names:
             found[name] += batch.column(name).to_pylist()
-    return {name: value_codes(np.array(cells, object)).tolist() for name, cells in found.items()}
+    return {name: value_codes(np.array(cells, object)) for name, cells in found.items()}

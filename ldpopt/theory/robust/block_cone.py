@@ -15,7 +15,7 @@ min y and ρ ∈ [1, E]. All vertices of a block are explicit, and only finitely
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -27,6 +27,8 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
 PAIRS = ("distinct", "all")
+SHARE_ERROR = 1e-6
+"""How close the share of a constant release is to the least that brings a mechanism into a cone."""
 
 
 class Product(NamedTuple):
@@ -327,3 +329,19 @@ def _columns(p: Array, y: Array, zero: Any) -> Array:
     """Compute T from the rows y; entries that are known to be zero are exactly zero."""
     T = (y - (y @ p)[:, None]) / (1 - p.sum())
     return np.where(zero, 0.0, np.maximum(T, 0.0)).T
+
+
+def mixed_inside(rows: Array, level: Callable[[Array], float], epsilon: float) -> Array:
+    """Mix a mechanism with a constant release, as little as brings it to a level.
+
+    Args:
+        rows: the mechanism.
+        level: measures the level of a mechanism, such as :meth:`BlockCone.level`; mixing lowers it.
+        epsilon: the level.
+    """
+    constant, low, high = rows.mean(axis=0), 0.0, 1.0
+    while high - low > SHARE_ERROR:
+        share = (low + high) / 2
+        inside = level((1 - share) * rows + share * constant) <= epsilon
+        low, high = (low, share) if inside else (share, high)
+    return (1 - high) * rows + high * constant
