@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +12,15 @@ import typer
 
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
-from ldpopt.cli.terminal import check_new, check_writable, print_facts, print_table, tell, watching
+from ldpopt.cli.terminal import (
+    check_new,
+    check_writable,
+    checker_seconds,
+    print_facts,
+    print_table,
+    tell,
+    watching,
+)
 
 if TYPE_CHECKING:
     from ldpopt.release.exposing import Exposed
@@ -28,6 +38,7 @@ def exposure(
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Write a page here, .html.")] = None,
     sep: Separator = None,
     encoding: Encoding = "utf-8",
+    time_limit: Annotated[float, typer.Option(help="Seconds for the count and the choice.")] = 30.0,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
@@ -38,13 +49,23 @@ def exposure(
     """
     from ldpopt.release.exposing import exposed
 
+    start = time.monotonic()
     if out is not None:
         check_writable(out, table)
         check_new(out, force)
-    with watching(f"counting the rows of {table} that stand out, and proving a release"):
+    with watching(f"counting the rows of {table} that stand out", time_limit) as watch:
         found = exposed(
-            table, split_columns(columns), threshold=threshold, budget=budget, sep=sep, encoding=encoding
+            table,
+            split_columns(columns),
+            threshold=threshold,
+            budget=budget,
+            sep=sep,
+            encoding=encoding,
+            time_limit=time_limit,
         )
+        found = replace(found, patience=checker_seconds(start, time_limit))
+        watch.step("checking the certificate", found.patience)
+        verdict = found.verification.verdict
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))
     else:
@@ -54,7 +75,7 @@ def exposure(
 
         write_page(found, out)
         tell(f"wrote {out}")
-    raise typer.Exit(EXIT_CODES[found.verification.verdict])
+    raise typer.Exit(EXIT_CODES[verdict])
 
 
 def _print_exposure(found: Exposed) -> None:

@@ -19,15 +19,21 @@ from typing import Any
 
 import numpy as np
 
+from ldpopt.checker.budget import SECONDS as PATIENCE
 from ldpopt.checker.printed import printed
+from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Limits
 from ldpopt.core.plain import plain_number
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
-from ldpopt.engine.verifying import Verification, verify
+from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
 from ldpopt.tables.codes import Codes, group_sizes, value_codes
 from ldpopt.tables.files import open_table
+
+SECONDS, SOME = 30.0, 1e-9
+"""The time limit of a choice of columns, and what its search gets where reading took all of it."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,7 @@ class Exposed:
         together: how many rows all of the columns expose.
         sizes: how many rows share each combination of values that occurs, the rarest first.
         result: the largest set of columns within the budget, with its certificate.
+        patience: the seconds that the checker may take.
     """
 
     name: str
@@ -57,6 +64,7 @@ class Exposed:
     together: int
     sizes: tuple[int, ...]
     result: Result
+    patience: float = PATIENCE
 
     @property
     def crowd(self) -> int:
@@ -82,7 +90,7 @@ class Exposed:
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the choice."""
-        return verify(self.result)
+        return verify_within(self.result.to_json(), self.patience)
 
     def exposed_at(self, threshold: float) -> int:
         """Count the rows that all columns expose at another threshold."""
@@ -117,7 +125,7 @@ def exposed(
     budget: float = 0.0,
     sep: str | None = None,
     encoding: str = "utf-8",
-    time_limit: float = 30.0,
+    time_limit: float = SECONDS,
 ) -> Exposed:
     """Count the rows of a table that stand out, and choose the columns that may be released.
 
@@ -128,8 +136,9 @@ def exposed(
         budget: the fraction of rows that may be exposed.
         sep: the character between the columns of a text file.
         encoding: the encoding of a text file.
-        time_limit: seconds for the choice of columns.
+        time_limit: seconds for the table and the choice of columns; reading the table is not cut short.
     """
+    limits = Limits.within(validate.positive_number("time_limit", time_limit))
     opened = open_table(table, sep=sep, encoding=encoding)
     names = list(columns) or opened.columns
     if len(set(names)) < len(names):
@@ -139,9 +148,8 @@ def exposed(
     crowd = anonymity(question.threshold, len(question.table))
     sizes = np.sort(group_sizes(cells))
     alone = [group_sizes(cells, [name]) for name in names]
-    _ = question.released  # reading many rows takes longer than the search, whose time is limited
     with whole_answers():
-        result = solve(question, time_limit=time_limit)
+        result = solve(question, time_limit=max(limits.remaining(), SOME))
     return Exposed(
         name=opened.name,
         columns=tuple(names),

@@ -9,10 +9,11 @@ from typing import NamedTuple
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Progress
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.solving import solve
+from ldpopt.engine.solving import mechanism_for, solve
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
@@ -84,9 +85,23 @@ class Method(NamedTuple):
             seconds: the time limit.
             progress: called with (value, bound) during long work.
         """
-        solver = self.solver if self.build is None else Built(self.build(question, gap, seconds / 2))
+        solver = self._solver(question, gap, seconds)
         problem = self.problem(question)
         return solve(problem, solver, gap=gap, time_limit=seconds, progress=progress)
+
+    def mechanism(self, question: Question, gap: float, seconds: float) -> Mechanism | None:
+        """Build the same mechanism without claims about its value, which may take longer than it.
+
+        Args:
+            question: what the table is to be protected against.
+            gap: the relative gap at which the search ends.
+            seconds: the time limit.
+        """
+        solver = self._solver(question, gap, seconds)
+        return mechanism_for(self.problem(question), solver, gap=gap, time_limit=seconds)
+
+    def _solver(self, question: Question, gap: float, seconds: float) -> str | Built:
+        return self.solver if self.build is None else Built(self.build(question, gap, seconds / 2))
 
 
 def _polyopt(question: Question, calibrate: bool = False) -> Problem:

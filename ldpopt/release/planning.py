@@ -19,9 +19,9 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.files import save_figure
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import whole_answers
-from ldpopt.release.accuracy import query_rows
+from ldpopt.release.accuracy import accuracies, query_rows
 from ldpopt.release.counting import Counted, counted
-from ldpopt.release.designing import GAP, SECONDS, Design, solved
+from ldpopt.release.designing import GAP, LEAST_SECONDS, SECONDS
 from ldpopt.release.methods import BUILT, METHODS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.hierarchy import Levels
@@ -140,6 +140,8 @@ def plan(
         time_limit: seconds for all solves together.
         progress: called with (finished, total, what is done now) before every level.
         warn: called with what was left out or taken together, and with bins that hold all rows.
+
+    Where the time is over, the levels that were tried are returned, and ``warn`` says so.
     """
     if not 0 < validate.positive_number("target", target) < 1:
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
@@ -152,14 +154,16 @@ def plan(
     steps = len(ladder) + (BISECTIONS if epsilon is None else 0)
     search = _Search(about, first, target, queries, method, limits, steps)
     points: list[Point] = []
-    for level in ladder:
+    for level in sorted(ladder, key=lambda level: level != epsilon):  # the level that is asked for first
+        if points and limits.expired():
+            break
         if progress is not None:
             progress(len(points), len(ladder), f"ε = {level:g} by {', '.join(search.names)}")
         points.append(search.at(level))
-    if epsilon is not None:
-        wanted = next(point for point in points if point.epsilon == first.epsilon)
-        return Plan(target, search.n, wanted, tuple(points))
-    return Plan(target, search.n, search.least(points), tuple(points))
+    wanted = search.least(points) if epsilon is None else points[0]
+    if warn is not None and (late := search.unfinished(len(points), len(ladder))):
+        warn(late)
+    return Plan(target, search.n, wanted, tuple(sorted(points)))
 
 
 class _Search:
@@ -182,6 +186,7 @@ class _Search:
         self.limits = limits
         self.ahead = steps * len(self.names)  # solves that share the time left, at most
         self.n = int(about.counts.sum())
+        self.cut = False  # whether the time was over before the least level was found
 
     def at(self, epsilon: float) -> Point:
         """Design by every method at a level and keep the one with the smallest margin."""
@@ -194,21 +199,25 @@ class _Search:
         return min(points, key=lambda point: point.margin)
 
     def _point(self, question: Question, name: str) -> Point:
-        seconds = self.limits.part(1 / max(self.ahead, 1)).remaining()
+        """Build the mechanism of a method, exactly private; no value is stated, so none is computed."""
+        seconds = max(self.limits.part(1 / max(self.ahead, 1)).remaining(), LEAST_SECONDS)
         self.ahead -= 1
         try:
             with whole_answers():  # what Ctrl-C leaves of a solve is not the best of the level
-                made: Design = solved(self.domain, question, name, GAP, seconds, None)
+                made = METHODS[name].mechanism(question, GAP, seconds)
         except LdpoptError:
+            made = None
+        if made is None:
             return Point(question.epsilon, name, math.inf, math.inf)
-        parts = made.accuracy(self.queries)
+        parts = accuracies(made.matrix, question.counts, self.domain, self.queries)
         worst = max(part.margin(self.n) for part in parts)
         return Point(question.epsilon, name, worst, max(part.rows_for(self.target) for part in parts))
 
     def least(self, points: Sequence[Point]) -> Point | None:
         """Find the least level with the target's margin, between levels whose margins are known.
 
-        Between two levels the methods that are best at one of them are tried.
+        Between two levels the methods that are best at one of them are tried. Where the time is over,
+        it is the least level that was found so far.
         """
         good = next((i for i, point in enumerate(points) if point.margin <= self.target), None)
         if good is None:
@@ -217,6 +226,21 @@ class _Search:
         below = points[good - 1] if good else best._replace(epsilon=best.epsilon / 2)
         self.names, low = sorted({below.method, best.method}), below.epsilon
         for _ in range(BISECTIONS):
+            if self.limits.expired():
+                self.cut = True
+                break
             middle = self.at(float(f"{math.sqrt(low * best.epsilon):.{DIGITS}g}"))
             low, best = (low, middle) if middle.margin <= self.target else (middle.epsilon, best)
         return best
+
+    def unfinished(self, known: int, asked: int) -> str:
+        """Say what the time limit left out; empty if nothing.
+
+        Args:
+            known: how many levels were tried.
+            asked: how many were to be tried.
+        """
+        if known < asked:
+            return f"the time was over after {known} of {asked} levels; allow more (--time-limit)"
+        over = "the time was over while the least level was sought: one below may do"
+        return f"{over}; allow more (--time-limit)" if self.cut else ""

@@ -31,7 +31,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
-from ldpopt.engine.solving import solve
+from ldpopt.engine.solving import mechanism_for
 from ldpopt.forms.column_program import ColumnProgram, Columns
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
@@ -123,11 +123,11 @@ def split(
     matrices, errors = [], []
     for groups in columns:
         part = _part(F, table, epsilon, wanted.secret, groups, 1 / len(columns))
-        found = solve(part.problem, gap=gap, time_limit=time_limit / len(columns))
-        if found.mechanism is None:
+        found = mechanism_for(part.problem, gap=gap, time_limit=time_limit / len(columns))
+        if found is None:
             raise InvalidInputError(f"no mechanism for a column in {time_limit / len(columns):.3g} s")
-        matrices.append(part.lifted(found.mechanism.matrix))
-        errors.append(part.error(found.mechanism.matrix))
+        matrices.append(part.lifted(found.matrix))
+        errors.append(part.error(found.matrix))
     return _mixture(matrices, errors)
 
 
@@ -145,10 +145,10 @@ def sampled(table: Array, epsilon: float, queries: Any, gap: float, time_limit: 
     matrices, errors = [], []
     for values in columns:
         asked, seconds = BroadFidelity(len(values), epsilon), time_limit / len(columns)
-        found = solve(asked, "restricted-designs", gap=gap, time_limit=seconds)
-        if found.mechanism is None:
+        found = mechanism_for(asked, "restricted-designs", gap=gap, time_limit=seconds)
+        if found is None:
             raise InvalidInputError(f"no mechanism for a column in {seconds:.3g} s")
-        selection = found.mechanism.matrix
+        selection = found.matrix
         matrices.append(selection[values.argmax(axis=0)])
         errors.append(query_error(selection, values @ table.ravel(), np.eye(len(values))))
     return _mixture(matrices, errors)

@@ -5,6 +5,8 @@ import re
 
 import pytest
 
+from ldpopt.engine import solving as engine
+from ldpopt.release import exposing
 from ldpopt.release.exposing import exposed
 from ldpopt.release.words import release_in_words
 from ldpopt.report.exposure import _across, _up, curve
@@ -104,3 +106,19 @@ def test_bad_input_is_one_sentence(people, ldpopt, options, message):
     assert done.code == 2
     assert message in done.err
     assert done.err.count("\n") == 1
+
+
+def test_the_command_keeps_to_a_time_limit(people, ldpopt, monkeypatch):
+    """The search has what reading left of it, the checker what both left."""
+    given = []
+
+    def solve(problem, time_limit):
+        given.append(time_limit)
+        return engine.solve(problem, time_limit=time_limit)
+
+    monkeypatch.setattr(exposing, "solve", solve)
+    done = ldpopt("exposure", people, "--threshold", "0.2", "--time-limit", "1000")
+    assert done.code == 0
+    assert 0 < given[0] < 1000
+    refused = ldpopt("exposure", people, "--time-limit", "0")
+    assert (refused.code, "time_limit must be" in refused.err) == (2, True)

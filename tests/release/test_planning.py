@@ -6,8 +6,9 @@ import math
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.problems import BroadFidelity, Staircase
 from ldpopt.release.designing import design
-from ldpopt.release.planning import Plan, Point, plan
+from ldpopt.release.planning import LEVELS, Plan, Point, _Search, plan
 
 TABLE = {"s": ["a"] * 600 + ["b"] * 400}
 
@@ -104,3 +105,29 @@ def test_a_curve_without_a_point(tmp_path):
     nowhere = Point(1.0, "grr", math.inf, math.inf)
     Plan(0.01, 100, None, (nowhere,)).plot(tmp_path / "curve.svg")
     assert "the target" in (tmp_path / "curve.svg").read_text()
+
+
+def test_a_plan_ends_when_its_time_is_over(clock, monkeypatch):
+    """Levels that were not tried are left out, and that is said; the level that is asked for is not."""
+    take_a_second = _Search.at
+    monkeypatch.setattr(_Search, "at", lambda *given: (clock.move(1.0), take_a_second(*given))[1])
+    said = []
+    asked = {"target": 0.05, "method": "grr", "warn": said.append}
+    found = plan("adult:sex-race", "sex", "race", epsilon=3.0, time_limit=1.5, **asked)
+    assert [point.epsilon for point in found.points] == [0.25, 3.0]
+    assert found.wanted.epsilon == 3.0
+    assert said.pop() == "the time was over after 2 of 7 levels; allow more (--time-limit)"
+    found = plan("adult:sex-race", "sex", "race", time_limit=7.5, **asked)
+    assert [point.epsilon for point in found.points] == list(LEVELS)
+    assert said.pop().startswith("the time was over while the least level was sought")
+    whole = plan("adult:sex-race", "sex", "race", time_limit=1000, **asked)
+    assert whole.wanted.epsilon <= found.wanted.epsilon
+    assert found.wanted.margin <= 0.05
+    assert not said
+
+
+def test_a_plan_evaluates_no_value_that_it_does_not_print(monkeypatch):
+    for kind in (BroadFidelity, Staircase):
+        monkeypatch.setattr(kind, "claim", None)
+    found = plan("adult:sex-race", "sex", "race", target=0.05, epsilon=1.0)
+    assert found.wanted.rows < found.n
