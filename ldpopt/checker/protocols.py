@@ -75,7 +75,7 @@ class Protocol:
         self.sizes = [k * (k + enclose(2)) for k in self.F.step]
         self.limits: list[list[Limit]]
         if not self.calibrate:
-            self.limits = [[spread(self.width, below(d))] for d in self._distances()]
+            self.limits = [[spread(self.width, below(d))] for d in self.distances()]
         elif self.name == "independent-reporting":
             self.limits = [[self._of_member(member) for member in members]]
         else:
@@ -126,7 +126,7 @@ class Protocol:
         rights = (lowest(limits, g, g)[0] - 1 for limits in self._stronger)
         return [-(-((UNIT - right) << BITS) // ((self.width - 1) * right)) for right in rights]
 
-    def _distances(self) -> list[Interval]:
+    def distances(self) -> list[Interval]:
         """Enclose d_s of (65), or d of (66)."""
         radii = [_radius(min(q), b) for q, b in zip(self.given, self.sizes, strict=True)]
         if self.name != "independent-reporting":

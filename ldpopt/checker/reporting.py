@@ -18,7 +18,8 @@ With *calibrate* the odds for u do not follow from Theorems 15 and 17 but from p
   times as frequent as, and not less than 1/g times as frequent as, those for a value drawn from
   p̂_{U|s}; λ as before; 1 ≤ g ≤ E; only g and κ that are private against F count.
 
-Claims. Privacy, value and audit: ``robust.py``. With randomised responses, two more:
+Claims. Privacy, value and audit: ``robust.py``. With other blocks than randomised responses:
+``block_splits.py``. With these, two more:
 
 Member (:func:`of_kind`), whether there is a bound or not: the mechanism is the protocol with some
 parameters, up to :func:`entry_error` in each entry (for its repair to exact numbers). The parameters
@@ -57,6 +58,7 @@ from functools import partial
 from typing import Any
 
 from .arithmetic import units_above
+from .block_splits import best_blocks
 from .budget import UndecidedError, tick
 from .claims import Claim, decided, quoted
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
@@ -64,11 +66,10 @@ from .fixed import BITS, UNIT, entropy_above, rounded
 from .form import Case, Form, Kind, Section, maximise
 from .limits import lowest, most
 from .mechanism import Rows
-from .polyopt import DUAL, ceiling_claim
 from .protocols import Member, Protocol, Reporting, entries, entry_error, of_kind
 from .reading import UnreadableError
 from .robust import empirical_value, private_words, robust_answer, robust_audit, robust_members
-from .schema import Anything, Flag, Joint, List, Number, Record, Whole, Word
+from .schema import Anything, Flag, Joint, List, Record, Whole, Word
 from .unary import (
     Response,
     Unary,
@@ -105,8 +106,6 @@ PROOF = Record(
     }
 )
 """The proof of a calibrated protocol: members of the set that limit the responses."""
-CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
-"""The proof of a protocol with other blocks: the ceiling of all private mechanisms (``polyopt.py``)."""
 MOST_HALVED = 60
 """How often a side of a box is halved; a box that is not below the bound by then counts as above it."""
 Box = list[tuple[int, int]]
@@ -287,14 +286,11 @@ def _member(case: Case) -> Claim:
 
 
 def reporting_bound(case: Case) -> Iterator[Claim]:
-    """Check the claims about the best parameters, or about the ceiling of all private mechanisms."""
+    """Check the claims about the best parameters, or about the best reports (``block_splits.py``)."""
     question, bound = case.question, case.bound
     assert bound is not None
     if question.blocks != "grr":
-        proof = CEILING.read(case.proof, "certificate.proof")
-        yield ceiling_claim(proof, question.robust)
-        words = "the stated bound is not below that ceiling"
-        yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
+        yield from best_blocks(case)
         return
     members = _read_members(case.proof, question)
     private = " that are private against the set" if question.calibrate else ""

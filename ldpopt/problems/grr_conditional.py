@@ -47,6 +47,7 @@ class GRRConditional(Reporting):
     """
 
     kind: ClassVar[str] = "grr-conditional"
+    any_reports: ClassVar[bool] = True
 
     @property
     def box(self) -> tuple[Array, Array]:
@@ -110,9 +111,19 @@ class GRRConditional(Reporting):
         first, F = self.epsilon - float(point[0]), self.uncertainty
         if self.blocks == "grr":
             return catalogue.grr_conditional_reporting(F.p_hat, first, blocks)
-        utility = Announced(F.secrets, self.told(self.block_levels(point)[None])[0])
-        _, report = best_block(utility, len(F.secrets), first)
-        return catalogue.conditional_reporting(F.p_hat, report, utility.secrets(report.matrix), blocks)
+        return catalogue.conditional_reporting(F.p_hat, *self._announcing(point), blocks)
+
+    def reports_of(self, point: Array) -> list[list[int]]:
+        """List for every output on s the secret that it announces, and how many outputs on u follow."""
+        blocks = self.block_mechanisms(point)
+        return [[t, blocks[t].shape[1]] for t in self._announcing(point)[1]]
+
+    def _announcing(self, point: Array) -> tuple[Mechanism, list[int]]:
+        """Find the best report on s at a point, and the secret that each of its outputs announces."""
+        prior = self.uncertainty.secrets
+        utility = Announced(prior, self.told(self.block_levels(point)[None])[0])
+        _, report = best_block(utility, len(prior), self.epsilon - float(point[0]))
+        return report, utility.secrets(report.matrix)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:

@@ -56,6 +56,7 @@ class IndependentReporting(Reporting):
     """
 
     kind: ClassVar[str] = "independent-reporting"
+    any_reports: ClassVar[bool] = True
 
     @property
     def box(self) -> tuple[Array, Array]:
@@ -158,9 +159,17 @@ class IndependentReporting(Reporting):
             value = max(value, known + gained)
         return value, secret, public
 
+    def reports_of(self, point: Array) -> list[list[int]]:
+        """Count the outputs of the reports on s and on u."""
+        return [[report.shape[1] for report in self._best(*self._levels(point))[1:]]]
+
+    def _levels(self, point: Array) -> tuple[float, float]:
+        """Compute the levels of the reports on s and on u."""
+        return self.epsilon - float(point[0]), float(self.block_levels(point)[0])
+
     def mechanism(self, point: Array) -> Mechanism:
         """Build IR with the given ε₂."""
-        first, second = self.epsilon - point[0], float(self.block_levels(point)[0])
+        first, second = self._levels(point)
         a1, a2 = self.uncertainty.shape
         if self.blocks == "optimal":
             return catalogue.independent_reporting(*self._best(first, second)[1:])

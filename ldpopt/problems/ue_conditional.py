@@ -59,6 +59,7 @@ class UEConditional(GRRConditional):
     """
 
     kind: ClassVar[str] = "ue-conditional"
+    any_reports: ClassVar[bool] = False
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5, 6)
 

@@ -17,7 +17,7 @@ from ldpopt.checker.unary import is_private, read_unary, value_below
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
 from ldpopt.experiments.robust_study import best, drawn_table
-from ldpopt.mechanisms import conditional_reporting, secret_randomized_response, ue_conditional_reporting
+from ldpopt.mechanisms import secret_randomized_response, ue_conditional_reporting
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
@@ -281,69 +281,6 @@ def test_theorem_18_holds_for_the_observed_distribution_only():
         for row, level in zip(other, levels, strict=True)
     )
     assert exact > printed + 2e-4
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_optimal_blocks_are_no_worse(kind):
-    p_hat = np.array([[0.3, 0.1, 0.05], [0.02, 0.03, 0.5]])
-    grr, best = (solve(kind(0.4, p_hat, 60, blocks=b), "bracket") for b in ("grr", "optimal"))
-    assert best.value >= grr.value - 1e-9
-    assert rldp_level(best.mechanism, best.problem.uncertainty).level <= 0.4
-    assert verify(best)
-
-
-def test_optimal_blocks_group_secrets_below_the_ceiling():
-    """Four equally frequent secrets at a small level are best reported in pairs."""
-    p_hat = np.repeat([[0.2, 0.05]], 4, axis=0)
-    grr, best = (solve(IndependentReporting(0.2, p_hat, 10, blocks=b)) for b in ("grr", "optimal"))
-    assert best.value > grr.value * 1.2
-    assert best.bound > best.value
-    assert verify(best)
-    document = best.to_json()
-    document["certificate"]["proof"]["secret_dual"][0] -= 1e-3
-    assert testing.refuted(document)
-
-
-def test_conditional_reporting_groups_secrets_too():
-    """Its closed form is the utility of its matrix, at every split; the ceiling bounds it."""
-    p_hat = np.random.default_rng(3).dirichlet(np.ones(8)).reshape(4, 2)
-    grr, best = (solve(GRRConditional(0.5, p_hat, 1000, blocks=b)) for b in ("grr", "optimal"))
-    assert best.value > grr.value * 1.05
-    assert best.value <= best.bound
-    assert verify(best)
-    form = next(iter(best.problem.forms()))
-    points = np.array([[0.0], [0.1], [0.3], [0.5]])
-    for point, value in zip(points, form.objective(points), strict=True):
-        mechanism = best.problem.mechanism(point)
-        assert best.problem.value(mechanism) == pytest.approx(value, abs=1e-9)
-        assert rldp_level(mechanism, best.problem.uncertainty).level <= 0.5 + 1e-9
-        assert best.value >= value - 1e-9
-
-
-def test_conditional_reporting_with_the_best_report_on_s_as_documented():
-    result = solve(GRRConditional(1.0, TABLE, 1000, blocks="optimal"))
-    assert result.value == pytest.approx(0.226737, abs=1e-6)
-
-
-def test_the_best_report_on_s_beats_random_ones_that_announce_a_secret():
-    """No ε₁-LDP report of three secrets, announcing any secret, tells more at the same split."""
-    problem, rng = GRRConditional(1.0, TABLE, 1000, blocks="optimal"), np.random.default_rng(0)
-    point, F = np.array([0.4]), problem.uncertainty
-    blocks, most = problem.block_mechanisms(point), problem.value(problem.mechanism(point))
-    for _ in range(50):
-        columns = np.exp(0.6 * rng.choice([0.0, rng.random(), 1.0], size=(3, 2)))
-        both = np.hstack([columns, 1 + np.exp(0.6) - columns])  # a column and what it lacks to 1 + E
-        first = both * np.tile(rng.dirichlet([1, 1]), 2) / (1 + np.exp(0.6))
-        announced = rng.integers(3, size=4).tolist()
-        other = conditional_reporting(F.p_hat, Mechanism(first), announced, blocks)
-        assert rldp_level(other, F).level <= 1 + 1e-9
-        assert problem.value(other) <= most + 1e-9
-
-
-def test_optimal_blocks_gain_at_small_levels():
-    p_hat = np.full((2, 4), 1 / 8)
-    grr, best = (solve(GRRConditional(0.3, p_hat, 20, blocks=b), "bracket") for b in ("grr", "optimal"))
-    assert best.value > grr.value * 1.05
 
 
 @pytest.mark.parametrize("kind", KINDS)

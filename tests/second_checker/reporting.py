@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from mpmath import iv
 
+from second_checker import any_reports
 from second_checker.confidence import OPTIONAL, Robust, audit, information, is_private
 from second_checker.intervals import bottom, interval, root, surely, top
 from second_checker.jets import entropy, variables
@@ -42,14 +43,17 @@ def claims(found):
     if blocks == "grr":
         protocol = Protocol(kind, robust)
         yield "member", None if calibrate else protocol.is_one(W)
-    if found["bound"] is not None and blocks != "grr":
-        proof = found["certificate"]["proof"]
-        keys(proof, {"ceiling", "secret_dual"})
-        ceiling = number(proof["ceiling"])
-        yield "ceiling", is_ceiling(ceiling, duals(proof["secret_dual"]), robust)
-        yield "bound", Fraction(found["bound"]) >= ceiling
-    elif found["bound"] is not None:
-        yield "bound", None if calibrate else protocol.at_most(Fraction(found["bound"]))
+    if found["bound"] is not None:
+        bound, proof = Fraction(found["bound"]), found["certificate"]["proof"]
+        if blocks == "grr":
+            yield "bound", None if calibrate else protocol.at_most(bound)
+        elif kind == "ue-conditional" or (isinstance(proof, dict) and "ceiling" in proof):
+            keys(proof, {"ceiling", "secret_dual"})
+            ceiling = number(proof["ceiling"])
+            yield "ceiling", is_ceiling(ceiling, duals(proof["secret_dual"]), robust)
+            yield "bound", bound >= ceiling
+        else:
+            yield from any_reports.claims(found, W, Protocol(kind, robust))
     yield "private", is_private(W, robust, robust.e)
     yield "value", surely(Fraction(found["value"]), information(W, robust.table))
     yield from audit(found, W, robust)

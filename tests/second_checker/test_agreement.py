@@ -1,5 +1,6 @@
 """The two checkers agree: on genuine files, on forgeries, and on mutants."""
 
+import copy
 import json
 import random
 from pathlib import Path
@@ -52,14 +53,39 @@ def test_numbers_of_a_proof_tree_are_rounded_alike():
         assert opinion(json.dumps(document)) in ("verified", None)
 
 
-@pytest.mark.parametrize("kind", ["independent-reporting", "grr-conditional", "ue-conditional"])
-def test_optimal_blocks(kind):
+SMALL_TABLE = {"epsilon": 1.0, "p_hat": [[0.3, 0.2], [0.1, 0.4]], "n": 1000.0, "blocks": "optimal"}
+
+
+def with_optimal_blocks(kind):
+    return json.loads(json.dumps(solve(problem(kind, **SMALL_TABLE), gap=1e-3).to_json()))
+
+
+def test_optimal_blocks_of_unary_encoding():
     """Their bound is the ceiling of all private mechanisms."""
-    params = {"epsilon": 1.0, "p_hat": [[0.3, 0.2], [0.1, 0.4]], "n": 1000.0, "blocks": "optimal"}
-    document = json.loads(json.dumps(solve(problem(kind, **params)).to_json()))
+    document = with_optimal_blocks("ue-conditional")
     assert judged(document) == opinion(json.dumps(document)) == "verified"
     document["certificate"]["proof"]["secret_dual"][0] -= 0.01
     assert judged(document) == opinion(json.dumps(document)) == "refuted"
+
+
+@pytest.mark.parametrize("kind", ["independent-reporting", "grr-conditional"])
+def test_optimal_blocks(kind):
+    """Their bound is proven on cells of splits; no part of the proof can be left out or be lower."""
+    document = with_optimal_blocks(kind)
+    assert judged(document) == opinion(json.dumps(document)) == "verified"
+    proof = document["certificate"]["proof"]
+    for name, found in (("secret", proof["secret"][0][0]), ("public", proof["public"][-1][0])):
+        forged = copy.deepcopy(document)
+        found[0] -= 0.01
+        forged["certificate"]["proof"] = copy.deepcopy(proof)
+        found[0] += 0.01
+        assert judged(forged) == opinion(json.dumps(forged)) == "refuted", name
+    forged = copy.deepcopy(document)
+    forged["bound"] = forged["value"] * (1 - 1e-6)
+    assert judged(forged) == opinion(json.dumps(forged)) == "refuted"
+    forged = copy.deepcopy(document)
+    forged["certificate"]["proof"]["splits"].pop()
+    assert judged(forged) == opinion(json.dumps(forged)) == "unreadable"
 
 
 def clashes(documents, tries, seed):

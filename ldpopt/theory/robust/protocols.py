@@ -12,7 +12,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -43,6 +43,7 @@ from ldpopt.theory.robust.problem import (
     secret_ceiling,
 )
 from ldpopt.theory.robust.response_limits import Apart, lines, member, rights
+from ldpopt.theory.robust.split_cells import SplitCells
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 LEAST_LEVEL = 1e-6
@@ -70,7 +71,8 @@ class Reporting(TableProblem):
         counts: the contingency table [s][u].
         blocks: "grr", randomised response for u as in the paper; or "optimal", the best mechanism for u
             at the same level. In independent and in GRR conditional reporting, "optimal" also uses the
-            best mechanism for s, which may group secrets.
+            best mechanism for s, which may group secrets, and the bound is over all splits of the level
+            and all mechanisms of these levels.
         calibrate: choose the levels for u by the exact level over F instead of Theorems 15 and 17.
     """
 
@@ -146,6 +148,13 @@ class Reporting(TableProblem):
 
         return ScalarSearch(*self.box, objective, upper, self.cost)
 
+    any_reports: ClassVar[bool] = False
+    """Whether "optimal" blocks include the report on s, so that cells of splits bound the protocol."""
+
+    def reports_of(self, point: Array) -> list[list[int]]:
+        """List the reports that the protocol at a point is made of, as its proof names them."""
+        raise NotImplementedError
+
     @property
     def cost(self) -> int:
         """The number of evaluations that a solver may use."""
@@ -156,14 +165,30 @@ class Reporting(TableProblem):
         yield self.search(self.limits)
 
     def stages(self, form: Form) -> Stages:
-        """Declare one stage."""
-        yield Stage(form, self._below_ceiling if self.blocks == "optimal" else self.proven)
+        """Declare one stage; where reports of any kind are allowed, it bounds cells of splits."""
+        if self.blocks == "grr":
+            yield Stage(form, self.proven)
+        elif not self.any_reports:
+            yield Stage(form, self._below_ceiling)
+        else:
+            cells = SplitCells(frame.question(cast(dict[str, Any], self.statement())))
+            bounded = replace(cast(ScalarSearch, form), upper=cells.upper)
+            yield Stage(bounded, partial(self._within_cells, cells))
+
+    def _within_cells(self, cells: SplitCells, solution: FormSolution) -> FormSolution:
+        """Claim what the cells prove about all splits and reports, or the ceiling where that is less."""
+        found = self._below_ceiling(solution)
+        if found.point is None or not cells.open:
+            return found
+        bound, proof = cells.proof(self.reports_of(found.point))
+        if found.bound is not None and found.bound <= bound:
+            return found
+        return replace(found, bound=bound, proof=proof)
 
     def _below_ceiling(self, solution: FormSolution) -> FormSolution:
         """Claim the ceiling of all private mechanisms as the bound.
 
-        The bracket found for "optimal" blocks rests on many linear programs and is not claimed; it is
-        kept among the counts.
+        The bracket that the solver found for "optimal" blocks is in floats; it is kept among the counts.
         """
         found = unclaimed(solution)
         if found.point is None or self.uncertainty.shape[0] > MOST_SECRETS:

@@ -1,0 +1,107 @@
+"""Reporting with the best mechanisms of their levels: what they gain, and the bound over all of them."""
+
+import numpy as np
+import pytest
+from known import TABLE
+
+from ldpopt import Mechanism, solve, testing, verify
+from ldpopt.mechanisms import conditional_reporting
+from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
+from ldpopt.problems.grr_conditional import Announced
+from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust.level import rldp_level
+from ldpopt.theory.robust.protocols import best_block
+
+SQUARE = [[0.3, 0.2], [0.15, 0.35]]
+BLOCKS = ("grr", "optimal")
+KINDS = (IndependentReporting, GRRConditional, UEConditional)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_optimal_blocks_are_no_worse(kind):
+    p_hat = np.array([[0.3, 0.1, 0.05], [0.02, 0.03, 0.5]])
+    grr, best = (solve(kind(0.4, p_hat, 60, blocks=b), "bracket", gap=1e-4) for b in BLOCKS)
+    assert best.value >= grr.value - 1e-9
+    assert rldp_level(best.mechanism, best.problem.uncertainty).level <= 0.4
+    assert verify(best)
+
+
+def test_optimal_blocks_group_secrets():
+    """Four equally frequent secrets at a small level are best reported in pairs."""
+    p_hat = np.repeat([[0.2, 0.05]], 4, axis=0)
+    grr, best = (solve(IndependentReporting(0.2, p_hat, 10, blocks=b), gap=1e-6) for b in BLOCKS)
+    assert best.value > grr.value * 1.2
+    assert best.status.value == "optimal"
+    assert verify(best)
+
+
+def test_conditional_reporting_groups_secrets_too():
+    """Its closed form is the utility of its matrix, at every split; the bound holds for all."""
+    p_hat = np.random.default_rng(3).dirichlet(np.ones(8)).reshape(4, 2)
+    grr, best = (solve(GRRConditional(0.5, p_hat, 1000, blocks=b), gap=1e-6) for b in BLOCKS)
+    assert best.value > grr.value * 1.05
+    assert best.value <= best.bound
+    assert verify(best)
+    form = next(iter(best.problem.forms()))
+    points = np.array([[0.0], [0.1], [0.3], [0.5]])
+    for point, value in zip(points, form.objective(points), strict=True):
+        mechanism = best.problem.mechanism(point)
+        assert best.problem.value(mechanism) == pytest.approx(value, abs=1e-9)
+        assert rldp_level(mechanism, best.problem.uncertainty).level <= 0.5 + 1e-9
+        assert best.value >= value - 1e-9
+
+
+def test_conditional_reporting_with_the_best_report_on_s_as_documented():
+    result = solve(GRRConditional(1.0, TABLE, 1000, blocks="optimal"), gap=1e-6)
+    assert result.value == pytest.approx(0.226737, abs=1e-6)
+    assert result.status.value == "optimal"
+    assert verify(result)
+
+
+def test_the_best_report_on_s_beats_random_ones_that_announce_a_secret():
+    """No ε₁-LDP report of three secrets, announcing any secret, tells more at the same split."""
+    problem, rng = GRRConditional(1.0, TABLE, 1000, blocks="optimal"), np.random.default_rng(0)
+    point, F = np.array([0.4]), problem.uncertainty
+    blocks, most = problem.block_mechanisms(point), problem.value(problem.mechanism(point))
+    for _ in range(50):
+        columns = np.exp(0.6 * rng.choice([0.0, rng.random(), 1.0], size=(3, 2)))
+        both = np.hstack([columns, 1 + np.exp(0.6) - columns])  # a column and what it lacks to 1 + E
+        first = both * np.tile(rng.dirichlet([1, 1]), 2) / (1 + np.exp(0.6))
+        announced = rng.integers(3, size=4).tolist()
+        other = conditional_reporting(F.p_hat, Mechanism(first), announced, blocks)
+        assert rldp_level(other, F).level <= 1 + 1e-9
+        assert problem.value(other) <= most + 1e-9
+
+
+@pytest.mark.parametrize("announced", [False, True])
+def test_lemma_1_what_a_report_is_worth_lies_below_its_chord(announced):
+    """In 1/(e^level - 1), for information alone and for information with announced secrets."""
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        prior = rng.dirichlet(np.ones(3))
+        utility = Announced(prior, rng.random(3)) if announced else MutualInformation(prior)
+        a, b = np.sort(rng.uniform(0.05, 3.0, size=2))
+        middle = np.log1p(1 / (0.5 / np.expm1(a) + 0.5 / np.expm1(b)))
+        low, between, high = (best_block(utility, 3, level)[0] for level in (a, middle, b))
+        assert between <= (low + high) / 2 + 1e-9
+
+
+def test_the_bound_with_optimal_blocks_is_one_over_its_protocol():
+    """A better mechanism of another kind does not pass for the protocol, and no cell may be missing."""
+    document = solve(IndependentReporting(1.0, SQUARE, 1000, blocks="optimal"), gap=1e-2).to_json()
+    better = solve(PolyOpt(1.0, SQUARE, 1000)).to_json()
+    proof = document["certificate"]["proof"]
+    for change in (
+        {"mechanism": better["mechanism"]},
+        {"certificate": {**document["certificate"], "proof": {**proof, "reports": [[2, 1]]}}},
+        {"bound": document["value"]},
+    ):
+        assert testing.refuted({**document, **change}), change
+    shorter = {**proof, **{name: proof[name][1:] for name in ("splits", "public", "secret")}}
+    assert testing.refuted({**document, "certificate": {**document["certificate"], "proof": shorter}})
+
+
+def test_optimal_blocks_gain_at_small_levels():
+    p_hat = np.full((2, 4), 1 / 8)
+    grr, best = (solve(GRRConditional(0.3, p_hat, 20, blocks=b), gap=1e-3) for b in BLOCKS)
+    assert best.value > grr.value * 1.05
