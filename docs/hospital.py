@@ -11,7 +11,8 @@ import numpy as np
 from ldpopt.release.designing import design
 from ldpopt.release.intervals import score_intervals
 
-ROWS, EPSILON, RUNS = 200_000, 1.0, 200
+ROWS, EPSILON, RUNS, FEW_RUNS = 200_000, 1.0, 200, 20
+OTHERS = ("sampled", "learn", "srr", "grr")
 COLUMNS = {"diagnosis": 10, "ward": 9}
 
 
@@ -30,8 +31,15 @@ def hospital(seed=0):
     }
 
 
+def designed(table, method=None):
+    """Design a mechanism for the two columns, by a method or by the best of those for estimates."""
+    columns = {name: table[name].astype(str) for name in COLUMNS}
+    given = {"epsilon": EPSILON, "goal": "estimates", "time_limit": 600}
+    return design(columns, "diagnosis", "ward", **given, **({"method": method} if method else {}))
+
+
 def measured(made, runs, seed=1):
-    """Report the table again and again: the root of the mean squared error, and the coverage of ±."""
+    """Report the table anew: for each column the root mean squared error, and how often ± held."""
     rng, W = np.random.default_rng(seed), made.mechanism.matrix
     counts = made.question.counts
     C = np.vstack([np.repeat(np.eye(10), 9, axis=1), np.tile(np.eye(9), 10)])
@@ -42,41 +50,40 @@ def measured(made, runs, seed=1):
     for _ in range(runs):
         reports = sum(rng.multinomial(n, row) for n, row in zip(counts.ravel(), W, strict=True))
         off.append(score_intervals(W, reports, C, 0.95).value - truth)
-    off = np.array(off)
+    off, found = np.array(off), {}
     for name in COLUMNS:
         part = off[:, names == name]
-        held = np.mean(np.abs(part) <= margins[name])
-        error = np.sqrt((part**2).mean())
-        print(f"{made.method:8} {name:9} error {error:.5f}, ±{margins[name]:.5f} held in {held:.1%}")
+        found[name] = np.sqrt((part**2).mean()), np.mean(np.abs(part) <= margins[name])
+    return found
 
 
 def peer(table, runs, seed=1):
-    """Subset selection of multi-freq-ldpy: every person reports one of the two columns at the level."""
+    """Return the errors of multi-freq-ldpy's subset selection, where everybody reports one column."""
     from multi_freq_ldpy.pure_frequency_oracles.SS import SS_Aggregator_MI, SS_Client
 
-    rng = np.random.default_rng(seed)
+    rng, found = np.random.default_rng(seed), {}
     for name, k in COLUMNS.items():
         truth, off = np.bincount(table[name], minlength=k) / ROWS, []
         for _ in range(runs):
             chosen = table[name][rng.random(ROWS) < 0.5]
             reports = [SS_Client(int(value), k, EPSILON) for value in chosen]
             off.append(SS_Aggregator_MI(reports, k, EPSILON) - truth)
-        print(f"peer     {name:9} error {np.sqrt(np.mean(np.square(off))):.5f}")
+        found[name] = np.sqrt(np.mean(np.square(off)))
+    return found
 
 
 def main():
     """Design, measure and compare."""
     table = hospital()
-    columns = {name: table[name].astype(str) for name in COLUMNS}
     start = time.process_time()
-    given = {"epsilon": EPSILON, "goal": "estimates", "time_limit": 600}
-    best = design(columns, "diagnosis", "ward", **given)
+    best = designed(table)
     print(f"designed by {best.method} in {time.process_time() - start:.1f} s of CPU time")
-    measured(best, RUNS)
-    for method in ("sampled", "learn", "srr", "grr"):
-        measured(design(columns, "diagnosis", "ward", method=method, **given), 20)
+    for made, runs in ((best, RUNS), *((designed(table, name), FEW_RUNS) for name in OTHERS)):
+        for name, (error, held) in measured(made, runs).items():
+            print(f"{made.method:8} {name:9} error {error:.5f}, ± held in {held:.1%}")
     if find_spec("multi_freq_ldpy"):
-        peer(table, 20)
+        for name, error in peer(table, FEW_RUNS).items():
+            print(f"peer     {name:9} error {error:.5f}")
 
 
 if __name__ == "__main__":
