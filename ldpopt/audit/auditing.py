@@ -20,8 +20,11 @@ from ldpopt.audit.black_box import Indices, Sample, Tally
 from ldpopt.audit.findings import Audit, Empirical, judged
 from ldpopt.audit.measures import Measured, data_measures, measures, subject, worst_level
 from ldpopt.audit.pairing import paired
+from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import Claim
+from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.limits import Limits
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
@@ -35,6 +38,8 @@ from ldpopt.theory.robust.level import Level
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""
+LEAST_SECONDS = 1.0
+"""The least that the checker gets."""
 
 Audited = AnyDesign | Result | str | os.PathLike[str]
 
@@ -48,6 +53,7 @@ def audit(
     confidence: float = 0.99,
     sampler: Sample | None = None,
     seed: int | None = None,
+    time_limit: float | None = None,
 ) -> Audit:
     """Audit a mechanism with all that the framework knows.
 
@@ -62,12 +68,16 @@ def audit(
             design, and :meth:`ldpopt.Mechanism.sample` for a plain result.
         seed: repeats the inputs that are drawn for the sampler. It must not be the sampler's own: the
             reports would depend on the draws of the inputs.
+        time_limit: seconds: up to half for the checker, which has a minute without it, and then reports
+            are drawn until it is over.
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
     if released is not None and data is None:
         raise InvalidInputError("a released table is tested against its data: give --data too")
-    verification = _verified(design)
+    seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
+    limits = Limits.within(seconds)
+    verification = _verified(design, limits)
     claims = verification.claims
     try:
         made = loaded(design)
@@ -83,7 +93,7 @@ def audit(
         levels, tests = _with_data(made, of, data, released, confidence, rng)
     box = _sampler(made, claims, sampler, rng)
     if box is not None:
-        tests = [_attacked(*box, of, worst, samples, confidence, rng), *tests]
+        tests = [_attacked(*box, of, worst, samples, confidence, rng, limits), *tests]
     found = (*levels, *measures(of, worst))
     return judged(of.epsilon, claims, found, tuple(tests), _undecidable(made))
 
@@ -91,8 +101,10 @@ def audit(
 # ------------------------------------------------------------ the certificate
 
 
-def _verified(design: Audited) -> Verification:
-    return design.verification if isinstance(design, AnyDesign) else verify(design)
+def _verified(design: Audited, limits: Limits) -> Verification:
+    if isinstance(design, AnyDesign):
+        return design.verification
+    return verify(design, budget=min(max(limits.part(0.5).remaining(), LEAST_SECONDS), SECONDS))
 
 
 def loaded(design: Audited) -> AnyDesign | Result:
@@ -134,15 +146,16 @@ def _attacked(
     samples: int | None,
     confidence: float,
     rng: np.random.Generator,
+    limits: Limits,
 ) -> Empirical:
     """Attack a sampler on inputs from the worst distribution and from the observed one."""
     if samples is None:
         samples = max(black_box.LEAST_SAMPLES, min(MOST_SAMPLES, REPORTS // len(of.secret_names)))
     outputs = of.mechanism.shape[1]
-    drawn = {
-        name: black_box.draw(sample, of.secrets, p, outputs, samples, rng)
-        for name, p in _distributions(of, worst).items()
-    }
+    asked, drawn = _distributions(of, worst), {}
+    for i, (name, p) in enumerate(asked.items()):
+        part = limits.part(1 / (len(asked) - i))
+        drawn[name] = black_box.draw(sample, of.secrets, p, outputs, samples, rng, part)
     return _tested(source, of, drawn, confidence)
 
 

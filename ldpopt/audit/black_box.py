@@ -27,6 +27,7 @@ from scipy.stats import beta, chi2, norm
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 
 Indices = NDArray[np.int64]
@@ -150,6 +151,7 @@ def draw(
     outputs: int,
     samples: int,
     rng: np.random.Generator,
+    limits: Limits = UNLIMITED,
 ) -> Tally:
     """Draw reports on inputs from P, with every secret of P equally likely.
 
@@ -160,6 +162,7 @@ def draw(
         outputs: how many different reports there are.
         samples: reports per secret, on average; at least :data:`LEAST_SAMPLES`.
         rng: draws the inputs, and the part of the tally that each report goes to.
+        limits: where the time is over no further batch is drawn, whatever the reports were.
 
     Raises:
         InvalidInputError: the sampler gave something else than one report index per input.
@@ -169,13 +172,16 @@ def draw(
     mass = np.bincount(groups, weights=prior)
     given = prior / np.where(mass > 0, mass, 1.0)[groups]
     total = validate.whole_number("samples", samples, LEAST_SAMPLES) * int(np.count_nonzero(mass))
-    return tally(_pairs(sample, given / given.sum(), outputs, total, rng), (len(prior), outputs), rng)
+    pairs = _pairs(sample, given / given.sum(), outputs, total, rng, limits)
+    return tally(pairs, (len(prior), outputs), rng)
 
 
 def _pairs(
-    sample: Sample, p: Array, outputs: int, total: int, rng: np.random.Generator
+    sample: Sample, p: Array, outputs: int, total: int, rng: np.random.Generator, limits: Limits
 ) -> Iterator[tuple[Indices, Indices]]:
     for first in range(0, total, BATCH):
+        if first and limits.expired():
+            return
         x = rng.choice(len(p), min(BATCH, total - first), p=p)
         y = np.asarray(sample(x))
         if y.shape != x.shape or not np.issubdtype(y.dtype, np.integer):

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ldpopt.audit.auditing import Audited, loaded
 from ldpopt.audit.measures import subject
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.limits import UNLIMITED
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.subject import Subject
 from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.set_level import level_question, proven_level
@@ -31,20 +31,25 @@ class SetLevel(NamedTuple):
             settle the secret, or no member was found that certainly lies in the set.
         bound: no member tells them apart by more than e^bound, by the checker's exact proof; None if
             that is not proven.
+        late: whether the time was over before more was known.
     """
 
     name: str
     value: float | None
     bound: float | None
+    late: bool = False
 
     def in_words(self) -> str:
         """Say the level as a sentence; numbers in full, as a rounded one may be on the wrong side."""
         over = f"Level over {self.name} around the file's table"
+        if self.late and self.value is None:
+            return f"{over}: the time was over before it was known; allow more (--time-limit)."
         if self.value is None and self.bound is None:
             return f"{over}: no bound is proven; some report may settle the secret."
         least = "no member is found" if self.value is None else f"at least {self.value!r}"
         most = "no bound is proven" if self.bound is None else f"at most {self.bound!r}"
-        return f"{over}: {least}, {most} [exact]."
+        more = "; the time was over, allow more (--time-limit)" if self.late else ""
+        return f"{over}: {least}, {most} [exact]{more}."
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -71,12 +76,15 @@ def read_set_name(words: str) -> tuple[str, float | None]:
         raise InvalidInputError(f"a set is written like {name}:0.05, not {words!r}") from None
 
 
-def levels_over(design: Audited, names: Iterable[str]) -> list[SetLevel]:
+def levels_over(
+    design: Audited, names: Iterable[str], time_limit: float | None = None
+) -> list[SetLevel]:
     """Prove the level of a mechanism over sets around its table.
 
     Args:
         design: a design or a result on pairs (s, u), or its file.
         names: the sets, as :func:`read_set_name` reads them.
+        time_limit: seconds for all of them.
     """
     asked = [(name, *read_set_name(name)) for name in names]
     if not asked:
@@ -88,7 +96,11 @@ def levels_over(design: Audited, names: Iterable[str]) -> list[SetLevel]:
             "--set needs a file that was made for a table with a secret and a public column"
         )
     counts = getattr(getattr(made, "question", None), "counts", None)
-    return [_level(name, of, _around(kind, number, of, counts)) for name, kind, number in asked]
+    limits = Limits.within(time_limit)
+    return [
+        _level(name, of, _around(kind, number, of, counts), limits.part(1 / (len(asked) - i)))
+        for i, (name, kind, number) in enumerate(asked)
+    ]
 
 
 def _around(kind: str, number: float | None, of: Subject, counts: Any) -> ConvexSet:
@@ -105,8 +117,17 @@ def _around(kind: str, number: float | None, of: Subject, counts: Any) -> Convex
     return ConvexSet(kind, p_hat=p, radius=number)
 
 
-def _level(name: str, of: Subject, F: ConvexSet) -> SetLevel:
+def _level(name: str, of: Subject, F: ConvexSet, limits: Limits) -> SetLevel:
     matrix = of.mechanism.matrix
-    place, value, bound = proven_level(matrix, level_question(matrix.tolist(), F.exact), UNLIMITED)
-    inside = F.exact.member(place.witness.tolist(), "witness")[1] is True
-    return SetLevel(name, value if inside and value < math.inf else None, bound)
+    try:
+        place, value, bound = proven_level(matrix, level_question(matrix.tolist(), F.exact), limits)
+    except OutOfTime:
+        best = limits.kept()
+        known = best is not None and _is_member(F, best.point["witness"])
+        return SetLevel(name, best.value if best is not None and known else None, None, late=True)
+    known = _is_member(F, place.witness.tolist()) and value < math.inf
+    return SetLevel(name, value if known else None, bound)
+
+
+def _is_member(F: ConvexSet, witness: list[list[float]]) -> bool:
+    return F.exact.member(witness, "witness")[1] is True

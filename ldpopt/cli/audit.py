@@ -51,6 +51,10 @@ def audit(
             help="Another mechanism for the same values, used on the same people: the level of both."
         ),
     ] = None,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds; then claims are left undecided and fewer reports are drawn."),
+    ] = None,
     problem: OwnProblem = None,
     as_json: AsJson = False,
 ) -> None:
@@ -63,10 +67,13 @@ def audit(
     from ldpopt.audit.set_levels import levels_over
 
     know(problem)
-    with watching(f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"):
+    what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
+    shares = 1 + len(sets or ())  # the levels over sets have as much time each as the rest together
+    part = None if time_limit is None else time_limit / shares
+    with watching(what, time_limit):
         table = None if data is None else _table(data, file, missing, sep, encoding)
-        found = examine(file, table, released, samples=samples, confidence=confidence)
-        over = levels_over(file, sets or ())
+        found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=part)
+        over = levels_over(file, sets or (), None if part is None else part * (shares - 1))
         mixed = used_beside(file, beside or ())
     if as_json:
         extra = {"sets": [level.to_json() for level in over]} if over else {}

@@ -23,6 +23,10 @@ def report(
     curve_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
     ] = 60.0,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(help="Seconds for the whole page; what is not checked by then is undecided."),
+    ] = None,
     problem: OwnProblem = None,
     force: Force = False,
 ) -> None:
@@ -36,7 +40,9 @@ def report(
     check_new(out, force)
     know(problem)
     with counting("trade-off curves") as progress:
-        parts = write_page(results, out, curve_seconds=curve_seconds, progress=progress)
+        parts = write_page(
+            results, out, curve_seconds=curve_seconds, time_limit=time_limit, progress=progress
+        )
     refuted = [part.path for part in parts if part.sound is False]
     undecided = [part.path for part in parts if part.sound is None]
     silent = [part.path for part in parts if not part.claims]

@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ldpopt.checker.budget import SECONDS
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Result, load
@@ -38,13 +39,13 @@ class Loaded(NamedTuple):
         return self.result.problem.level
 
 
-def read(path: str | os.PathLike[str]) -> Loaded:
-    """Read a result or design file and let the checker decide its claims."""
+def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
+    """Read a result or design file and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     document = read_document(name)
     try:
         digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        loaded = _read(name, document, digest)
+        loaded = _read(name, document, digest, seconds)
         _check_types(loaded)
     except (LdpoptError, ValueError) as error:
         said = str(error)
@@ -54,11 +55,11 @@ def read(path: str | os.PathLike[str]) -> Loaded:
     return loaded
 
 
-def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
+def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> Loaded:
     try:
         content = load_design(name) if "design" in document else load(name)
     except LdpoptError as error:
-        verification = verify(name)
+        verification = verify(name, budget=seconds)
         if verification:
             raise
         rest = Result.from_json({**document, "mechanism": None, "answer": None})
@@ -66,7 +67,8 @@ def _read(name: str, document: dict[str, Any], digest: str) -> Loaded:
     result = content.result if isinstance(content, Design) else content
     silent = result.status in NOTHING_FOUND and result.answer is None
     silent = silent or result.problem.statement() is None
-    return Loaded(name, digest, content, Verification(()) if silent else verify(name))
+    decided = Verification(()) if silent else verify(name, budget=seconds)
+    return Loaded(name, digest, content, decided)
 
 
 def _check_types(loaded: Loaded) -> None:

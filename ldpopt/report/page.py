@@ -14,7 +14,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
+from ldpopt.checker.budget import SECONDS
+from ldpopt.core import validate
 from ldpopt.core.files import write_whole
+from ldpopt.core.limits import Limits
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designing import Design
 from ldpopt.release.publishing import SECTION
@@ -32,6 +35,9 @@ from ldpopt.report.rendering import rendered
 from ldpopt.report.reproducing import design_commands, embedded_table, result_commands
 from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
+
+CHECKER_SHARE, CURVE_SHARE, LEAST_SECONDS = 0.5, 0.8, 1.0
+"""The shares of the time left for the checker and then for curves, and the least that both get."""
 
 
 def described(loaded: Loaded, name: str, seconds: float, progress: Progress | None = None) -> Part:
@@ -100,6 +106,7 @@ def report(
     out: str | os.PathLike[str],
     *,
     curve_seconds: float = 60.0,
+    time_limit: float | None = None,
     progress: Progress | None = None,
 ) -> list[Part]:
     """Write one self-contained HTML page on files of designs, private or public, or results.
@@ -108,14 +115,21 @@ def report(
         results: the file, or the files.
         out: where the page is written, whole or not at all.
         curve_seconds: how long all trade-off curves may take; 0 for none.
+        time_limit: seconds for the page: up to half for the checker, most of the rest for the curves.
         progress: called with (finished, total) solves of a curve.
 
     Returns:
         The parts of the page, one per file; ``sound`` says whether every claim of it holds.
     """
     paths = [results] if isinstance(results, str | os.PathLike) else list(results)
-    opened = [read_public(p) if SECTION in read_document(p) else read(p) for p in paths]
-    described = parts(opened, curve_seconds, progress)
+    seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
+    limits, opened = Limits.within(seconds), []
+    for i, path in enumerate(paths):
+        left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
+        reading = read_public if SECTION in read_document(path) else read
+        opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
+    left = max(limits.part(CURVE_SHARE).remaining(), LEAST_SECONDS)
+    described = parts(opened, min(curve_seconds, left), progress)
     write_whole(out, page(described))
     return described
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldpopt.checker.budget import SECONDS
 from ldpopt.core.rounding import at_most, factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, verify
 from ldpopt.release.methods import METHODS
@@ -47,11 +48,11 @@ class Published(NamedTuple):
     verification: Verification
 
 
-def read_public(path: str | os.PathLike[str]) -> Published:
-    """Read a public mechanism and let the checker decide its claims."""
+def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Published:
+    """Read a public mechanism and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-    return Published(name, digest, load_public(name), verify(name))
+    return Published(name, digest, load_public(name), verify(name, budget=seconds))
 
 
 def described(loaded: Published, name: str) -> Part:

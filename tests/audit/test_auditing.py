@@ -11,6 +11,8 @@ from scipy.stats import beta
 
 from ldpopt.audit import auditing, measures
 from ldpopt.audit.auditing import audit
+from ldpopt.checker.budget import SECONDS
+from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
@@ -349,7 +351,7 @@ def test_what_the_checker_leaves_open_is_undecided_not_failed(monkeypatch):
     result = solve(problem("staircase", epsilon=1.0, prior=[0.5, 0.5]))
     first, *others = verify(result).claims
     claims = [first._replace(holds=None), *others]
-    monkeypatch.setattr(auditing, "verify", lambda result: Verification(tuple(claims)))
+    monkeypatch.setattr(auditing, "verify", lambda result, budget: Verification(tuple(claims)))
     found = audit(result, samples=100, confidence=SURE)
     assert found.passed is None
     assert found.verdict == f"UNDECIDED: the checker does not decide: {first.statement}."
@@ -357,3 +359,18 @@ def test_what_the_checker_leaves_open_is_undecided_not_failed(monkeypatch):
     refuted = audit(result, samples=100, confidence=SURE)
     assert refuted.passed is False
     assert refuted.verdict == f"FAILED: the certificate is refuted: {claims[1].statement}."
+
+
+def test_an_audit_shares_its_time_limit(file, clock, monkeypatch, ldpopt):
+    """The checker has half of it; what it does not decide by then is undecided."""
+    given = []
+
+    def impatient(design, budget):
+        given.append(budget)
+        return Verification((Claim("nobody knows", "exact", None),))
+
+    monkeypatch.setattr(auditing, "verify", impatient)
+    assert audit(file, samples=20, time_limit=10.0).passed is None
+    assert audit(file, samples=20).passed is None
+    assert ldpopt("audit", file, "--samples", 20, "--time-limit", 4).code == 3
+    assert given == [5.0, SECONDS, 2.0]

@@ -10,6 +10,7 @@ from scipy.stats import binom, binomtest
 from ldpopt.audit import black_box
 from ldpopt.audit.black_box import Tally, goodness_of_fit, lower_bound, strongest_attack
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.release.designing import design
@@ -196,3 +197,11 @@ def test_fit_of_many_inputs_keeps_its_level(expected):
     law = binom(reports, expected / reports)
     chance = inputs * (law.cdf(expected - few) + law.sf(expected + many - 1))
     assert chance < 2 * 0.005 or many == few == expected  # too rare to be told from the other output
+
+
+def test_no_further_batch_is_drawn_when_the_time_is_over():
+    rng, even = np.random.default_rng(0), Mechanism(np.full((2, 2), 0.5))
+    given = [0, 1], [0.5, 0.5], 2, black_box.BATCH, rng
+    for limits, batches in ((Limits(deadline=0.0), 1), (Limits(), 2)):
+        drawn = black_box.draw(sampler(even), *given, limits)
+        assert drawn.counts.sum() == batches * black_box.BATCH

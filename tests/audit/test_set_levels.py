@@ -69,3 +69,12 @@ def test_the_command(made, tmp_path, ldpopt):
     words = f"Level over tv:0.01 around the file's table: {ends}"
     assert words in " ".join(ldpopt(*asked, "--set", "tv:0.01").out.split())
     assert ldpopt(*asked, "--set", "ball:1").code == 2
+
+
+def test_levels_end_when_their_time_is_over(made):
+    (level,) = levels_over(made, ["tv:0.01"], time_limit=1e-9)
+    assert (level.bound, level.late) == (None, True)
+    assert "the time was over" in level.in_words()
+    (whole,) = levels_over(made, ["tv:0.01"])
+    assert level.value is None or level.value <= whole.bound
+    assert "the time was over" not in whole.in_words()

@@ -63,7 +63,7 @@ def test_what_the_checker_leaves_open_is_undecided_not_refuted(files, tmp_path, 
     loaded = read(files["plain"])
     first, *others = loaded.verification.claims
     open_claim = Verification((first._replace(holds=None), *others))
-    monkeypatch.setattr(report, "read", lambda path: loaded._replace(verification=open_claim))
+    monkeypatch.setattr(report, "read", lambda path, seconds: loaded._replace(verification=open_claim))
     out = tmp_path / "page.html"
     code, said, _ = ldpopt("report", files["plain"], "-o", out, "--curve-seconds", 1)
     assert (code, said) == (3, f"wrote {out}: 1 result, undecided: {files['plain']}\n")
@@ -126,3 +126,27 @@ def test_bad_places(words, message, files, tmp_path, monkeypatch, ldpopt):
     assert complaint.count("\n") == 1
     assert files["plain"].read_bytes() == before
     assert not list(tmp_path.iterdir())
+
+
+def test_a_page_shares_its_time_limit(files, tmp_path, clock, monkeypatch):
+    """The checker has half of it, file after file; the curves have most of what is left."""
+    given = []
+
+    def taking(path, seconds):
+        given.append(seconds)
+        clock.move(seconds)
+        return read(path, 60.0)
+
+    def described(opened, seconds, progress):
+        given.append(seconds)
+        return []
+
+    monkeypatch.setattr(report, "read", taking)
+    monkeypatch.setattr(report, "parts", described)
+    monkeypatch.setattr(report, "page", lambda parts: "")
+    paths = [files["census"], files["plain"]]
+    report.report(paths, tmp_path / "page.html", time_limit=16.0)
+    assert given == [4.0, 6.0, pytest.approx(4.8)]
+    given.clear()
+    report.report(paths, tmp_path / "page.html")
+    assert given == [60.0, 60.0, 60.0]
