@@ -39,6 +39,9 @@ def experiment(
     scheduler: Annotated[str | None, typer.Option(help="Address of a Dask scheduler.")] = None,
     out: Annotated[Path | None, typer.Option(help="Directory for CSV and figures.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Measure every point again.")] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(help="Seconds for a point; one that takes longer is left out.")
+    ] = None,
 ) -> None:
     """Run a figure or study; a second run into the same directory only does what is missing.
 
@@ -58,12 +61,16 @@ def experiment(
             scheduler=scheduler,
             progress=progress,
             force=force,
+            time_limit=time_limit,
         )
     if study.reused:
         say(f"{study.reused} of {len(study.rows)} points were there (--force measures them again)")
     print(study.conclusion)
     for path in study.files:
         say(f"wrote {path}")
+    if study.late:
+        points = f"{study.late} point{'s' if study.late > 1 else ''}"
+        say(f"{points} left out: longer than {time_limit:g} s (--time-limit)")
     if study.missing:
         say(f"{study.missing} points are missing; the same command goes on from here")
         raise KeyboardInterrupt

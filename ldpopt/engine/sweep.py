@@ -15,6 +15,8 @@ from typing import Any
 
 import joblib
 
+from ldpopt.core import validate
+from ldpopt.core.alarm import alarmed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import write_whole
 from ldpopt.core.workers import Parallel, workers
@@ -30,7 +32,7 @@ class Study:
     """What a run of an experiment leaves: its rows, its files, and what they show.
 
     ``reused`` of the rows were there from an earlier run of the same code. If the study was
-    interrupted, ``missing`` points have no row.
+    interrupted, ``missing`` points have no row; ``late`` more took longer than they may.
     """
 
     rows: list[Row]
@@ -38,6 +40,11 @@ class Study:
     conclusion: str
     reused: int = 0
     missing: int = 0
+    late: int = 0
+
+
+class Late(BaseException):
+    """Raised in the measurement of a point whose time is over; no handler of a solver takes it."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,7 @@ class Experiment:
         scheduler: str | None = None,
         progress: Callable[[int, int], None] | None = None,
         force: bool = False,
+        time_limit: float | None = None,
     ) -> Study:
         """Measure every point, draw, conclude.
 
@@ -96,19 +104,23 @@ class Experiment:
             scheduler: the address of a Dask scheduler to run on instead.
             progress: called with (finished, total) after every point.
             force: measure every point again.
+            time_limit: seconds for a point; one that takes longer is left out. On a Dask cluster, whose
+                workers are threads, nothing can be interrupted.
 
         Raises:
-            InvalidInputError: there is no such panel or method, or nothing is drawn at random.
+            InvalidInputError: there is no such panel or method, or nothing is drawn at random, or every
+                point took longer than it may.
             KeyboardInterrupt: the user interrupted before a point was finished.
         """
         points = self.chosen(quick, only, methods, draws)
         whole = self.chosen(quick, draws=draws)
         places = workers(jobs, scheduler)
+        if time_limit is not None:
+            validate.positive_number("time_limit", time_limit)
         if out is None:
-            rows, _ = _measured(self, points, places, None, progress)
-            return Study(
-                rows, [], self._conclusion(rows, points, whole), missing=len(points) - len(rows)
-            )
+            rows, _, late = _measured(self, points, places, None, progress, time_limit)
+            missing = len(points) - len(rows) - late
+            return Study(rows, [], self._conclusion(rows, points, whole), missing=missing, late=late)
         directory = Path(out)
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -117,11 +129,12 @@ class Experiment:
         journal = directory / f"{self.name}.journal.jsonl"
         if force:
             journal.unlink(missing_ok=True)
-        rows, reused = _measured(self, points, places, journal, progress)
+        rows, reused, late = _measured(self, points, places, journal, progress, time_limit)
         table = directory / f"{self.name}.csv"
         write_csv(table, rows)
         files = [table, *self.draw(rows, directory)]
-        return Study(rows, files, self._conclusion(rows, points, whole), reused, len(points) - len(rows))
+        missing = len(points) - len(rows) - late
+        return Study(rows, files, self._conclusion(rows, points, whole), reused, missing, late)
 
     def chosen(
         self,
@@ -204,8 +217,10 @@ def source_digest(measure: Callable[..., Row]) -> str:
     return "" if path is None else hashlib.sha256(Path(path).read_bytes()).hexdigest()
 
 
-def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> Row:
-    """Measure one row with its provenance.
+def measure_row(
+    experiment: str, measure: Callable[..., Row], point: Point, time_limit: float | None = None
+) -> Row | None:
+    """Measure one row with its provenance; None if that takes longer than it may.
 
     The provenance is: experiment, version, seconds (and the point's own seed and solver).
 
@@ -213,13 +228,28 @@ def measure_row(experiment: str, measure: Callable[..., Row], point: Point) -> R
         experiment: its name.
         measure: maps a point to its row.
         point: the parameters of the row.
+        time_limit: seconds.
     """
     start = time.perf_counter()
-    with whole_answers():  # what Ctrl-C leaves of a solve is not the row of the point
-        found = measure(**point)
+    try:
+        with _ended_after(time_limit), whole_answers():  # what Ctrl-C leaves of a solve is not the row
+            found = measure(**point)
+    except Late:
+        return None
     seconds = time.perf_counter() - start
     provenance = {"experiment": experiment, "version": environment()["ldpopt"]}
     return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": seconds}
+
+
+def _ended_after(seconds: float | None) -> contextlib.AbstractContextManager[None]:
+    """Raise :class:`Late` in the block after so many seconds."""
+    if seconds is None:
+        return contextlib.nullcontext()
+
+    def ring() -> None:
+        raise Late
+
+    return alarmed(time.monotonic() + seconds, 1.0, ring)
 
 
 def read_journal(path: Path) -> dict[str, Row]:
@@ -281,21 +311,28 @@ def _measured(
     places: Workers,
     journal: Path | None,
     progress: Callable[[int, int], None] | None,
-) -> tuple[list[Row], int]:
+    time_limit: float | None,
+) -> tuple[list[Row], int, int]:
     """Measure the rows, in the order of the points; each new row is journalled at once.
 
-    After Ctrl-C the rows are those that are finished.
+    After Ctrl-C the rows are those that are finished. The numbers are those of the rows that were there
+    and of the points that took too long.
     """
     code = source_digest(experiment.measure)
     keys = [point_key(point, code) for point in points]
     rows = {} if journal is None else read_journal(journal)
     todo = [(key, p) for key, p in zip(keys, points, strict=True) if key not in rows]
+    late = 0
     try:
         with places as parallel:
             tasks = (
-                joblib.delayed(measure_row)(experiment.name, experiment.measure, p) for _, p in todo
+                joblib.delayed(measure_row)(experiment.name, experiment.measure, p, time_limit)
+                for _, p in todo
             )
             for (key, _), row in zip(todo, parallel(tasks), strict=True):
+                if row is None:
+                    late += 1
+                    continue
                 rows[key] = row
                 if journal is not None:
                     _append(journal, json.dumps({"key": key, "row": row}) + "\n")
@@ -304,4 +341,9 @@ def _measured(
     except KeyboardInterrupt:
         if not any(key in rows for key in keys):
             raise
-    return [rows[key] for key in keys if key in rows], len(keys) - len(todo)
+    there = [rows[key] for key in keys if key in rows]
+    if late and not there:
+        raise InvalidInputError(
+            f"every point took longer than {time_limit:g} s; allow more (--time-limit)"
+        )
+    return there, len(keys) - len(todo), late

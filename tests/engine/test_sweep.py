@@ -1,12 +1,16 @@
 """The sweep engine: parallel, resumable, with provenance."""
 
 import csv
+import dataclasses
 import json
+import math
 
 import pytest
+from alarms import time_is_over
 
 from ldpopt.core import workers
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import Limits
 from ldpopt.engine.sweep import Experiment, read_csv, write_csv
 
 
@@ -182,3 +186,28 @@ def test_a_table_is_read_as_it_was_written(tmp_path):
     ]
     write_csv(tmp_path / "t.csv", rows)
     assert read_csv(tmp_path / "t.csv") == rows
+
+
+def slow_measure(n, log):
+    """The time of odd points is over while a solve looks after its own alarm."""
+    if n % 2:
+        with Limits(alarm=math.inf, answered=True).alarmed():
+            time_is_over()
+    return measure(n, log)
+
+
+SLOW = Experiment("slow", points, slow_measure, draw, conclude)
+
+
+def test_points_that_take_too_long_are_left_out(tmp_path, ldpopt):
+    study = SLOW.run(out=tmp_path, time_limit=1000.0)
+    assert [row["square"] for row in study.rows] == [0, 4]
+    assert (study.late, study.missing) == (1, 0)
+    assert study.conclusion.startswith("This is a part of the study (2 of its points)")
+    assert SLOW.run(out=tmp_path, time_limit=1000.0).reused == 2
+    with pytest.raises(InvalidInputError, match="every point took longer than 1000 s"):
+        dataclasses.replace(SLOW, points=lambda quick: [{"n": 1, "log": None}]).run(time_limit=1000.0)
+    with pytest.raises(InvalidInputError, match="time_limit must be"):
+        SLOW.run(time_limit=0)
+    code, said, _ = ldpopt("experiment", f"{__file__}:SLOW", "--out", tmp_path, "--time-limit", 1000)
+    assert (code, "1 point left out: longer than 1000 s" in said) == (0, True)
