@@ -1,4 +1,4 @@
-"""Asymptotic utility: all renamings are listed, matrices are of fractions, leakage is a quadrature."""
+"""Asymptotic utility: F in whole numbers, its inverse on intervals, leakage by a quadrature."""
 
 import itertools
 import math
@@ -9,18 +9,18 @@ import mpmath
 from mpmath import iv
 
 from second_checker.columns import is_private
-from second_checker.fidelity import inverted
-from second_checker.intervals import both, interval, surely, top, total
+from second_checker.determinants import UNIT, eliminated, enclosed, information, rank, whole
+from second_checker.intervals import both, bottom, interval, surely, top, total
+from second_checker.leaking import classes_leak_within, entropy, leakage, leaks_within, near
 from second_checker.points import points_of, renamed
 from second_checker.reading import demand, keys, matrix, number, numbers
 
-MOST_VALUES = 3
-"""Points are renamed in every way, in fractions: what is larger is left open."""
+MOST_RENAMED = 3
+"""With more values points are not renamed: columns that are renamings of each other are averaged."""
+MOST_WORK = 3_000_000
+"""How many entries of matrices are summed; what is larger is left open."""
 LEVELS = 8
-STEPS = 6
-"""Nodes of the quadrature per unit of log t."""
-CLOSE = mpmath.mpf(10) ** -17
-"""How far the quadrature may be off, for columns whose largest entry is 1."""
+ROUNDED = Fraction(1, 2**120)
 
 
 def maximise(found):
@@ -58,49 +58,28 @@ def claims(found):
         atoms = Atoms(alpha, e, floor)
         reference = atoms.read(proof["reference"])
     columns = [column for column in zip(*W, strict=True) if any(column)]
-    if stochastic and private:
-        if equal:
-            yield "alike", treats_alike(columns)
-        if k > MOST_VALUES:
-            yield "open", None
+    if not (stochastic and private):
+        return
+    if equal:
+        alike = treats_alike(columns)
+        yield "alike", alike
+        if not alike:
             return
-        points = renamed(points_of(tuple(alpha), e), equal)
-        yield "value", surely(Fraction(found["value"]), utility(columns, points))
+    points, value = points_of(tuple(alpha), e), Fraction(found["value"])
+    if equal and k > MOST_RENAMED:
+        classes = classes_of(columns)
+        yield "value", surely(value, utility_of_classes(classes, points))
+        if floor is not None:
+            yield "floor", classes_leak_within(classes, alpha, floor)
+    else:
+        yield "value", surely(value, utility(columns, renamed(points, equal)))
         if floor is not None:
             yield "floor", leaks_within(columns, alpha, floor)
-        if found["bound"] is not None:
-            yield "bound", atoms.bounds(reference, dual, price, Fraction(found["bound"]))
+    if found["bound"] is not None:
+        yield "bound", atoms.bounds(reference, dual, price, Fraction(found["bound"]))
 
 
 # ---------------------------------------------------------------- the utility
-
-
-def determinant(F):
-    """The determinant of a small matrix, by expansion."""
-    if len(F) == 1:
-        return F[0][0]
-    minors = [[row[:j] + row[j + 1 :] for row in F[1:]] for j in range(len(F))]
-    return sum((-1) ** j * F[0][j] * determinant(minor) for j, minor in enumerate(minors))
-
-
-def outer(d):
-    return [[a * b for b in d] for a in d]
-
-
-def combined(terms, size):
-    """Σ weight · matrix."""
-    terms = list(terms)
-    return [
-        [sum((w * F[a][b] for w, F in terms), Fraction(0)) for b in range(size)] for a in range(size)
-    ]
-
-
-def mean_log(matrices):
-    """Enclose Σ w log det F; None if some F is singular."""
-    terms = [(w, determinant(F)) for w, F in matrices]
-    if any(d <= 0 for _, d in terms):
-        return None
-    return total(interval(w) * iv.log(interval(d)) for w, d in terms)
 
 
 def offset():
@@ -108,18 +87,24 @@ def offset():
 
 
 def utility(columns, points):
-    """Enclose Φ; −∞ if some F is singular."""
+    """Enclose Φ; −∞ if F is singular, all numbers if that is not decided."""
     k = len(columns[0])
-    D = [outer([x - column[-1] for x in column[:-1]]) for column in columns]
-    found = mean_log(
-        (w, combined(((1 / mean(column, p), d) for column, d in zip(columns, D, strict=True)), k - 1))
-        for p, w in points
-    )
-    return iv.mpf("-inf") if found is None else found / (2 * k - 2) - offset()
+    if rank([[x - column[-1] for x in column[:-1]] for column in columns]) < k - 1:
+        return iv.mpf("-inf")
+    exact, power = whole(columns)
+    found = [eliminated(information(exact, power, p)) for p, _ in points]
+    if None in found:
+        return iv.mpf(["-inf", "inf"])
+    mean = total(interval(w) * log for (_, w), (log, _) in zip(points, found, strict=True))
+    return mean / (2 * k - 2) - offset()
 
 
-def mean(column, p):
-    return sum(a * b for a, b in zip(column, p, strict=True))
+def high_set(column):
+    """The inputs above the middle of a column; none if it is constant."""
+    low, high = min(column), max(column)
+    if high - low <= high / 2**31:
+        return ()
+    return tuple(x for x in range(len(column)) if 2 * column[x] > low + high)
 
 
 def treats_alike(columns):
@@ -127,57 +112,87 @@ def treats_alike(columns):
     k = len(columns[0])
     counts = {S: 0 for m in range(k) for S in itertools.combinations(range(k), m)}
     for column in columns:
-        low, high = min(column), max(column)
-        constant = high - low <= high / 2**31
-        counts[() if constant else tuple(x for x in range(k) if 2 * column[x] > low + high)] += 1
+        counts[high_set(column)] += 1
     return all(len({n for S, n in counts.items() if len(S) == m}) == 1 for m in range(1, k))
 
 
-# ---------------------------------------------------------------- the floor
+class Class:
+    """One column for every set of a size; ``mean`` and ``least`` are those of the first set."""
+
+    def __init__(self, columns, sets):
+        k = len(columns[0])
+        self.columns, self.sets, self.high = columns, sets, range(len(sets[0]))
+        inside = [column[x] for column, S in zip(columns, sets, strict=True) for x in S]
+        outside = [c[x] for c, S in zip(columns, sets, strict=True) for x in range(k) if x not in S]
+        self.means, lows = (
+            [side(part) if part else Fraction(0) for part in (inside, outside)] for side in (_mean, min)
+        )
+        self.mean, self.least = (
+            [ends[0] if x in self.high else ends[1] for x in range(k)] for ends in (self.means, lows)
+        )
+        self.rest = sum(map(sum, columns)) - len(columns) * sum(self.least)
+
+    def symmetric(self):
+        """The columns with the mean entries on each set and off it."""
+        k = range(len(self.mean))
+        return [[self.means[x not in S] for x in k] for S in self.sets]
+
+    def spread(self):
+        """How far an entry of F may be from that of the symmetric columns, at any point: two numbers.
+
+        Let w = v + e, |e| ≤ δ, D = Δd + f, |f| ≤ 2δ, with d = d_S and a least entry l. Then D Dᵀ/(w·p) −
+        Δ² d dᵀ/(v·p) is at most (4Δδ + 4δ²)/l + Δ²δ/l². Beyond what is linear in e it is f fᵀ/(w·p) −
+        Δ(d fᵀ + f dᵀ)(e·p)/((v·p)(w·p)) + Δ² d dᵀ(e·p)²/((v·p)²(w·p)), at most 4δ²/l + 4Δδ²/l² +
+        Δ²δ²/l³. What is linear has mean 0 over all renamings, as e has, but for ROUNDED.
+        """
+        jump, all_, bent = abs(self.means[0] - self.means[1]) if self.sets[0] else 0, 0, 0
+        for column, v in zip(self.columns, self.symmetric(), strict=True):
+            off = max(abs(x - y) for x, y in zip(column, v, strict=True))
+            least = min(*column, *v)
+            all_ += (4 * jump * off + 4 * off**2) / least + jump**2 * off / least**2
+            bent += off**2 * (4 / least + 4 * jump / least**2 + jump**2 / least**3)
+            bent += ROUNDED * (4 * jump / least + jump**2 / least**2)
+        return all_, bent
 
 
-@cache
-def node(n):
-    """t and log(1 + t) of a node of the quadrature."""
-    t = mpmath.exp(mpmath.mpf(n) / STEPS)
-    return t, mpmath.log(1 + t)
+def _mean(entries):
+    """The mean, off by at most ROUNDED."""
+    return math.floor(sum(entries) / len(entries) / ROUNDED) * ROUNDED
 
 
-def leakage(column, alpha):
-    """ℓ of a column, the largest entry 1: E log(v·P) under α + e_x is an integral over u = log t.
+def classes_of(columns):
+    """Columns of one set in the order of their ratio; the n-th of all sets of a size are a class."""
+    own, found = {}, {}
+    for column in columns:
+        own.setdefault(high_set(column), []).append(column)
+    for S, columns_ in own.items():
+        for n, column in enumerate(sorted(columns_, key=lambda c: max(c) / min(c))):
+            found.setdefault((len(S), n), []).append((column, S))
+    return [Class(*zip(*pairs, strict=True)) for pairs in found.values()]
 
-    It is ∫ (1 + t)^−(A+1) − Π (1 + t v)^−α/(1 + t v_x) du, by a trapezoidal rule that is off by e^−6π².
+
+def utility_of_classes(classes, points):
+    """Enclose Φ: the symmetric columns V have one determinant for all renamings of a point.
+
+    Let X = F_V^(−½) (F_W − F_V) F_V^(−½). If its Frobenius norm is at most τ < 1, log det F_W − log det
+    F_V is at most tr X and at least tr X − τ²/(2(1 − τ)²); and the mean of tr X over all renamings is at
+    most ‖F_V⁻¹‖ times the norm of what is not linear.
     """
-    A, parts = mpmath.fsum(alpha), {}
-    for a, v in zip(alpha, column, strict=True):
-        parts[v] = parts.get(v, 0) + a
-    means = dict.fromkeys(parts, mpmath.mpf(0))
-    first = STEPS * (46 + math.ceil(math.log(A + 1)))
-    for n in range(-first, STEPS * 46):
-        t, log = node(n)
-        base, product = mpmath.exp(-(A + 1) * log), mpmath.mpf(0)
-        for v, a in parts.items():
-            product -= a * (log if v == 1 else mpmath.log(1 + t * v))
-        product = mpmath.exp(product)
-        for v in parts:
-            means[v] += base - product / (1 + t * v)
-    return mpmath.fsum(a / A * v * (mpmath.log(v) - means[v] / STEPS) for v, a in parts.items() if v)
-
-
-def entropy(alpha):
-    """H = ψ(A + 1) − Σ (α/A) ψ(α + 1)."""
-    A = mpmath.fsum(alpha)
-    return mpmath.psi(0, A + 1) - mpmath.fsum(a / A * mpmath.psi(0, a + 1) for a in alpha)
-
-
-def leaks_within(columns, alpha, floor):
-    """Whether the leakage is at most (1 − floor) H, by what was found with many digits."""
-    with mpmath.workdps(30):
-        alpha = [mpmath.mpf(a) for a in alpha]
-        exact = [[mpmath.mpf(x.numerator) / x.denominator for x in column] for column in columns]
-        spent = mpmath.fsum(leakage([x / max(c) for x in c], alpha) * max(c) for c in exact)
-        allowed = (1 - mpmath.mpf(floor.numerator) / floor.denominator) * entropy(alpha)
-        return True if spent <= allowed - CLOSE else False if spent > allowed + CLOSE else None
+    exact, power = whole([column for own in classes for column in own.symmetric()])
+    size, found = len(exact[0]) - 1, []
+    far, bent = (interval(size * sum(part)) for part in zip(*(c.spread() for c in classes), strict=True))
+    for p, w in points:
+        known = eliminated(information(exact, power, p))
+        if known is None:
+            return iv.mpf(["-inf", "inf"])
+        log, inverse = known
+        norm = iv.sqrt(total(x**2 for row in inverse for x in row))
+        share = far * norm
+        if top(share) >= 1:
+            return iv.mpf(["-inf", "inf"])
+        slack = bent * norm + share**2 / (2 * (1 - share) ** 2)
+        found.append(interval(w) * (log + iv.mpf([-slack.b, (bent * norm).b])))
+    return total(found) / (2 * size) - offset()
 
 
 # ---------------------------------------------------------------- the bound
@@ -215,39 +230,70 @@ class Atoms:
         return found
 
     def information(self, label, p):
-        """F of an atom at a point."""
-        c, sets = self.contrasts[label[0]], self.sets(label[1])
-        terms = []
+        """F of an atom at a point, as whole multiples of 1/UNIT: low by less than one unit each.
+
+        d_S d_Sᵀ is 1 at pairs within S, or within its complement if the last input is in S.
+        """
+        c, sets, last = self.contrasts[label[0]], self.sets(label[1]), self.k - 1
+        F = [[0] * last for _ in range(last)]
         for S in sets:
-            d = [Fraction(x in S) - Fraction(self.k - 1 in S) for x in range(self.k - 1)]
-            terms.append((c * c / (1 + c * sum(p[x] for x in S)) / len(sets), outer(d)))
-        return combined(terms, self.k - 1)
+            term = int(UNIT * c * c / ((1 + c * sum(p[x] for x in S)) * len(sets)))
+            own = [x for x in range(last) if (x in S) != (last in S)]
+            for a, b in itertools.combinations_with_replacement(own, 2):
+                F[a][b] += term
+        return F
 
     def bounds(self, reference, dual, price, bound):
         """Whether Φ(reference) − ½ + Σβ + π (1 − floor) H ≤ bound, and no slope exceeds its cost."""
         points, size = points_of(tuple(self.alpha), self.e), self.k - 1
-        slopes, matrices = dict.fromkeys(self.labels(), Fraction(0)), []
+        labels = self.labels()
+        if len(self.contrasts) * 2**self.k * len(points) * size**2 // 2 > MOST_WORK:
+            return None
+        units, logs, slopes = {v: len(self.sets(v[1])) for v in labels}, [], dict.fromkeys(labels, 0)
         for p, w in points:
-            blocks = {label: self.information(label, p) for label in slopes}
-            F = combined(((t, blocks[v]) for v, t in reference.items() if t and v[1]), size)
-            inverse = inverted(F)
-            if inverse is None:
-                return False
-            matrices.append((w, F))
+            blocks = {label: self.information(label, p) for label in labels}
+            known = self.inverted(reference, blocks, units)
+            if known is None:
+                return None if any(t for v, t in reference.items() if v[1]) else False
+            logs.append(interval(w) * known[0])
             for label, block in blocks.items():
-                trace = sum(inverse[a][b] * block[b][a] for a in range(size) for b in range(size))
-                slopes[label] += w * trace / (2 * self.k - 2)
-        found = mean_log(matrices)
-        if found is None:
-            return False
+                slopes[label] += interval(w) * self.trace(known[1], block, units[label])
         answers = [sum(dual) >= 0]
         for label, slope in slopes.items():
             cost = interval(self.mass(label, dual)) + interval(price) * self.leaked(label, price)
-            answers.append(surely(slope, cost))
-        most = found / (2 * self.k - 2) - offset() - iv.mpf(1) / 2 + interval(sum(dual))
+            answers.append(surely(slope / (2 * size), cost))
+        most = total(logs) / (2 * size) - offset() - iv.mpf(1) / 2 + interval(sum(dual))
         if price:
             most += interval(price * (1 - self.floor)) * self.most_leaked()
         return both(*answers, surely(most, bound))
+
+    def inverted(self, reference, blocks, units):
+        """Enclose log det F of the reference, and its inverse by centres and one radius."""
+        used = [(v, t) for v, t in reference.items() if t and v[1]]
+        size = range(self.k - 1)
+        F = [[sum((t * blocks[v][a][b] for v, t in used), Fraction(0)) for b in size] for a in size]
+        error = math.ceil(sum((t * units[v] for v, t in used), Fraction(0))) + 1
+        known = eliminated(enclosed([[math.floor(x) for x in row] for row in F], error))
+        if known is None:
+            return None
+        ends = [[(bottom(x), top(x)) for x in row] for row in known[1]]
+        centres = [[int((low + high) / 2 * UNIT) for low, high in row] for row in ends]
+        radius = max((high - low) / 2 * UNIT for row in ends for low, high in row)
+        return known[0], (centres, math.ceil(radius) + 1)
+
+    def trace(self, inverse, block, unit):
+        """Enclose the trace of the inverse times the F of an atom."""
+        centres, radius = inverse
+        size, middle, entries, norm = range(self.k - 1), 0, 0, 0
+        for a in size:
+            for b in range(a, self.k - 1):
+                twice = 1 if a == b else 2
+                middle += twice * centres[a][b] * block[a][b]
+                entries += twice * (block[a][b] + unit)
+                norm += twice * abs(centres[a][b])
+        error = radius * entries + unit * norm
+        low, high = (Fraction(middle + sign * error, UNIT**2) for sign in (-1, 1))
+        return iv.mpf([interval(low).a, interval(high).b])
 
     def mass(self, label, dual):
         """β·v of an atom."""
@@ -276,8 +322,3 @@ def _leaked(alpha, S, contrast):
         c = mpmath.mpf(contrast.numerator) / contrast.denominator
         column = [mpmath.mpf(1) if x in S else 1 / (1 + c) for x in range(len(alpha))]
         return near(leakage(column, [mpmath.mpf(a) for a in alpha])) * (1 + interval(contrast))
-
-
-def near(x):
-    """Enclose what a quadrature found."""
-    return iv.mpf([x - CLOSE, x + CLOSE])

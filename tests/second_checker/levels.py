@@ -2,8 +2,9 @@
 
 The largest ratio over a polytope lies on a segment between two vertices: where N_s P_z = λ P_s N_z, a
 quadric in four linear functions of P, has a tangent plane, it is cut by it in two lines. On a segment
-the difference λ P_s N_z − P_z N_s is a quadratic polynomial. Bounds over other sets are refuted by
-members that a search finds (``searching.py``), and else left open.
+the difference λ P_s N_z − P_z N_s is a quadratic polynomial. Bounds over balls and larger polytopes are
+proven by support functions (``supports.py``), or refuted by members that a search finds
+(``searching.py``).
 """
 
 import itertools
@@ -14,6 +15,7 @@ import mpmath
 from mpmath import iv
 from scipy import stats
 
+from second_checker import supports
 from second_checker.confidence import joint, quantile
 from second_checker.intervals import bottom, interval, surely, total, xlogx
 from second_checker.reading import demand, distribution, keys, number, whole
@@ -57,7 +59,11 @@ def claims(found):
     yield "value", top > 0 and (low == 0 or surely(number(found["value"]), iv.log(interval(top / low))))
     if found["bound"] is not None:
         level = number(found["bound"])
-        yield "bound", False if level < 0 else F.never_beyond(W, bottom(iv.exp(interval(level))))
+        yield (
+            "bound",
+            False if level < 0 else surely(interval(top), iv.exp(interval(level)) * interval(low)),
+        )
+        yield "bound", F.never_beyond(W, bottom(iv.exp(interval(level))))
 
 
 def _row(value):
@@ -176,6 +182,10 @@ class Set:
                     found.add((*rest[:x], left, *rest[x:]))
         return sorted(found)
 
+    def wide_ends(self):
+        """The ends of a credible set, rounded outwards."""
+        return [(_moved(low, -1), _moved(high, 1)) for low, high in self.ends]
+
     def home(self):
         """The witness of the center."""
         if self.kind == "wasserstein":
@@ -239,6 +249,8 @@ class Set:
     def never_beyond(self, W, factor):
         """Whether P(y|s) ≤ factor P(y|z) for all members; None where that is left open."""
         if self.vertices is None or len(self.vertices) > MOST_VERTICES:
+            if supports.never_beyond(self, W, factor):
+                return True
             return False if is_broken(self, W, factor) else None
         if self._holds_between(self.vertices, W, factor):
             return True

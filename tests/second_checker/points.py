@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import random
 from fractions import Fraction
 from functools import cache
 
@@ -24,25 +25,50 @@ def units(shares):
 def points_of(alpha, e):
     """The points and weights of the recipe, with 80 digits instead of 40 and 60."""
     with mpmath.workdps(80):
-        order = {2: 60, 3: 12, 4: 6, 5: 4}[len(alpha)]
-        found = [([], mpmath.mpf(1), mpmath.mpf(1))]
-        for x in range(len(alpha) - 1):
-            rule = gauss(mpmath.mpf(alpha[x]), mpmath.fsum(alpha[x + 1 :]), order)
-            found = [([*p, left * z], left * (1 - z), w * v) for p, left, w in found for z, v in rule]
-        found = [(units([*p, left]), w) for p, left, w in found if w > NEGLIGIBLE]
+        found = product(alpha) if len(alpha) <= 5 else draws(alpha)
         weights = calibrated(alpha, e, [p for p, _ in found], [w for _, w in found])
         return list(zip([p for p, _ in found], units(weights), strict=True))
 
 
+def product(alpha):
+    """Gauss rules for the variables of stick-breaking."""
+    order = {2: 60, 3: 12, 4: 6, 5: 4}[len(alpha)]
+    found = [([], mpmath.mpf(1), mpmath.mpf(1))]
+    for x in range(len(alpha) - 1):
+        rule = gauss(mpmath.mpf(alpha[x]), mpmath.fsum(alpha[x + 1 :]), order)
+        found = [([*p, left * z], left * (1 - z), w * v) for p, left, w in found for z, v in rule]
+    return [(units([*p, left]), w) for p, left, w in found if w > NEGLIGIBLE]
+
+
+def draws(alpha):
+    """Points drawn from the prior, with equal weights."""
+    count = 96 if len(alpha) <= 8 else 24
+    uniform = random.Random(0).random
+    found = [units([gamma(mpmath.mpf(a), uniform) for a in alpha]) for _ in range(count)]
+    return [(p, mpmath.mpf(1) / count) for p in found]
+
+
+def gamma(a, uniform):
+    """Draw a gamma variable (Marsaglia and Tsang 2000)."""
+    if a < 1:
+        return mpmath.power(1 - uniform(), 1 / a) * gamma(a + 1, uniform)
+    d = a - mpmath.mpf(1) / 3
+    while True:
+        radius = mpmath.sqrt(-2 * mpmath.log(1 - mpmath.mpf(uniform())))
+        normal = radius * mpmath.cos(2 * mpmath.pi * uniform())
+        v = (1 + normal / mpmath.sqrt(9 * d)) ** 3
+        if v <= 0:
+            continue
+        if mpmath.log(1 - mpmath.mpf(uniform())) < normal**2 / 2 + d - d * v + d * mpmath.log(v):
+            return d * v
+
+
 @cache
 def gauss(a, b, order):
-    (
-        """The Gauss rule for Beta(a, b): Newton's method on the orthonormal polynomials, from floats.
+    """The Gauss rule for Beta(a, b): Newton's method on the orthonormal polynomials, from floats.
 
     A node is the middle of the interval of width 2^−80 that contains it, as the page says.
     """
-        ""
-    )
     middle, off = [a / (a + b)], [mpmath.mpf(0)]
     for n in range(1, order + 1):
         s = a + b + 2 * n - 2

@@ -4,6 +4,7 @@ import copy
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 from mpmath import iv
 
@@ -19,7 +20,8 @@ from second_checker.confidence import (
 from second_checker.intervals import both, interval, surely, top, total, xlogx
 from second_checker.reading import demand, keys, matrix, number, numbers, whole, word
 
-MOST_INPUTS = 6
+MOST_INPUTS, MOST_RAYS = 10, 2500
+"""What is larger is left open: 3 × 3 tables have some two thousand rays."""
 FINE = 2**100
 """P^min and E are rounded up to multiples of its inverse: the cone then contains Γ."""
 SLACK = Fraction(1, 10**25)
@@ -156,22 +158,11 @@ def in_cone(W, seen, pairs):
 
 def dominates(dual, seen, pairs):
     """Whether β·T ≥ μ(T) on all extreme rays of a cone that contains Γ."""
-    a1, a2 = len(seen.table), len(seen.table[0])
-    if a1 * a2 > MOST_INPUTS:
+    rays = cone_rays(seen, pairs)
+    if rays is None:
         return None
-    p = [[Fraction(math.ceil(top(x) * FINE), FINE) for x in row] for row in seen.least]
-    E = Fraction(math.ceil(top(iv.exp(interval(seen.e))) * FINE), FINE)
-    y = {}
-    for s, u in itertools.product(range(a1), range(a2)):
-        y[s, u] = [Fraction(0)] * (a1 * a2)
-        y[s, u][s * a2 : (s + 1) * a2] = p[s]
-        y[s, u][s * a2 + u] += 1 - sum(p[s])
-    rows = [
-        [E * high - low for low, high in zip(y[a], y[b], strict=True)]
-        for a, b in inequalities((a1, a2), pairs)
-    ]
     flat, answers = [p for row in seen.table for p in row], {True}
-    for ray in extreme_rays(rows, a1 * a2):
+    for ray in rays:
         gain = columns.worth("mutual-information", [flat], ray, None)
         paid = sum(b * x for b, x in zip(dual, ray, strict=True))
         holds = surely(gain, paid)
@@ -179,23 +170,58 @@ def dominates(dual, seen, pairs):
     return both(*answers)
 
 
+def cone_rays(seen, pairs):
+    """The extreme rays, the largest entry 1, of a cone that contains Γ; None if they are too many.
+
+    A larger P^min leaves fewer conditional distributions, and so fewer inequalities.
+    """
+    a1, a2 = len(seen.table), len(seen.table[0])
+    if a1 * a2 > MOST_INPUTS:
+        return None
+    p = [[math.ceil(top(x) * FINE) for x in row] for row in seen.least]
+    E = math.ceil(top(iv.exp(interval(seen.e))) * FINE)
+    y = {}
+    for s, u in itertools.product(range(a1), range(a2)):
+        y[s, u] = [0] * (a1 * a2)
+        y[s, u][s * a2 : (s + 1) * a2] = p[s]
+        y[s, u][s * a2 + u] += FINE - sum(p[s])
+    rows = tuple(
+        tuple(E * high - FINE * low for low, high in zip(y[a], y[b], strict=True))
+        for a, b in inequalities((a1, a2), pairs)
+    )
+    rays = extreme_rays(rows, a1 * a2)
+    return rays and [[Fraction(x, max(ray)) for x in ray] for ray in rays]
+
+
+@cache
 def extreme_rays(rows, size):
-    """The extreme rays of {T ≥ 0 : row·T ≥ 0 for all rows}, the largest entry 1."""
-    rays = [([Fraction(i == j) for j in range(size)], frozenset(range(size)) - {i}) for i in range(size)]
+    """The extreme rays of {T ≥ 0 : row·T ≥ 0 for all rows}, in whole numbers; None beyond MOST_RAYS.
+
+    Motzkin et al. 1953. A bit of ``tight`` says that the ray meets an inequality with equality. Two rays
+    are neighbours if no third one meets all inequalities that both meet.
+    """
+    rays = [([int(i == j) for j in range(size)], (1 << size) - 1 - (1 << i)) for i in range(size)]
     for number_, row in enumerate(rows, start=size):
-        at = [sum(a * x for a, x in zip(row, ray, strict=True)) for ray, _ in rays]
-        kept = [
-            (ray, tight | {number_} if v == 0 else tight)
-            for (ray, tight), v in zip(rays, at, strict=True)
-            if v >= 0
-        ]
-        for (i, v), (j, w) in itertools.product(enumerate(at), repeat=2):
-            if v > 0 > w:
-                common = rays[i][1] & rays[j][1]
-                others = (tight for n, (_, tight) in enumerate(rays) if n not in (i, j))
-                if not any(common <= tight for tight in others):
-                    mixed = [v * b - w * a for a, b in zip(rays[i][0], rays[j][0], strict=True)]
-                    largest = max(mixed)
-                    kept.append(([x / largest for x in mixed], common | {number_}))
-        rays = kept
+        at = [sum(map(int.__mul__, row, ray)) for ray, _ in rays]
+        rays = list(_cut(rays, at, 1 << number_, size))
+        if len(rays) > MOST_RAYS:
+            return None
     return [ray for ray, _ in rays]
+
+
+def _cut(rays, at, bit, size):
+    for (ray, tight), v in zip(rays, at, strict=True):
+        if v >= 0:
+            yield ray, tight | bit if v == 0 else tight
+    inside = [(ray, tight, v) for (ray, tight), v in zip(rays, at, strict=True) if v > 0]
+    outside = [(ray, tight, v) for (ray, tight), v in zip(rays, at, strict=True) if v < 0]
+    for (one, tight, v), (two, other, w) in itertools.product(inside, outside):
+        common = tight & other
+        if common.bit_count() < size - 2:
+            continue
+        meeting = (1 for _, t in rays if common & t == common)
+        if sum(itertools.islice(meeting, 3)) > 2:
+            continue
+        mixed = [v * b - w * a for a, b in zip(one, two, strict=True)]
+        shared = math.gcd(*mixed)
+        yield [x // shared for x in mixed], common | bit

@@ -1,6 +1,5 @@
 """``robust-fidelity``: the information is inverted exactly, and generators of the cone are listed."""
 
-import itertools
 import math
 from fractions import Fraction
 
@@ -12,7 +11,7 @@ from second_checker.fidelity import inverted
 from second_checker.intervals import both, interval, top
 from second_checker.reading import demand, epsilon, keys, matrix, numbers
 
-MOST_INPUTS, MOST_BLOCKS = 9, 6
+MOST_INPUTS = 9
 FINE = 2**100
 
 
@@ -95,25 +94,12 @@ def error(W, p, queries):
 
 def generators(secrets, e, robust):
     """Vectors that generate a cone which contains that of the file; None if there are too many."""
-    E = Fraction(math.ceil(top(iv.exp(interval(e))) * FINE), FINE)
     if robust is None:
         if len(secrets) > MOST_INPUTS:
             return None
+        E = Fraction(math.ceil(top(iv.exp(interval(e))) * FINE), FINE)
         return [[E**j for j in corner] for corner in columns.corners(secrets)]
-    a1, a2 = len(robust.table), len(robust.table[0])
-    if a1 * a2 > MOST_BLOCKS:
-        return None
-    p = [[Fraction(math.ceil(top(x) * FINE), FINE) for x in row] for row in robust.least]
-    y = {}
-    for s, u in itertools.product(range(a1), range(a2)):
-        y[s, u] = [Fraction(0)] * (a1 * a2)
-        y[s, u][s * a2 : (s + 1) * a2] = p[s]
-        y[s, u][s * a2 + u] += 1 - sum(p[s])
-    rows = [
-        [E * high - low for low, high in zip(y[a], y[b], strict=True)]
-        for a, b in polyopt.inequalities((a1, a2), "distinct")
-    ]
-    return polyopt.extreme_rays(rows, a1 * a2)
+    return polyopt.cone_rays(robust, "distinct")
 
 
 def proven(p, queries, Y, beta, bound, vectors):
