@@ -371,15 +371,16 @@ def best_blocks(case: Case) -> Iterator[Claim]:
         yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
         return
     proof = PROOF.read(case.proof, "certificate.proof")
-    named = f"{question.protocol} with any reports of the levels of {BY[question.protocol]}"
+    by = f"by {BY[question.protocol]}"
     within = float(entry_error(question, len(case.answer[0])))
-    words = f"it is {named}, each entry to within {within!r}"
+    kept = f"reports on s and u that keep the levels of one split {by}"
+    words = f"it is {question.protocol} with {kept}, each entry to within {within!r}"
     yield decided("member", words, lambda: is_made_of(case.answer, question, proof["reports"]))
     cells = Cells(question, proof)
 
     def test() -> bool | None:
         return cells.bound() <= Fraction(bound) and cells.proven()
 
-    about = f"splits of the level and reports of {named}"
+    about = f"splits of the level {by} and reports on s and u of {question.protocol}"
     words = f"no {about} have a utility above {bound!r}"
     yield decided("bound", words, test, about=about, value=bound)
