@@ -13,7 +13,7 @@ import pytest
 
 from ldpopt import problem, solve
 from ldpopt.core.limits import Limits
-from ldpopt.experiments import optimal_protocols
+from ldpopt.experiments import optimal_protocols, optimal_squares
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
@@ -30,7 +30,7 @@ from ldpopt.theory.anonymity.statistical_exposure import (
 )
 from ldpopt.theory.bayes.finite_protocol import best_protocol
 from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.columns.cones import response_columns
+from ldpopt.theory.columns.cones import SecretCone, joint_secrets, response_columns
 from ldpopt.theory.fidelity.measures import phi_bound, printed_phi_bound
 from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.half_bound import HalfSearch
@@ -200,6 +200,19 @@ def mean_area(added):
         return np.mean([float(row["auc"]) for row in csv.DictReader(file) if row["added"] == str(added)])
 
 
+def rare_rows(columns):
+    """Count the rows whose combination of the first columns less than a thousandth of the rows share."""
+    joint = adult_features().joint
+    counts = joint.sum(axis=tuple(range(columns, joint.ndim)))
+    return counts[counts < 0.001 * counts.sum()].sum()
+
+
+def squares():
+    """Count the designs other than the step mechanism that are exactly optimal for some ε."""
+    found = (optimal_squares.measure(**point) for point in optimal_squares.points(False))
+    return sum(design["m"] > 1 for row in found for design in row["designs"])
+
+
 def optimum():
     return solve(problem("leakage-design", tau=4, d=3, budget=math.log(2)))
 
@@ -221,6 +234,7 @@ def slow(*row):
     return pytest.param(*row, marks=pytest.mark.slow)
 
 
+NINE, NEAR = joint_secrets((3, 3)), {"epsilon": 1.0, "p_hat": TABLE, "n": 1000}
 BALL, CHI, AROUND = "total-variation", "chi-squared", {"p_hat": SMALL, "radius": 0.02}
 COUNTS = [[300, 200], [150, 350]]
 PAGE_1 = "papers/001-robust-ldp.md"
@@ -281,6 +295,12 @@ STATED = [
         "0.7635",
         lambda: merged_table().certificate.proof["ceiling"],
     ),
+    ("anonymity.md", "census table {} have", "671", lambda: rare_rows(4)),
+    ("anonymity.md", "that fewer than {} rows share", "33", lambda: math.ceil(0.001 * 32_561)),
+    ("anonymity.md", "work class {} rows are exposed", "61", lambda: rare_rows(3)),
+    ("fidelity.md", "({} rays), some 5 s", "536", lambda: SecretCone(NINE, 1.0).size()),
+    ("fidelity.md", "({} rays). Beyond", "58,663", problem("polyopt", **NEAR).cone.size),
+    slow("fidelity.md", "({} beside the step mechanism for K ≤ 200)", "47", squares),
     ("gallery.md", "K = 10⁶ by a factor of {})", "11.8", too_high),
     ("gallery.md", "to {} with 20,000", "0.849", lambda: mean_area(20_000)),
     ("gallery.md", "to {} with 50,000", "0.842", lambda: mean_area(50_000)),
@@ -322,7 +342,7 @@ def test_numbers_in_the_text(page, words, number, found):
     text = (DOCS / page).read_text()
     assert words.format(number) in text
     digit = 10.0 ** -len(number.partition(".")[2])
-    assert float(found()) == pytest.approx(float(number), abs=0.51 * digit)
+    assert float(found()) == pytest.approx(float(number.replace(",", "")), abs=0.51 * digit)
 
 
 @pytest.mark.parametrize(("page", "words", "number", "found", "side"), ENDS)
@@ -331,6 +351,12 @@ def test_ends_in_the_text(page, words, number, found, side):
     digit = 10.0 ** -len(number.partition(".")[2])
     off = float(number) - float(found())
     assert 0 <= (off if side == "above" else -off) < digit
+
+
+def test_the_readme_shows_rows_of_the_table_of_sizes():
+    sizes = {line for line in (DOCS / "reach.md").read_text().splitlines() if line.startswith("| `")}
+    shown = (DOCS.parent / "README.md").read_text().split("| instance |")[1].split("\n\n")[0]
+    assert {line for line in shown.splitlines() if line.startswith("| `")} < sizes
 
 
 STUDY = rows("fidelity.md", ["method", "diagnosis"])
