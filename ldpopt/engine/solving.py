@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import platform
 import time
 from collections.abc import Iterator
@@ -94,10 +95,15 @@ def solve(
         **claims,
         solver=found.solver,
         seconds=end - start,
-        stats={**(found.solution.stats or {}), **clock, **finishing.hurried},
+        stats={**_finite(found.solution.stats or {}), **clock, **finishing.hurried},
         attempts=found.attempts,
         environment=environment(),
     )
+
+
+def _finite(counts: dict[str, float]) -> dict[str, float]:
+    """Leave out counts that a file cannot hold, such as the level of a report that settles a secret."""
+    return {name: count for name, count in counts.items() if math.isfinite(count)}
 
 
 def mechanism_for(

@@ -336,17 +336,17 @@ def design(
         goal: what "auto" chooses by: "information", or "estimates" of the frequencies of ``queries``.
         queries: the columns whose frequencies are wanted; all if not given.
         gap: the relative gap to prove.
-        time_limit: seconds for all methods that are tried together.
+        time_limit: seconds for the table and all methods that are tried together.
         progress: called with (value, bound) during long work.
         step: called with the name of a method before it is tried.
         warn: called with what was left out or taken together, and with bins that hold all rows.
     """
+    whole = Limits.within(validate.positive_number("time_limit", time_limit))
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
     rows = query_rows(domain, queries)
     wanted = rows if goal == "estimates" or method in ("queries", "sampled", "split") else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []
-    whole = Limits.within(validate.positive_number("time_limit", time_limit))
     names = chosen(question, method, goal)
     for i, name in enumerate(names):
         part = whole.part(1 / (len(names) - i))

@@ -319,3 +319,14 @@ def test_a_design_without_patience_is_undecided(made):
     hasty = replace(made, decided=verify_within(made.to_json(), 1e-9))
     assert hasty.verification.verdict is None
     assert hasty.verification.marked("optimal") == "optimal [UNDECIDED]"
+
+
+def test_a_table_whose_public_values_settle_secrets_can_be_blurred(tmp_path):
+    """The level of the public values as they are is infinite, which no file can hold."""
+    table = {
+        "s": ["a"] * 200 + ["b"] * 200,
+        "u": (["x"] * 100 + ["y"] * 100) + (["y"] * 100 + ["z"] * 100),
+    }
+    made = design(table, "s", "u", epsilon=1.0, method="blurred")
+    made.save(tmp_path / "made.json")
+    assert verify(tmp_path / "made.json")
