@@ -14,10 +14,11 @@ from ldpopt.engine.result import Certificate
 
 LIFT_SHARE = 0.8
 """The share of the time left that building the answer may take, before a quick way is taken."""
-AUDIT_GRACE = 1.0
-"""Seconds after the time limit at which an audit that is not finished is left out."""
+GRACE = 1.0
+"""Seconds after the time limit at which an audit, or a quick way, that is not finished is left out."""
 HURRIED = {
     "hurried_repair": "building the answer took too long: it has more noise, or parameters alone",
+    "no_answer": "no answer was proven in time",
     "hurried_value": "evaluating the answer took too long: its value is proven to fewer digits",
     "no_audit": "the audit took too long and is left out",
 }
@@ -42,16 +43,25 @@ class Finishing:
         self.hurried: dict[str, float] = {}
 
     def lifted(self, form: Form, solution: FormSolution) -> Any:
-        """Build the answer, or one that is proven quickly."""
-        problem = self.problem
+        """Build the answer, or one that is proven quickly; None if that takes too long as well."""
+        problem, limits = self.problem, self.limits
         if not problem.lift_share:
             return problem.lift(form, solution)
-        return self._in_time(
-            "hurried_repair",
-            lambda: problem.lift(form, solution),
-            lambda: problem.lift_quickly(form, solution),
-            self.limits.part(LIFT_SHARE).deadline,
-        )
+
+        def quickly() -> Any:
+            return self._in_time(
+                "no_answer", lambda: problem.lift_quickly(form, solution), nothing, self._end()
+            )
+
+        def nothing() -> None:
+            self.hurried.pop("hurried_repair")
+
+        end = limits.part(LIFT_SHARE).deadline
+        return self._in_time("hurried_repair", lambda: problem.lift(form, solution), quickly, end)
+
+    def _end(self) -> float | None:
+        deadline = self.limits.deadline
+        return None if deadline is None else deadline + GRACE
 
     def claimed(self, answer: Any) -> float:
         """Evaluate the answer exactly, or with fewer digits."""
@@ -67,9 +77,7 @@ class Finishing:
 
     def audited(self, answer: Any) -> dict[str, Any]:
         """Audit the answer; an audit that takes much longer than the time left is left out."""
-        deadline = self.limits.deadline
-        end = None if deadline is None else deadline + AUDIT_GRACE
-        return self._in_time("no_audit", lambda: self.problem.audit(answer), dict, end)
+        return self._in_time("no_audit", lambda: self.problem.audit(answer), dict, self._end())
 
     def _in_time(self, name: str, work: Callable[[], T], hurry: Callable[[], T], end: float | None) -> T:
         """Finish the work, or where it takes longer hurry, and note that under a name.
@@ -95,17 +103,17 @@ class Finishing:
             solution: what the solver found.
         """
         gap = self.limits.gap
-        if solution.point is None:
+        answer = None if solution.point is None else self.lifted(form, solution)
+        if answer is None:
             nothing = Certificate(proof=None, gap=gap, repair_loss=0.0)
             return {
-                "status": solution.status,
+                "status": solution.status if solution.point is None else Status.LIMIT,
                 "value": None,
                 "bound": solution.bound,
                 "gap": None,
                 "answer": None,
                 "certificate": nothing,
             }
-        answer = self.lifted(form, solution)
         value = self.claimed(answer)
         loss = 0.0 if solution.value is None else abs(solution.value - value)
         bound = _not_better(value, solution.bound, self.problem.sense)

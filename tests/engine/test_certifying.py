@@ -6,7 +6,7 @@ import pytest
 from alarms import time_is_over
 from known import TABLE
 
-from ldpopt import solve, verify
+from ldpopt import Status, solve, verify
 from ldpopt.engine.certifying import HURRIED
 from ldpopt.engine.solving import mechanism_for
 from ldpopt.problems import (
@@ -57,6 +57,16 @@ def test_what_is_done_in_short_time_is_proven(monkeypatch, problem, part, kept):
     better, worse = (found, whole) if problem.sense == "minimise" else (whole, found)
     assert kept * better.value <= worse.value <= better.value * (1 + 1e-9)
     assert verify(found)
+
+
+def test_where_even_the_quick_way_takes_too_long_there_is_no_answer(monkeypatch):
+    problem = UEConditional(1.0, TABLE, 1000)
+    for part in ("lift", "lift_quickly"):
+        monkeypatch.setattr(UEConditional, part, overdue)
+    found = solve(problem, time_limit=1000.0)
+    assert (found.status, found.value, found.answer) == (Status.LIMIT, None, None)
+    assert set(HURRIED) & set(found.stats) == {"no_answer"}
+    assert mechanism_for(problem, time_limit=1000.0) is None
 
 
 def test_without_a_time_limit_nothing_is_hurried(monkeypatch):
