@@ -5,12 +5,14 @@ import pytest
 from known import TABLE
 
 from ldpopt import Mechanism, solve, testing, verify
+from ldpopt.checker import frame
 from ldpopt.mechanisms import conditional_reporting
 from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
 from ldpopt.problems.grr_conditional import Announced
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.protocols import best_block
+from ldpopt.theory.robust.split_cells import SplitCells
 
 SQUARE = [[0.3, 0.2], [0.15, 0.35]]
 BLOCKS = ("grr", "optimal")
@@ -77,6 +79,19 @@ def test_lemma_1_what_a_report_is_worth_lies_below_its_chord(announced):
         middle = np.log1p(1 / (0.5 / np.expm1(a) + 0.5 / np.expm1(b)))
         low, between, high = (best_block(utility, 3, level)[0] for level in (a, middle, b))
         assert between <= (low + high) / 2 + 1e-9
+
+
+@pytest.mark.parametrize("kind", [IndependentReporting, GRRConditional])
+def test_upper_bounds_hold_on_random_cells(kind):
+    """At every split in a cell the best mechanisms are within its bound, and near it on small cells."""
+    problem, rng = kind(1.5, TABLE, 300, blocks="optimal"), np.random.default_rng(2)
+    form, cells = next(iter(problem.forms())), SplitCells(frame.question(problem.statement()))
+    for width in (1.5, 0.5, 0.1, 0.01):
+        low = rng.uniform(0, 1.5 - width, size=(2, 1)) if width < 1.5 else np.zeros((2, 1))
+        above = cells.upper(low, low + width)
+        for point in (low, low + width * rng.random(), low + width):
+            assert (form.objective(point) <= above + 1e-9).all()
+        assert (above - form.objective(low + width / 2) < width).all()
 
 
 def test_the_bound_with_optimal_blocks_is_one_over_its_protocol():
