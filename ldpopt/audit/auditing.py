@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +19,15 @@ import numpy as np
 from ldpopt.audit import black_box
 from ldpopt.audit.black_box import Indices, Sample, Tally
 from ldpopt.audit.findings import Audit, Empirical, judged
-from ldpopt.audit.measures import Measured, data_measures, measures, subject, worst_level
+from ldpopt.audit.measures import (
+    ADDS_UP,
+    LDP,
+    Measured,
+    data_measures,
+    measures,
+    subject,
+    worst_level,
+)
 from ldpopt.audit.pairing import paired
 from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import Claim
@@ -29,9 +38,10 @@ from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import Verification, read_document, verify
+from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.designing import AnyDesign, read_design
 from ldpopt.release.publishing import SECTION, PublicDesign, load_public
-from ldpopt.release.sampling import ExactSampler
+from ldpopt.release.sampling import ExactSampler, secure_words
 from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
 from ldpopt.theory.robust.level import Level
@@ -40,6 +50,8 @@ REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""
 LEAST_SECONDS = 1.0
 """The least that the checker gets."""
+MOST_WORDS = 1 << 24
+"""Random words that the reports of an encoding may take, per input that is attacked."""
 
 Audited = AnyDesign | Result | str | os.PathLike[str]
 
@@ -78,15 +90,18 @@ def audit(
     seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
     limits = Limits.within(seconds)
     verification = _verified(design, limits)
+    rng = np.random.default_rng(seed)
     claims = verification.claims
     try:
         made = loaded(design)
+        if isinstance(made, AnyDesign) and made.encoding is not None:
+            encoded = _Encoded(made, made.encoding, confidence, rng, limits)
+            return encoded.examined(claims, data, released, samples, sampler)
         of = subject(made)
     except LdpoptError:
         if all(claim.holds for claim in claims):
             raise
         return judged(None, claims, (), ())
-    rng = np.random.default_rng(seed)
     worst = worst_level(of)
     levels, tests = _Examined((), [])
     if data is not None:
@@ -191,6 +206,81 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
         fit_x=name,
         confidence=confidence,
     )
+
+
+# ------------------------------------------------------------ encodings, which have no matrix
+
+
+class _Encoded(NamedTuple):
+    """The audit of an encoding: of what a report says about two inputs, which has the same level."""
+
+    made: AnyDesign
+    encoding: StatedEncoding
+    confidence: float
+    rng: np.random.Generator
+    limits: Limits
+
+    def examined(
+        self,
+        claims: tuple[Claim, ...],
+        data: Any,
+        released: Any,
+        samples: int | None,
+        given: Sample | None,
+    ) -> Audit:
+        """Measure the levels, attack the sampler, and test what was released.
+
+        Args:
+            claims: the claims of the certificate, decided.
+            data: a table, or None.
+            released: what was released of it, or None.
+            samples: how many reports are drawn for each of two inputs.
+            given: the sampler to test, if it is not the exact one.
+        """
+        tests, of = [], self._pair(0, 1)
+        if given is not None or all(claim.holds for claim in claims):
+            known = self.encoding
+            sample = given or (lambda x: known.sample(x, secure_words))
+            source = "the exact sampler" if given is None else "the given sampler"
+            most = max(black_box.LEAST_SAMPLES, MOST_WORDS // known.words)
+            drawn = min(samples or MOST_SAMPLES, most)
+            pairs = _Box(source, lambda x: known.supported_of(sample(x), 0, 1))
+            tests.append(_attacked(*pairs, of, None, drawn, self.confidence, self.rng, self.limits))
+        if data is not None:
+            counts = self.made.domain.count(open_table(data))
+            tests += [] if released is None else [self._released(data, released, counts)]
+        return judged(of.epsilon, claims, self._levels(), tuple(tests), _undecidable(self.made))
+
+    def _levels(self) -> tuple[Measured, ...]:
+        """List the levels; measures that need a matrix are left out."""
+        level, asked = self.encoding.level, self.made.promise
+        two = "level of two reports"
+        return (
+            Measured("ldp", "LDP level", level, "nats", LDP, asked.epsilon),
+            Measured("two-reports", two, 2 * level, "nats", ADDS_UP, asked.together),
+        )
+
+    def _pair(self, first: int, second: int) -> Subject:
+        """Return the subject of what a report says about two inputs."""
+        epsilon = self.made.promise.epsilon
+        names = tuple(self.made.domain.labels[x] for x in (first, second))
+        of = Subject.of_values(self.encoding.pair, None, {"ldp": epsilon})
+        return replace(of, secret_names=names)
+
+    def _released(self, data: Any, released: Any, counts: Indices) -> Empirical:
+        """Test the reports on the two inputs that are most frequent in the table."""
+        first, second = (int(x) for x in np.argsort(-counts.ravel(), kind="stable")[:2])
+        number = np.full(self.encoding.inputs, -1)
+        number[[first, second]] = 0, 1
+
+        def pairs() -> Iterator[tuple[Indices, Indices]]:
+            for x, reports in paired(self.made, data, released):
+                own = number[x] >= 0
+                yield number[x[own]], self.encoding.supported_of(reports[own], first, second)
+
+        drawn = black_box.tally(pairs(), (2, 4), self.rng)
+        of = self._pair(first, second)
+        return _tested("the released table", of, {"the table": drawn}, self.confidence)
 
 
 # ------------------------------------------------------------ another table, and what was released of it

@@ -135,6 +135,11 @@ def _asked(question: Question) -> str:
 
 FOUND = "a report changes the odds of two secrets by e^this, and a search found no more, for "
 """What the level over a :class:`ConvexSet` means: a climb finds it, and only a certificate proves it."""
+LDP = "no report changes the odds of any two inputs (public parts too) by more than e^this"
+ADDS_UP = (
+    "two reports about one person change the odds of two secrets by e^this at most: levels against all "
+    "distributions add up"
+)
 
 
 def worst_level(of: Subject) -> Level | None:
@@ -201,7 +206,7 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
         "LDP level",
         of.mechanism.epsilon(),
         "nats",
-        "no report changes the odds of any two inputs (public parts too) by more than e^this",
+        LDP,
     )
 
 
@@ -217,8 +222,7 @@ def _two_reports(of: Subject, uncertainty: Uncertainty, level_of_all: float) -> 
         "two reports about one person change the odds of two secrets by e^this at most; robust LDP does "
         f"not add up, for {in_words(uncertainty)}"
         if not isinstance(uncertainty, AllDistributions)
-        else "two reports about one person change the odds of two secrets by e^this at most: levels "
-        "against all distributions add up",
+        else ADDS_UP,
         upper=None if two.exact else 2 * level_of_all,
         detail=f"reports {two.found.outputs[0]} and {two.found.outputs[1]}, {s} against {other}",
     )

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.audit.black_box import Indices
 from ldpopt.core.errors import InvalidInputError
@@ -14,7 +15,7 @@ from ldpopt.release.reading import released_reports
 from ldpopt.tables.files import open_table
 
 
-def paired(made: AnyDesign, table: Any, released: Any) -> Iterator[tuple[Indices, Indices]]:
+def paired(made: AnyDesign, table: Any, released: Any) -> Iterator[tuple[Indices, NDArray[Any]]]:
     """Pair the inputs of a table with the reports released for its rows, a batch at a time.
 
     Args:
@@ -26,7 +27,8 @@ def paired(made: AnyDesign, table: Any, released: Any) -> Iterator[tuple[Indices
         InvalidInputError: one of the two has more rows than the other.
     """
     inputs, reports = made.domain.rows(open_table(table)), released_reports(released, made)
-    rows, x, y = 0, np.zeros(0, np.int64), np.zeros(0, np.int64)
+    rows, x = 0, np.zeros(0, np.int64)
+    y: NDArray[Any] = np.zeros(0, np.int64)
     while True:
         x = x if len(x) else next(inputs, x)
         y = y if len(y) else next(reports, y)

@@ -52,7 +52,7 @@ MOST_PREFIX = 64
 """The most first characters of a word by which a column may count."""
 FOR_ALL = (
     *("column-program", "matrix-program", "moment-program", "minimax-program"),
-    *("convex-program", "leakage-program", "query-program"),
+    *("convex-program", "leakage-program", "query-program", "encoding"),
 )
 """Forms whose mechanisms are private for every distribution, unless the question is about a χ² set."""
 COLUMN = Record(
@@ -96,19 +96,22 @@ def design_claims(document: dict[str, Any], plain: dict[str, Any]) -> Iterator[C
     """
     if "design" not in document:
         return
-    section, params = document["design"], document["params"]
-    if not isinstance(document["mechanism"], dict) or not isinstance(params, dict):
+    section, params, encoded = document["design"], document["params"], plain["form"] == "encoding"
+    mechanism = document["answer" if encoded else "mechanism"]
+    if not isinstance(mechanism, dict) or not isinstance(params, dict):
         raise UnreadableError("a file with the section design needs a mechanism and parameters")
     if not _confident(params) and plain["form"] not in FOR_ALL:
         raise UnreadableError(
             "the section design needs a question about all distributions, or about the χ² set of a table"
         )
-    yield inputs_claim(section["domain"], document["mechanism"], section["counts"])
+    rows = mechanism["inputs"] if encoded else len(mechanism["matrix"])
+    labels = None if encoded else mechanism.get("inputs")
+    yield inputs_claim(section["domain"], rows, labels, section["counts"])
     if counted(params):
         yield _counts(section["counts"], params)
     yield _level(section, params, plain)
     if "together" in section:
-        yield _together(section["together"], document["mechanism"]["matrix"], params, plain)
+        yield _together(section["together"], mechanism.get("matrix", []), params, plain)
     stated = section["digest"]
     words = f"labels, bins, counts, parameters and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: digest(document) == stated)
@@ -127,10 +130,10 @@ def unchecked_design(document: dict[str, Any]) -> list[str]:
 
 
 def digest(document: dict[str, Any]) -> str:
-    """Compute the SHA-256 of a design: question, mechanism, and the section without its digest."""
+    """Compute the SHA-256 of a design: question, mechanism or encoding, section without its digest."""
     section = {name: part for name, part in document["design"].items() if name != "digest"}
-    content = [document["problem"], document["params"], document["mechanism"], section]
-    return content_digest(content)
+    mechanism = document["mechanism"] or document.get("answer")
+    return content_digest([document["problem"], document["params"], mechanism, section])
 
 
 def content_digest(content: Any) -> str:
@@ -156,13 +159,14 @@ def _floats(value: Any) -> Any:
 
 
 def inputs_claim(
-    domain: dict[str, Any], mechanism: dict[str, Any], counts: list[list[int]] | None = None
+    domain: dict[str, Any], rows: int, labels: Any = None, counts: list[list[int]] | None = None
 ) -> Claim:
     """Check that labels, counts (where there are any) and rows of the mechanism belong together.
 
     Args:
         domain: the columns, their values and the combinations that are inputs.
-        mechanism: the mechanism of the file, its labels included.
+        rows: the number of inputs of the mechanism.
+        labels: its labels of them, if it has any.
         counts: the counts [s][u] of the table; None for a file without them.
     """
     if len(domain["secret"]["members"]) < 2:
@@ -177,8 +181,8 @@ def inputs_claim(
             and all(map(_is_column, (column for side in sides for column in side["columns"])))
             and all(map(_are_members, sides))
             and (counts is None or list(map(len, counts)) == [shape[1]] * shape[0])
-            and len(mechanism["matrix"]) == shape[0] * shape[1]
-            and _in_order(mechanism.get("inputs"), shape)
+            and rows == shape[0] * shape[1]
+            and _in_order(labels, shape)
         )
 
     words = (
@@ -345,7 +349,7 @@ def _together(
 
     Args:
         promise: how many reports, and their level.
-        matrix: the mechanism.
+        matrix: the mechanism; empty if it is an encoding, which is private for every distribution.
         params: the parameters of the question.
         plain: its statement; if it has no level, a claim about every distribution is refuted.
     """

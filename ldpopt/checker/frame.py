@@ -99,6 +99,7 @@ KINDS = {
     "ue-conditional": "reporting",
     "composition-bound": "composition",
     "feature-release": "feature_release",
+    "frequency-encoding": "encodings",
 }
 """The section of every kind; it is imported when a file of the kind is read."""
 FORMS = {
@@ -118,6 +119,7 @@ FORMS = {
     "reporting": "reporting",
     "composition-bound": "composition",
     "feature-release": "feature_release",
+    "encoding": "encodings",
 }
 """The section of every form; a kind of another package may state itself in any of them."""
 

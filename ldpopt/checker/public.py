@@ -3,7 +3,8 @@
 A public file holds the mechanism, what its rows mean, and what was promised. It holds no counts, and
 nothing computed from them but the mechanism itself. Its claims:
 
-* *stochastic*: every row sums to exactly 1;
+* *stochastic*: every row sums to exactly 1 (an encoding that is stated by its parameters instead of a
+  matrix has no rows; :mod:`.encodings` says what its probabilities are);
 * *inputs*: the labels (s, u) are those of the rows, as in :mod:`.design`;
 * *privacy*: entries of inputs with different secrets differ by at most a factor e^L. L is ``level``
   where it is a number; a promise for all distributions (``robust`` "all") is decided by the file alone,
@@ -30,7 +31,10 @@ from typing import Any
 
 from .claims import Claim, decided, quoted
 from .design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
-from .mechanism import MATRIX, private, stochastic
+from .encodings import ENCODING, read_encoding
+from .encodings import private as private_encoding
+from .mechanism import MATRIX, Rows, private, stochastic
+from .reading import UnreadableError
 from .schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
 
 PUBLIC = Record(
@@ -45,8 +49,9 @@ PUBLIC = Record(
     },
     {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
 )
+MECHANISM = Record({}, {"matrix": MATRIX, "encoding": ENCODING})
 DOCUMENT = Record(
-    {"format": Whole(1, 1), "public": PUBLIC, "mechanism": Record({"matrix": MATRIX})},
+    {"format": Whole(1, 1), "public": PUBLIC, "mechanism": MECHANISM},
 )
 """A public mechanism file."""
 
@@ -54,18 +59,34 @@ DOCUMENT = Record(
 def public_claims(document: Any) -> Iterator[Claim]:
     """Decide every claim of a public mechanism file."""
     fields = DOCUMENT.read(document)
-    section, matrix = fields["public"], fields["mechanism"]["matrix"]
-    domain = section["domain"]
-    yield stochastic(matrix)
-    yield inputs_claim(domain, fields["mechanism"])
+    section, mechanism = fields["public"], fields["mechanism"]
+    if len(mechanism) != 1:
+        raise UnreadableError("mechanism must have one of the keys matrix and encoding, and no other")
     level = _decided_level(section)
-    if level is not None:
-        yield private(matrix, _secrets(domain, len(matrix)), level)
-        if _decides_together(section, level):
-            yield _together(section["together"], level)
+    if "encoding" in mechanism:
+        yield from _encoded(section["domain"], mechanism["encoding"], level)
+    else:
+        yield from _tabled(section["domain"], mechanism["matrix"], level)
+    if level is not None and _decides_together(section, level):
+        yield _together(section["together"], level)
     stated = section["digest"]
     words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: public_digest(document) == stated)
+
+
+def _tabled(domain: dict[str, Any], matrix: Rows, level: float | None) -> Iterator[Claim]:
+    """Decide what a matrix has to be: stochastic, of the inputs of the domain, private."""
+    yield stochastic(matrix)
+    yield inputs_claim(domain, len(matrix))
+    if level is not None:
+        yield private(matrix, _secrets(domain, len(matrix)), level)
+
+
+def _encoded(domain: dict[str, Any], plain: dict[str, Any], level: float | None) -> Iterator[Claim]:
+    """Decide what an encoding has to be; it hides all inputs from each other, so every secret."""
+    yield inputs_claim(domain, plain["inputs"])
+    if level is not None:
+        yield private_encoding(read_encoding(plain), level)
 
 
 def _decided_level(section: dict[str, Any]) -> float | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.cli.terminal import hang, print_table, tell
 from ldpopt.core.rounding import at_most
 
 if TYPE_CHECKING:
-    from ldpopt.release.designing import Design
+    from ldpopt.release.designed import Design
 
 TITLES = {
     "information": "Information released, most first (* is kept)",
@@ -77,7 +78,7 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
         return
     status, seconds = made.result.status.value, made.result.seconds
     bound = "" if made.bound is None else f", proven bound {at_most(made.bound)}"
-    worth = f"{made.information:.4g} nats{bound}"
+    worth = "its nats are not computed" if made.encoding else f"{made.information:.4g} nats{bound}"
     if goal == "estimates":
         worth = ", ".join(f"{column} {said}" for column, said in _margins(made, queries).items())
     tell(f"{name}: {worth}, {status}, {seconds:.1f} s")
@@ -90,14 +91,14 @@ def comparison_row(name: str, made: Design) -> dict[str, Any]:
     value, status = made.information, made.result.status.value
     return {
         "method": name,
-        "nats": value,
-        "of all": f"{value / made.entropy:.1%}",
+        "nats": None if math.isnan(value) else value,
+        "of all": None if math.isnan(value) else f"{value / made.entropy:.1%}",
         "proven bound": made.bound,
         "status": made.verification.marked("merged" if merging(made) else status),
         "level of the secret": made.level.level,
-        "LDP level": made.mechanism.epsilon(),
-        "reports": made.mechanism.shape[1],
-        "determined": f"{made.rank}/{made.mechanism.shape[0]}",
+        "LDP level": made.ldp_level,
+        "reports": made.mechanism.shape[1] if made.encoding is None else None,
+        "determined": f"{made.rank}/{made.inputs}",
         "× rows": made.sample_factor,
         "seconds": made.result.seconds,
         "verified": made.verification.verdict,

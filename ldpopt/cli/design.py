@@ -46,7 +46,7 @@ from ldpopt.core.rounding import at_least, at_most
 
 if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification
-    from ldpopt.release.designing import Design
+    from ldpopt.release.designed import Design
 
 COMPARING = 0.8
 """The share of the time left for the other methods; the rest is for the check of their claims."""
@@ -201,7 +201,7 @@ def _print_unfinished(made: Design, found: dict[str, Design | str], out: Path, a
         print(json.dumps({"method": made.method, "interrupted": True, "verified": None}))
         return
     for name, other in found.items():
-        told = other if isinstance(other, str) else f"{other.information:.4g} nats [not checked]"
+        told = other if isinstance(other, str) else f"{_nats(other)} [not checked]"
         say(f"{name}: {told}")
     say(f"wrote {out} by {made.method} [not checked]; check it with: ldpopt verify {out}")
 
@@ -268,7 +268,7 @@ def _publishable(made: Design) -> str:
     else:
         about = "as the promise is about them"
         said = f"without the counts; it proves the level {at_most(level)} alone, {about}"
-    return f"{said}. The mechanism itself was made for them"
+    return said if made.encoding is not None else f"{said}. The mechanism itself was made for them"
 
 
 def _utility(made: Design) -> str:
@@ -277,14 +277,21 @@ def _utility(made: Design) -> str:
     side = at_least if result.problem.sense == "minimise" else at_most
     bound = "" if result.bound is None else f"; proven bound {side(result.bound)}"
     if made.informs:
-        return f"{made.information:.4g} nats of information{bound}"
+        return f"{_nats(made)} of information{bound}"
     return f"{result.problem.measure.name}: {result.value:.4g}{bound}"
 
 
 def _share(made: Design) -> str:
-    share = made.information / made.entropy
-    nats = "" if made.informs else f"{made.information:.4g} nats of information, "
-    return f"{nats}{share:.1%} of the {made.entropy:.4g} nats that the data as they are would tell"
+    told = f"of the {made.entropy:.4g} nats that the data as they are would tell"
+    if made.encoding is not None:
+        return f"not computed for an encoding, {told}"
+    nats = "" if made.informs else f"{_nats(made)} of information, "
+    return f"{nats}{made.information / made.entropy:.1%} {told}"
+
+
+def _nats(made: Design) -> str:
+    """Say the information of a design; of an encoding it is not computed."""
+    return f"{made.information:.4g} nats" if made.encoding is None else "nats not computed"
 
 
 def _margins(made: Design, queries: list[str]) -> dict[str, Any]:

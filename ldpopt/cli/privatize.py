@@ -87,8 +87,7 @@ def privatize(
             jobs=jobs,
             scheduler=scheduler,
         )
-    last = made.mechanism.shape[1] - 1
-    say(f"wrote {rows:,} reports to {out}, one for each row of {table}: numbers from 0 to {last}")
+    say(f"wrote {rows:,} reports to {out}, one for each row of {table}: {releasing.in_words(made)}")
     if isinstance(reader, CompleteRows):
         tell(f"note: {reader.in_words}")
     _compare(made, found[0])

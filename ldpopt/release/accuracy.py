@@ -13,7 +13,7 @@ rare cells that are known imprecisely: there its error can be larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -24,7 +24,8 @@ from scipy.stats import norm
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.tables.domain import Attribute, Domain
+from ldpopt.mechanisms.stated import StatedEncoding
+from ldpopt.tables.domain import Domain
 
 LEVEL = 0.95
 """The confidence level of the interval of one frequency by itself."""
@@ -39,8 +40,16 @@ class Query(NamedTuple):
     weights: Array
 
 
-def column_queries(domain: Domain, names: Sequence[str] = ()) -> list[Query]:
-    """List the frequencies of the named columns; without names, of every column.
+class Coded(NamedTuple):
+    """A column: for every input (s, u) the number of its value, and how many values there are."""
+
+    name: str
+    codes: NDArray[np.int64]
+    size: int
+
+
+def column_codes(domain: Domain, names: Sequence[str] = ()) -> list[Coded]:
+    """List the named columns; without names, every column.
 
     Args:
         domain: the columns of the table.
@@ -51,29 +60,34 @@ def column_queries(domain: Domain, names: Sequence[str] = ()) -> list[Query]:
             raise InvalidInputError(
                 f"queries must be columns of the design, {', '.join(domain.columns)}, not {name!r}"
             )
+    a1, a2 = domain.shape
+    sides = [(domain.secret, np.repeat(np.arange(a1), a2))]
+    sides += [] if domain.public is None else [(domain.public, np.tile(np.arange(a2), a1))]
     wanted = names or domain.columns
-    return [query for query in _all_queries(domain) if query.name in wanted]
+    return [
+        Coded(column.name, np.array(side.members)[member, i], len(column.values))
+        for side, member in sides
+        for i, column in enumerate(side.columns)
+        if column.name in wanted
+    ]
+
+
+def column_queries(domain: Domain, names: Sequence[str] = ()) -> list[Query]:
+    """List the frequencies of the named columns; without names, of every column.
+
+    Args:
+        domain: the columns of the table.
+        names: the names of some of them.
+    """
+    return [
+        Query(name, (codes == np.arange(size)[:, None]).astype(float))
+        for name, codes, size in column_codes(domain, names)
+    ]
 
 
 def query_rows(domain: Domain, names: Sequence[str] = ()) -> list[list[float]]:
     """List the weights of the same frequencies as plain rows, one per value."""
     return [row for query in column_queries(domain, names) for row in query.weights.tolist()]
-
-
-def _all_queries(domain: Domain) -> Iterator[Query]:
-    a1, a2 = domain.shape
-    for name, values in _membership(domain.secret):
-        yield Query(name, np.repeat(values, a2, axis=1))
-    if domain.public is not None:
-        for name, values in _membership(domain.public):
-            yield Query(name, np.tile(values, a1))
-
-
-def _membership(attribute: Attribute) -> Iterator[tuple[str, Array]]:
-    """Yield for each column the matrix [value][member] that is 1 where the member has the value."""
-    codes = np.array(attribute.members)
-    for i, column in enumerate(attribute.columns):
-        yield column.name, (codes[:, i] == np.arange(len(column.values))[:, None]).astype(float)
 
 
 def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
@@ -153,6 +167,26 @@ class Accuracy:
         """
         needed = self.margin(1, level) ** 2 / target**2
         return needed if math.isinf(needed) else math.ceil(needed)
+
+
+def encoded_accuracies(
+    of: StatedEncoding, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
+) -> tuple[Accuracy, ...]:
+    """Compute the same for an encoding: a value's estimate is the sum of those of its cells.
+
+    Args:
+        of: the encoding on the inputs (s, u).
+        counts: the observed counts [s][u]; half a row is added to each.
+        domain: the columns of the table.
+        names: the names of some of them; all if none are given.
+    """
+    likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
+    found = []
+    for name, codes, size in column_codes(domain, names):
+        cells = np.bincount(codes, minlength=size).astype(float)
+        shares = np.bincount(codes, likely, minlength=size).astype(float)
+        found.append(Accuracy(name, of.variances(shares, cells)))
+    return tuple(found)
 
 
 def accuracies(

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from ldpopt.core.validate import Array
-from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
 CONTRADICTION = 1e-6
@@ -83,7 +84,7 @@ def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     >>> agreement(made, made.question.counts[::-1]).contradicts
     True
     """
-    if not isinstance(made, Design):
+    if not isinstance(made, Design) or made.encoding is not None:
         return None
     proven = made.result.problem.subject(made.mechanism).uncertainty
     if not isinstance(proven, Chi2Set):

@@ -8,7 +8,8 @@ from dataclasses import replace
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.verifying import verify_within
-from ldpopt.release.designing import GAP, Design, solved
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import GAP, solved
 from ldpopt.release.methods import METHODS, applicable
 
 INTERRUPTED = "interrupted"

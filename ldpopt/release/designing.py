@@ -7,209 +7,31 @@
 
 from __future__ import annotations
 
-import json
-import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ldpopt.checker.budget import SECONDS as PATIENCE
-from ldpopt.checker.design import digest
-from ldpopt.core import notebook, validate
+from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
-from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.limits import Limits, Progress
-from ldpopt.core.measure import INFORMATION
-from ldpopt.core.mechanism import Mechanism
-from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, read_document, verify_within
+from ldpopt.engine.verifying import read_document
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.release.accuracy import Accuracy, accuracies, query_rows
+from ldpopt.release.accuracy import column_codes, query_rows
 from ldpopt.release.counting import counted
+from ldpopt.release.designed import Design
 from ldpopt.release.merging import with_width
-from ldpopt.release.methods import METHODS, chosen
-from ldpopt.release.publishing import SECTION, Promise, PublicDesign, load_public, published
+from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
+from ldpopt.release.publishing import SECTION, PublicDesign, load_public
 from ldpopt.release.question import Question
 from ldpopt.release.several import LEVELS, several
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins
-from ldpopt.theory.bayes.metrics import mutual_information
-from ldpopt.theory.columns.utilities import entropy
-from ldpopt.theory.fidelity.measures import alpha
-from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
 
 GAP, SECONDS, LEAST_SECONDS = 1e-6, 30.0, 0.1
 """The relative gap to prove, the time limit of a design, and the least of one solve."""
-
-
-@dataclass(frozen=True, eq=False)
-class Design:
-    """A mechanism for a table: the certified result, and what its inputs mean.
-
-    Attributes:
-        result: the answer with its certificate.
-        domain: the columns and values that the mechanism's rows stand for.
-        question: the counts of the table and what s is hidden against.
-        method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
-        decided: what the checker said of the file of the design, if it was asked.
-    """
-
-    result: Result
-    domain: Domain
-    question: Question
-    method: str
-    decided: Verification | None = None
-
-    @property
-    def mechanism(self) -> Mechanism:
-        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
-        assert self.result.mechanism is not None
-        return self.result.mechanism
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended the solve, with what was proven so far."""
-        return bool(self.result.stats.get("interrupted"))
-
-    @cached_property
-    def verification(self) -> Verification:
-        """What the independent checker says of the claims, those about labels and counts included."""
-        return verify_within(self.to_json(), PATIENCE) if self.decided is None else self.decided
-
-    @cached_property
-    def level(self) -> Level:
-        """The exact level at which the secret is hidden, with its witness."""
-        return rldp_level(self.mechanism, self.question.uncertainty)
-
-    @cached_property
-    def level_given_public(self) -> float:
-        """The level against someone who knows u: max over u, y, s, s' of log W[s,u,y]/W[s',u,y].
-
-        Robust LDP for a set of distributions does not limit it; for all distributions it does.
-        """
-        return level_given_public(self.mechanism.matrix, self.domain.shape)
-
-    @property
-    def rank(self) -> int:
-        """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
-        return int(np.linalg.matrix_rank(self.mechanism.matrix))
-
-    @property
-    def informs(self) -> bool:
-        """Whether the method maximises I(X; Y): then value and bound of its result are in nats."""
-        return self.result.problem.measure == INFORMATION
-
-    @cached_property
-    def information(self) -> float:
-        """I(X; Y) under the observed distribution, in nats; the certified value where there is one."""
-        if self.informs and self.result.value is not None:
-            return self.result.value
-        return float(mutual_information(self.mechanism, self.question.p_hat.ravel()))
-
-    @property
-    def bound(self) -> float | None:
-        """The proven bound on the information of such mechanisms; None if nothing is proven about it."""
-        return self.result.bound if self.informs else None
-
-    @cached_property
-    def sample_factor(self) -> float:
-        """α: how many times as many rows give the frequencies as precisely as the raw data do.
-
-        Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
-        added to each cell, as α needs full support); infinite if only rounding determines them.
-        """
-        counts, full = self.question.counts.ravel() + 0.5, self.rank == self.mechanism.shape[0]
-        try:
-            return alpha(self.mechanism, counts / counts.sum(), "mse") if full else math.inf
-        except InvalidInputError:
-            return math.inf
-
-    def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
-        """Compute how precisely reports give the frequencies of the named columns, by default of all."""
-        return accuracies(self.mechanism.matrix, self.question.counts, self.domain, queries)
-
-    def worth(self, goal: str, queries: Sequence[str] = ()) -> float:
-        """Measure how good the design is for a goal: the larger, the better.
-
-        Args:
-            goal: "information" in nats, or "estimates": less the expected squared error, times n.
-            queries: the columns whose frequencies are wanted; all if not given.
-        """
-        if goal == "information":
-            return self.information
-        return -sum(part.squared_error for part in self.accuracy(queries))
-
-    @property
-    def entropy(self) -> float:
-        """H(X): the utility of releasing the data as they are, in nats."""
-        return entropy(self.question.p_hat)
-
-    @property
-    def promise(self) -> Promise:
-        """What is promised about the secret."""
-        question = self.question
-        against = question.epsilon, question.robust, question.alpha
-        return Promise(self.method, *against, question.reports, question.together)
-
-    @property
-    def uncertainty(self) -> Uncertainty:
-        """The distributions against all of which the secret is hidden."""
-        return self.question.uncertainty
-
-    @cached_property
-    def public(self) -> PublicDesign:
-        """The part that may be published: without the counts."""
-        return published(self.mechanism, self.domain, self.promise)
-
-    @property
-    def fingerprint(self) -> str:
-        """The fingerprint of the mechanism with its labels: that of its public part."""
-        return self.public.fingerprint
-
-    def to_frame(self) -> Any:
-        """Return the mechanism as a pandas.DataFrame: a row per input in words, a column per report."""
-        return notebook.frame(self.mechanism.matrix, list(self.domain.labels))
-
-    def _repr_html_(self) -> str:
-        facts = [
-            ("secret", self.domain.secret.name),
-            ("public", "–" if self.domain.public is None else self.domain.public.name),
-            ("level", f"{self.promise.total:g} nats"),
-            ("method", self.method),
-            ("information", f"{self.information:.6g} nats"),
-            ("certificate", self.verification.summary),
-        ]
-        rows, outputs = self.mechanism.matrix, self.mechanism.outputs
-        shown = notebook.matrix("P(report | input), rounded", rows, self.domain.labels, outputs)
-        return notebook.table("design", facts) + shown
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result file's content with the section ``design``."""
-        question = self.question
-        section: dict[str, Any] = {
-            "method": self.method,
-            "epsilon": question.epsilon,
-            "robust": question.robust,
-            "alpha": question.alpha,
-            "width": question.width,
-            "counts": question.counts.tolist(),
-            "domain": self.domain.to_json(),
-        }
-        if question.together is not None:
-            section["together"] = {"reports": question.reports, "epsilon": question.together}
-        document = {**self.result.to_json(), "design": section}
-        section["digest"] = digest(document)
-        return document
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""
-        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
 
 
 AnyDesign = Design | PublicDesign
@@ -279,12 +101,13 @@ def _together(section: dict[str, Any]) -> dict[str, Any]:
 def _agrees(made: Design) -> bool:
     """Return whether domain, counts, ε and uncertainty set are those of the certified question."""
     question, proven = made.question, made.result.problem
-    if made.result.mechanism is None or made.domain.shape != question.counts.shape:
+    unanswered = made.result.mechanism is None and made.encoding is None
+    if unanswered or made.domain.shape != question.counts.shape:
         return False
     if not isinstance(made.method, str) or made.method not in METHODS:
         return False
     method = METHODS[made.method]
-    if method.build is None and method.refusal(question) is not None:
+    if method.build is None and method.reason(question) is not None:
         return False  # the file does not say what a mechanism was built for
     asked = method.problem(question)
     return (asked.kind, asked.to_params()) == (proven.kind, proven.to_params())
@@ -343,8 +166,9 @@ def design(
     """
     whole = Limits.within(validate.positive_number("time_limit", time_limit))
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
-    rows = query_rows(domain, queries)
-    wanted = rows if goal == "estimates" or method in ("queries", "sampled", "split") else None
+    named = goal == "estimates" or method in ("queries", "sampled", "split")
+    column_codes(domain, queries)  # refuses a name that is no column
+    wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found, failed = [], []
     names = chosen(question, method, goal)
@@ -393,7 +217,7 @@ def solved(
         answer = answered(question.epsilon)
     else:
         question, answer = several(question, METHODS[name], answered)
-    if answer.mechanism is None:
+    if answer.answer is None:
         merge = ", or merge values (--width 4)" if isinstance(answer.problem, PolyOpt) else ""
         given = f"in {time_limit:.3g} s" if time_limit > LEAST_SECONDS else "as no time was left"
         raise InvalidInputError(f"no mechanism was found {given}; allow more (--time-limit){merge}")

@@ -21,10 +21,12 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.functionals import functionals, group_names
-from ldpopt.release.intervals import score_intervals
+from ldpopt.release.functionals import functionals, group_names, value_groups
+from ldpopt.release.intervals import encoded_intervals, score_intervals
+from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.reading import report_counts
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.theory.bayes.priors import Dirichlet
@@ -198,7 +200,8 @@ def frequencies(
     """Estimate frequencies from how often each report was made.
 
     Args:
-        counts: how often each report was made, an entry per output.
+        counts: how often each report was made, an entry per output; of an encoding, how many reports
+            support each input, and last how many there are.
         made: the design of the mechanism that made them.
         level: the confidence level of each interval.
         others: whether to compute other estimates and intervals, too.
@@ -208,6 +211,10 @@ def frequencies(
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
     if not counts.any():
         raise InvalidInputError("there are no reports to estimate from")
+    if made.encoding is not None:
+        if others:
+            raise InvalidInputError(f"other estimates need a matrix, and {NO_MATRIX}")
+        return _encoded(made, made.encoding, counts, level)
     W = made.mechanism.matrix
     asked = list(functionals(made.domain))
     C = np.array([functional.weights for functional in asked])
@@ -230,6 +237,22 @@ def frequencies(
         for i, functional in enumerate(asked)
     )
     return Frequencies(rows, int(counts.sum()), level, group_names(made.domain), words)
+
+
+def _encoded(
+    made: AnyDesign, of: StatedEncoding, counts: NDArray[np.int64], level: float
+) -> Frequencies:
+    """Estimate frequencies from how often an encoding's reports support each input."""
+    n = int(counts[-1])
+    cells = of.estimates(counts[:-1], n)
+    rows: list[Frequency] = []
+    for group in value_groups(made.domain):
+        sizes = np.bincount(group.codes, minlength=len(group.labels))
+        mean = np.bincount(group.codes, cells, minlength=len(group.labels)).astype(float)
+        found = encoded_intervals(of, mean, sizes, n, level)
+        columns = zip(group.labels, *(part.tolist() for part in found), strict=True)
+        rows += [Frequency(group.name, *cell) for cell in columns]
+    return Frequencies(tuple(rows), n, level, group_names(made.domain), "")
 
 
 def _others(

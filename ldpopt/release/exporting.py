@@ -18,8 +18,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.checker.design import MISSING, OTHER
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import choice
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.reading import PREFIX
 from ldpopt.release.releasing import check_certificate
 from ldpopt.release.sampling import BITS, ExactSampler
@@ -48,6 +50,11 @@ class Sampler:
     """
 
     def __init__(self, made: AnyDesign) -> None:
+        if made.encoding is not None:
+            raise InvalidInputError(
+                f"the method {made.promise.method!r} cannot be exported: a program holds the rows of a "
+                f"matrix, and {NO_MATRIX}; release its reports with ldpopt privatize"
+            )
         check_certificate(made)
         domain = made.domain
         sides = [domain.secret, *([] if domain.public is None else [domain.public])]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.core.validate import Array
-from ldpopt.release.accuracy import column_queries
+from ldpopt.release.accuracy import column_codes, column_queries
 from ldpopt.tables.domain import Attribute, Column, Domain
 
 GROUPS = ("secret", "public")
@@ -39,6 +40,27 @@ def _attributes(domain: Domain) -> list[tuple[str, Attribute]]:
 def _parts(attribute: Attribute) -> tuple[Column, ...]:
     """List the columns whose frequencies are given beside those of their combinations."""
     return attribute.columns if len(attribute.columns) > 1 else ()
+
+
+class ValueGroup(NamedTuple):
+    """A group of frequencies: its name, its values, and for every input the number of its value."""
+
+    name: str
+    labels: Sequence[str]
+    codes: NDArray[np.int64]
+
+
+def value_groups(domain: Domain) -> Iterator[ValueGroup]:
+    """List the same frequencies as :func:`functionals`, a group at a time and without their weights."""
+    a1, a2 = domain.shape
+    columns = {name: codes for name, codes, _ in column_codes(domain)}
+    sides = {"secret": np.repeat(np.arange(a1), a2), "public": np.tile(np.arange(a2), a1)}
+    for group, attribute in _attributes(domain):
+        for column in _parts(attribute):
+            yield ValueGroup(f"{group}: {column.name}", column.values, columns[column.name])
+        yield ValueGroup(group, attribute.labels, sides[group])
+    if domain.public is not None:
+        yield ValueGroup("joint", domain.labels, np.arange(a1 * a2))
 
 
 def functionals(domain: Domain) -> Iterator[Functional]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from ldpopt.core.validate import Array
+from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.accuracy import are_determined, unbiased_weights
 
 
@@ -56,12 +57,36 @@ def score_intervals(W: Array, counts: NDArray[np.int64], functionals: Array, lev
     inside = functionals > 0.5
     g = (a**2) @ W.T
     g1, g0 = _mean_over(g, P, inside), _mean_over(g, P, ~inside)
+    value, low, high = _solved(mean, g1, g0, n, level)
+    return Estimates(value, low, high, determined)
+
+
+def encoded_intervals(
+    of: StatedEncoding, mean: Array, sizes: NDArray[np.int64], n: int, level: float
+) -> Estimates:
+    """Return the same for an encoding, from the unbiased estimates of sets of inputs.
+
+    The second moments g¹ and g⁰ of an encoding depend on the number of inputs in the set alone.
+
+    Args:
+        of: the encoding.
+        mean: the sum of the estimates of the inputs of each set.
+        sizes: how many inputs each set has.
+        n: the number of reports.
+        level: the probability with which the interval of one frequency covers it.
+    """
+    g1, g0 = of.squares(sizes.astype(float))
+    value, low, high = _solved(mean, g1, g0, n, level)
+    return Estimates(value, low, high, np.full(len(mean), True))
+
+
+def _solved(mean: Array, g1: Array, g0: Array, n: int, level: float) -> Array:
+    """Solve the quadratic inequality; return the estimates and the ends, cut to [0, 1]."""
     share = norm.isf((1 - level) / 2) ** 2 / n
     middle = (mean + share * (g1 - g0) / 2) / (1 + share)
     square = middle**2 - (mean**2 - share * g0) / (1 + share)
     half = np.sqrt(np.maximum(square, 0.0))
-    value, low, high = np.clip([mean, middle - half, middle + half], 0, 1)
-    return Estimates(value, low, high, determined)
+    return np.clip([mean, middle - half, middle + half], 0, 1)
 
 
 def _first_estimate(W: Array, shares: Array) -> Array:

@@ -15,6 +15,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import mechanism_for, solve
 from ldpopt.problems.broad_fidelity import BroadFidelity
+from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
@@ -32,13 +33,15 @@ GOALS = ("information", "estimates")
 """What a mechanism is for: much information about each person, or precise frequencies."""
 MOST_LEARNT = 200
 """Inputs for which the checker computes φ in seconds."""
+MOST_ROWS = 4096
+"""The most rows of a mechanism that is a matrix; an encoding, stated by its parameters, has none."""
 MOST_BLURRED = 600
 """Cells for which all exact levels take seconds; the time grows with the square of the cells."""
 MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
-BUILT = ("learn", "sampled", "public", "blurred", "srr", "grr")
+BUILT = ("learn", "sampled", "public", "blurred", "srr", "grr", "subset")
 """Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
 QUICK = (*BUILT, "cr", "split", "queries")
 """Methods for estimates from large tables; "split" or "queries" is last and has all the time left."""
@@ -75,6 +78,14 @@ class Method(NamedTuple):
     """Whether it hides the public columns like the secret ones."""
     build: Callable[[Question, float, float], Array] | None = None
     """Builds its mechanism from the question, a gap and seconds, if it is not found by a solver."""
+    encoded: bool = False
+    """Whether its mechanism is an encoding that is stated by its parameters, for any number of cells."""
+
+    def reason(self, question: Question) -> str | None:
+        """Return why it does not apply to a question, or None."""
+        if not self.encoded and (k := question.counts.size) > MOST_ROWS:
+            return f"writes a matrix, of at most {MOST_ROWS:,} cells, not {k:,}"
+        return self.refusal(question)
 
     def solve(self, question: Question, gap: float, seconds: float, progress: Progress | None) -> Result:
         """Answer the question of a table; a mechanism is built in half the time, proven in the rest.
@@ -170,6 +181,21 @@ def _columns_too_wide(question: Question) -> str | None:
     if cells > MOST_QUERIED:
         return f"takes at most {MOST_QUERIED} cells of the secret and one public column, not {cells}"
     return None
+
+
+def _encoding(name: str, buckets: int | None = None) -> Method:
+    """Describe an encoding of all columns together; ``auto`` takes only the best, where learn ends."""
+    shown = "hadamard" if buckets == 2 else name
+    return Method(
+        SUMMARIES[shown],
+        lambda question: FrequencyEncoding(name, question.counts.size, question.epsilon, buckets),
+        _never,
+        "best-encoding",
+        automatic=lambda question: shown == "subset" and not _is_narrow(question),
+        adds_up=True,
+        hides_all=True,
+        encoded=True,
+    )
 
 
 def _never(question: Question) -> str | None:
@@ -313,6 +339,10 @@ METHODS: dict[str, Method] = {
         automatic=lambda question: question.counts.size > MOST_QUERIED,
         build=_split,
     ),
+    "subset": _encoding("subset"),
+    "hashing": _encoding("hashing"),
+    "unary": _encoding("unary"),
+    "hadamard": _encoding("hashing", 2),
 }
 """Every method by its name, the one that ``auto`` prefers first."""
 
@@ -321,9 +351,9 @@ def applicable(question: Question) -> dict[str, str | None]:
     """Return every method with the reason why it does not apply, or None.
 
     >>> [name for name, reason in applicable(Question([[3], [4]], 1.0)).items() if reason is None]
-    ['staircase', 'learn', 'grr']
+    ['staircase', 'learn', 'grr', 'subset', 'hashing', 'unary', 'hadamard']
     """
-    return {name: method.refusal(question) for name, method in METHODS.items()}
+    return {name: method.reason(question) for name, method in METHODS.items()}
 
 
 def chosen(question: Question, name: str, goal: str = "information") -> list[str]:

@@ -19,10 +19,11 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.files import save_figure
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import whole_answers
-from ldpopt.release.accuracy import accuracies, query_rows
+from ldpopt.mechanisms.stated import encoding
+from ldpopt.release.accuracy import Accuracy, accuracies, column_codes, encoded_accuracies, query_rows
 from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, LEAST_SECONDS, SECONDS
-from ldpopt.release.methods import BUILT, METHODS, applicable
+from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins
@@ -148,7 +149,9 @@ def plan(
     validate.choice("method", method, ("auto", *METHODS))
     limits = Limits.within(validate.positive_number("time_limit", time_limit))
     about = counted(table, secret, public, bins, text, top, levels, missing, warn)
-    level, rows = LEVELS[0] if epsilon is None else epsilon, query_rows(about.domain, queries)
+    level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
+    column_codes(about.domain, queries)  # refuses a name that is no column
+    rows = query_rows(about.domain, queries) if narrow else None
     first = Question(about.counts, level, robust, alpha, queries=rows)
     ladder = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
     steps = len(ladder) + (BISECTIONS if epsilon is None else 0)
@@ -199,19 +202,27 @@ class _Search:
         return min(points, key=lambda point: point.margin)
 
     def _point(self, question: Question, name: str) -> Point:
-        """Build the mechanism of a method, exactly private; no value is stated, so none is computed."""
+        """Compute what the mechanism of a method gives at a level."""
         seconds = max(self.limits.part(1 / max(self.ahead, 1)).remaining(), LEAST_SECONDS)
         self.ahead -= 1
         try:
             with whole_answers():  # what Ctrl-C leaves of a solve is not the best of the level
-                made = METHODS[name].mechanism(question, GAP, seconds)
+                parts = self._accuracy(question, name, seconds)
         except LdpoptError:
-            made = None
-        if made is None:
+            parts = ()
+        if not parts:
             return Point(question.epsilon, name, math.inf, math.inf)
-        parts = accuracies(made.matrix, question.counts, self.domain, self.queries)
         worst = max(part.margin(self.n) for part in parts)
         return Point(question.epsilon, name, worst, max(part.rows_for(self.target) for part in parts))
+
+    def _accuracy(self, question: Question, name: str, seconds: float) -> tuple[Accuracy, ...]:
+        """Build the mechanism of a method, exactly private; no value is stated, so none is computed."""
+        about = question.counts, self.domain, self.queries
+        if METHODS[name].encoded:
+            answer = METHODS[name].solve(question, GAP, seconds, None).answer
+            return encoded_accuracies(encoding(answer), *about)
+        made = METHODS[name].mechanism(question, GAP, seconds)
+        return () if made is None else accuracies(made.matrix, *about)
 
     def least(self, points: Sequence[Point]) -> Point | None:
         """Find the least level with the target's margin, between levels whose margins are known.

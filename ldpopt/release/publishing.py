@@ -21,15 +21,18 @@ import numpy as np
 from ldpopt.checker.mechanism import is_private
 from ldpopt.checker.public import public_digest
 from ldpopt.checker.schema import MOST_EPSILON
-from ldpopt.core.errors import LdpoptError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.mechanisms.stated import StatedEncoding, encoding
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions
 
 SECTION = "public"
+NO_MATRIX = "an encoding is stated by its parameters: it has too many reports for a matrix"
+"""Why what needs the matrix of a mechanism is refused for an encoding."""
 ROUNDING = 1e-12
 """The relative error that a level computed in floats may have."""
 
@@ -65,17 +68,39 @@ class PublicDesign:
     """A mechanism for tables of a domain, with what may be said of it in public.
 
     Attributes:
-        mechanism: its rows are the inputs (s, u) of ``domain`` in order.
+        stated: the mechanism or the encoding; its inputs are the (s, u) of ``domain`` in order.
         domain: the columns and values that the rows stand for.
         promise: what was promised; where ``level`` is larger, only a file with the counts can prove it.
         level: the secret is hidden at this level whatever the distribution of the data; None if no level
             up to 30 does.
     """
 
-    mechanism: Mechanism
+    stated: Mechanism | StatedEncoding
     domain: Domain
     promise: Promise
     level: float | None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
+        if not isinstance(self.stated, Mechanism):
+            raise InvalidInputError(NO_MATRIX)
+        return self.stated
+
+    @property
+    def encoding(self) -> StatedEncoding | None:
+        """The encoding, where the mechanism is stated by its parameters; else None."""
+        return None if isinstance(self.stated, Mechanism) else self.stated
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs (s, u) the mechanism has."""
+        return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
+
+    @property
+    def ldp_level(self) -> float:
+        """The level at which any two inputs are hidden from each other, public parts too."""
+        return self.mechanism.epsilon() if self.encoding is None else self.encoding.level
 
     @property
     def universal(self) -> bool:
@@ -114,8 +139,9 @@ class PublicDesign:
         }
         if promise.together is not None:
             section["together"] = {"reports": promise.reports, "epsilon": promise.together}
-        matrix = self.mechanism.matrix.tolist()
-        document = {"format": 1, SECTION: section, "mechanism": {"matrix": matrix}}
+        stated = {} if self.encoding is None else {"encoding": self.encoding.plain}
+        stated = stated or {"matrix": self.mechanism.matrix.tolist()}
+        document = {"format": 1, SECTION: section, "mechanism": stated}
         section["digest"] = public_digest(document)
         return document
 
@@ -143,6 +169,17 @@ def published(mechanism: Mechanism, domain: Domain, promise: Promise) -> PublicD
     return PublicDesign(Mechanism(matrix), domain, promise, next(found, None))
 
 
+def published_encoding(of: StatedEncoding, domain: Domain, promise: Promise) -> PublicDesign:
+    """Make the public part of a design by an encoding, which proves the promise by itself.
+
+    Args:
+        of: the encoding of the design.
+        domain: the columns and values that its inputs stand for.
+        promise: what the design promises.
+    """
+    return PublicDesign(of, domain, promise, promise.epsilon)
+
+
 def load_public(path: str | os.PathLike[str]) -> PublicDesign:
     """Read a public mechanism file; nothing in it is trusted before ``verify`` says so."""
     document = read_document(path)
@@ -158,12 +195,12 @@ def load_public(path: str | os.PathLike[str]) -> PublicDesign:
             together=together.get("epsilon"),
         )
         domain = Domain.from_json(section["domain"])
-        made = PublicDesign(Mechanism.from_json(_rows(document)), domain, promise, section["level"])
+        made = PublicDesign(_stated(document), domain, promise, section["level"])
         same = made.to_json() == document
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         said = str(error) if isinstance(error, LdpoptError) else repr(error)
         raise UnreadableFileError(f"{os.fspath(path)} is not a public mechanism: {said}") from None
-    if not same or math.prod(domain.shape) != made.mechanism.shape[0]:
+    if not same or math.prod(domain.shape) != made.inputs:
         raise UnreadableFileError(
             f"{os.fspath(path)}: labels, bins, promise or mechanism are not those that were published: "
             "they do not match its digest"
@@ -171,11 +208,13 @@ def load_public(path: str | os.PathLike[str]) -> PublicDesign:
     return made
 
 
-def _rows(document: dict[str, Any]) -> dict[str, Any]:
-    """Return the mechanism of a public file, its inputs and reports numbered."""
+def _stated(document: dict[str, Any]) -> Mechanism | StatedEncoding:
+    """Return the encoding of a public file, or its mechanism, with inputs and reports numbered."""
+    if "encoding" in document["mechanism"]:
+        return encoding(document["mechanism"]["encoding"])
     matrix = document["mechanism"]["matrix"]
     labels = {"inputs": range(len(matrix)), "outputs": range(len(matrix[0]))}
-    return {"matrix": matrix, **labels}
+    return Mechanism.from_json({"matrix": matrix, **labels})
 
 
 def public_path(path: str | os.PathLike[str]) -> Path:

@@ -17,6 +17,7 @@ from ldpopt.release.designing import AnyDesign
 from ldpopt.tables.cells import absent, numbered, numbers, trimmed
 from ldpopt.tables.files import TableReader, open_table
 
+DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 PREFIX = "ldpopt-"
 """The name of the column of reports: this prefix, then the fingerprint of the mechanism."""
 
@@ -26,6 +27,8 @@ def report_counts(
 ) -> NDArray[np.int64]:
     """Count how often each report was made; the parts of a table can be counted by several workers.
 
+    Of an encoding, count instead how many reports support each input, and last how many there are.
+
     Args:
         released: what :func:`ldpopt.tables.files.open_table` reads.
         made: the design of the mechanism that made the reports.
@@ -34,34 +37,46 @@ def report_counts(
             the names that they have here.
     """
     reader = open_table(released)
-    column, outputs = _report_column(reader, made), made.mechanism.shape[1]
+    column = _report_column(reader, made)
+    size = made.mechanism.shape[1] if made.encoding is None else made.inputs + 1
     with workers(jobs, scheduler) as parallel:
-        found = reader.map_parts(partial(_counted, column, outputs), parallel)
-        counts = sum(found, np.zeros(outputs, dtype=np.int64))
+        found = reader.map_parts(partial(_counted, column, made), parallel)
+        counts = sum(found, np.zeros(size, dtype=np.int64))
     if not counts.any():
         raise InvalidInputError(f"{reader.name} has no rows")
     return counts
 
 
-def _counted(column: str, outputs: int, number: int, part: TableReader) -> NDArray[np.int64]:
+def _counted(column: str, made: AnyDesign, number: int, part: TableReader) -> NDArray[np.int64]:
     """Count the reports of a part of a released table; the number of the part is ignored."""
-    batches = (np.bincount(found, minlength=outputs) for found in _reports(part, column, outputs))
+    known = made.encoding
+    if known is not None:
+        sums = (np.append(known.counted(found), len(found)) for found in _reports(part, column, made))
+        return sum(sums, np.zeros(made.inputs + 1, dtype=np.int64))
+    outputs = made.mechanism.shape[1]
+    batches = (np.bincount(found, minlength=outputs) for found in _reports(part, column, made))
     return sum(batches, np.zeros(outputs, dtype=np.int64))
 
 
-def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[np.int64]]:
+def released_reports(released: Any, made: AnyDesign) -> Iterator[NDArray[Any]]:
     """Read the reports of a released file, a batch at a time; a file of another mechanism is refused."""
     reader = open_table(released)
-    return _reports(reader, _report_column(reader, made), made.mechanism.shape[1], part=False)
+    return _reports(reader, _report_column(reader, made), made, part=False)
 
 
 def _reports(
-    reader: TableReader, column: str, outputs: int, part: bool = True
-) -> Iterator[NDArray[np.int64]]:
+    reader: TableReader, column: str, made: AnyDesign, part: bool = True
+) -> Iterator[NDArray[Any]]:
+    known = made.encoding
+    sets = known is not None and known.sets
+    outputs = made.mechanism.shape[1] if known is None else made.inputs if sets else known.outputs
     for first_row, batch in numbered(reader.batches([column], part=part)):
         empty = int(pc.index(absent(trimmed(column, batch.column(0)), text=False), True).as_py())
         if empty >= 0:
             raise InvalidInputError(f"row {first_row + empty} of {reader.name} holds no report")
+        if sets:
+            yield _sets(trimmed(column, batch.column(0)), made.inputs, reader.name, first_row)
+            continue
         try:
             found = batch.column(0).cast(pa.int64()).to_numpy(zero_copy_only=False)
         except pa.ArrowInvalid:  # "1.0" is a whole number, too
@@ -74,6 +89,52 @@ def _reports(
                 f"those of the mechanism are 0 to {outputs - 1}"
             )
         yield found.astype(np.int64)
+
+
+# ------------------------------------------------------------ reports that are sets
+
+
+def report_type(made: AnyDesign) -> pa.DataType:
+    """Return how the reports of a mechanism are written: as numbers, or sets as text."""
+    if made.encoding is None:
+        return pa.int32()
+    return pa.string() if made.encoding.sets else pa.int64()
+
+
+def written_sets(reports: NDArray[np.uint8]) -> pa.Array:
+    """Write sets, eight inputs to a byte, as an x and hexadecimal digits, which are never a number.
+
+    >>> written_sets(np.array([[0x0F, 0x80], [0xFF, 0x00]], dtype=np.uint8)).to_pylist()
+    ['x0f80', 'xff00']
+    """
+    rows, size = len(reports), 1 + 2 * reports.shape[1]
+    letters = np.full((rows, size), ord("x"), dtype=np.uint8)
+    letters[:, 1::2], letters[:, 2::2] = DIGITS[reports >> 4], DIGITS[reports & 15]
+    ends = np.arange(rows + 1, dtype=np.int32) * np.int32(size)
+    return pa.StringArray.from_buffers(rows, pa.py_buffer(ends), pa.py_buffer(letters.tobytes()))
+
+
+def _sets(cells: Any, inputs: int, name: str, first_row: int) -> NDArray[np.uint8]:
+    """Read the sets that :func:`written_sets` wrote; bits beyond the inputs must be 0."""
+    size = 1 + 2 * -(-inputs // 8)
+    known = pc.and_(
+        pc.match_substring_regex(cells, "^x[0-9a-f]+$"), pc.equal(pc.binary_length(cells), size)
+    )
+    bad = int(pc.index(known, False).as_py())
+    if bad < 0:
+        text = "".join(cells.to_pylist()).encode()
+        letters = np.frombuffer(text, dtype=np.uint8).reshape(len(cells), size)[:, 1:]
+        values = np.searchsorted(DIGITS, letters).astype(np.uint8)
+        found = np.asarray(values[:, ::2] << 4 | values[:, 1::2], dtype=np.uint8)
+        spare = 8 * found.shape[1] - inputs
+        over = np.flatnonzero(found[:, -1] & ((1 << spare) - 1))
+        bad = int(over[0]) if over.size else -1
+        if bad < 0:
+            return found
+    raise InvalidInputError(
+        f"row {first_row + bad} of {name} holds the report {str(cells[bad])[:40]!r}; those of the "
+        f"encoding are sets of {inputs} inputs: an x and {size - 1} hexadecimal digits"
+    )
 
 
 def _report_column(reader: TableReader, made: AnyDesign) -> str:

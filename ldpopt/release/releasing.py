@@ -1,7 +1,8 @@
 """Send a table through its mechanism: row by row, in constant memory, with exact probabilities.
 
 The released file has one column, called ``ldpopt-`` and the fingerprint of the mechanism, with the
-number of the report that was drawn for every row of the table, in its order.
+number of the report that was drawn for every row of the table, in its order. Where an encoding reports a
+set, it is written in hexadecimal digits after an x, the first input in the highest bit.
 """
 
 from __future__ import annotations
@@ -26,16 +27,16 @@ from ldpopt.core.files import whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.reading import PREFIX
-from ldpopt.release.sampling import ExactSampler, secure_words, seeded_words
+from ldpopt.release.reading import PREFIX, report_type, written_sets
+from ldpopt.release.sampling import ExactSampler, RandomWords, secure_words, seeded_words
 from ldpopt.tables.files import TableReader, open_table
 
 Counts = NDArray[np.int64]
-Drawn = tuple[Counts, NDArray[np.int32]]
+Drawn = tuple[Counts, NDArray[Any]]
 """How often each input occurs among some rows, and the reports of these rows."""
 
 
-def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[np.int32]]:
+def reports(table: Any, made: AnyDesign, *, seed: int | None = None) -> Iterator[NDArray[Any]]:
     """Draw the reports of a table's rows, a batch at a time.
 
     Args:
@@ -86,7 +87,7 @@ def privatize(
     made, target, reader = opened(mechanism), Path(out), open_table(table)
     suffix = check_ending(target)
     check_certificate(made)
-    counts = np.zeros(made.mechanism.shape[0], dtype=np.int64)
+    counts = np.zeros(made.inputs, dtype=np.int64)
     here = jobs == 1 and scheduler is None
     draft_of = whole_file if suffix else whole_directory
     with draft_of(target) as draft, workers(jobs, scheduler) as parallel:
@@ -114,6 +115,15 @@ def privatize(
         if recorded is not None:
             recorded(digest(draft))
     return int(counts.sum())
+
+
+def in_words(made: AnyDesign) -> str:
+    """Say what the reports of a mechanism are."""
+    if made.encoding is None:
+        return f"numbers from 0 to {made.mechanism.shape[1] - 1}"
+    if made.encoding.sets:
+        return f"sets of its {made.inputs:,} inputs, their bits in hexadecimal digits"
+    return f"numbers from 0 to {made.encoding.outputs - 1}"
 
 
 def check_ending(released: Path) -> str:
@@ -157,18 +167,28 @@ def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 
         seed: the seed of repeatable noise.
         start: how many rows come before the part.
     """
-    words = secure_words if seed is None else seeded_words(seed, start)
-    sampler, inputs = ExactSampler(made.mechanism, words), made.mechanism.shape[0]
+    each = 1 if made.encoding is None else made.encoding.words
+    words = secure_words if seed is None else seeded_words(seed, start * each)
+    sample = _sampler(made, words)
     for codes in made.domain.rows(reader, part=True):
-        yield np.bincount(codes, minlength=inputs), sampler.sample(codes).astype(np.int32)
+        yield np.bincount(codes, minlength=made.inputs), sample(codes)
+
+
+def _sampler(made: AnyDesign, words: RandomWords) -> Callable[[NDArray[np.int64]], NDArray[Any]]:
+    """Return what draws the reports of inputs with exactly the probabilities of the mechanism."""
+    if made.encoding is not None:
+        return partial(made.encoding.sample, words=words)
+    exact = ExactSampler(made.mechanism, words)
+    return lambda codes: exact.sample(codes).astype(np.int32)
 
 
 def _write(draft: Path, suffix: str, made: AnyDesign, drawn: Iterable[Drawn]) -> Iterator[Counts]:
     """Write reports as they come; yields how often each input occurs among their rows."""
-    schema = pa.schema([(PREFIX + made.fingerprint, pa.int32())])
+    schema = pa.schema([(PREFIX + made.fingerprint, report_type(made))])
     with _writer(draft, suffix, schema) as write:
         for counts, found in drawn:
-            write(pa.record_batch([pa.array(found)], schema=schema))
+            cells = pa.array(found) if found.ndim == 1 else written_sets(found)
+            write(pa.record_batch([cells], schema=schema))
             yield counts
 
 
@@ -198,8 +218,8 @@ def _draw_part(
     made: AnyDesign, seed: int | None, starts: list[int], number: int, part: TableReader
 ) -> Drawn:
     drawn = list(_drawn(part, made, seed, starts[number] if starts else 0))
-    counts = sum((counts for counts, _ in drawn), np.zeros(made.mechanism.shape[0], dtype=np.int64))
-    return counts, np.concatenate([np.zeros(0, dtype=np.int32), *(found for _, found in drawn)])
+    counts = sum((counts for counts, _ in drawn), np.zeros(made.inputs, dtype=np.int64))
+    return counts, np.concatenate([found for _, found in drawn] or [np.zeros(0, dtype=np.int32)])
 
 
 def _write_part(
@@ -207,7 +227,7 @@ def _write_part(
 ) -> Counts:
     drawn = _drawn(part, made, seed, starts[number] if starts else 0)
     written = _write(folder / f"part-{number:05}.parquet", ".parquet", made, drawn)
-    return sum(written, np.zeros(made.mechanism.shape[0], dtype=np.int64))
+    return sum(written, np.zeros(made.inputs, dtype=np.int64))
 
 
 @contextmanager

@@ -19,7 +19,8 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
-from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.words import against
 from ldpopt.theory.robust.level import rldp_level
@@ -31,7 +32,12 @@ ROUNDING = 1e-9
 
 
 def reports_together(made: AnyDesign, reports: int) -> Together:
-    """Compute the level of several reports about one person, over the design's uncertainty set."""
+    """Compute the level of several reports about one person, over the design's uncertainty set.
+
+    Of an encoding, whose level holds for all distributions, over all of them.
+    """
+    if made.encoding is not None:
+        return together(made.encoding.pair, AllDistributions(2, 1), reports)
     return together(made.mechanism, made.uncertainty, reports)
 
 
@@ -45,6 +51,8 @@ def _level(reports: Together) -> str:
 
 def adds_up(made: Design) -> bool:
     """Return whether the mechanism keeps its level against all distributions, where levels add up."""
+    if made.encoding is not None:
+        return True
     everything = AllDistributions(*made.domain.shape)
     level = rldp_level(made.mechanism, everything).level
     return level <= made.question.epsilon * (1 + ROUNDING)

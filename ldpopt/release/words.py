@@ -10,7 +10,8 @@ from ldpopt.core.rounding import at_most, factor_at_most
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import LEVEL, Accuracy
-from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.exposing import Exposed
 from ldpopt.release.methods import METHODS
 
@@ -133,6 +134,9 @@ def two_digits(points: float) -> str:
 def attained(made: Design) -> str:
     """Say the exact level of the mechanism, and by which report two secrets are told apart so far."""
     level, labels = made.level, made.domain.secret.labels
+    if made.encoding is not None:
+        said = "by a report that supports one of two inputs and not the other"
+        return f"level {level.level:.4g} of {made.question.epsilon:g} allowed, {said}"
     return (
         f"level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
         f"{labels[level.s]} against {labels[level.other]}"
@@ -141,7 +145,7 @@ def attained(made: Design) -> str:
 
 def learnable(made: Design) -> str:
     """Say which frequencies the reports determine, and from how many rows."""
-    rank, inputs = made.rank, made.mechanism.shape[0]
+    rank, inputs = made.rank, made.inputs
     if rank == inputs and made.sample_factor == math.inf:
         return (
             f"some of the {inputs} frequencies of the data change the reports by no more than rounding "

@@ -12,7 +12,7 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED
-from ldpopt.release.designing import Design
+from ldpopt.release.designed import Design
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact, Summary
 from ldpopt.report.question import title
@@ -117,10 +117,10 @@ def _marked_utility(loaded: Loaded) -> Callable[[str], str]:
 
 def _use(made: Design) -> Iterator[Fact]:
     """State how useful the reports are."""
-    if not made.informs:
+    if not made.informs and made.encoding is None:
         share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
         yield Fact("Information", f"{number(made.information)} nats", f"{share}; {NOT_CHECKED}")
-    inputs = made.mechanism.shape[0]
+    inputs = made.inputs
     if made.rank < inputs:
         note = "dimensions of the distribution of the data; for the rest estimates are ranges"
         yield Fact("Estimates", f"{made.rank - 1} of {inputs - 1}", f"{note}; {NOT_CHECKED}")

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.release.accuracy import accuracies
-from ldpopt.release.designing import Design
+from ldpopt.release.designed import Design
 from ldpopt.release.words import margin, promise_of
 from ldpopt.report import figures, tradeoff
 from ldpopt.report.answer import data_entropy, proven_ceiling
@@ -43,6 +43,11 @@ def trade_off_curve(
     if not loaded.verification:
         said = "undecided" if loaded.verification.verdict is None else "refuted"
         return None, f"No curve was computed: the result is {said}."
+    if isinstance(content, Design) and content.encoding is not None:
+        return (
+            None,
+            "No curve was computed: it compares information, which is not computed of encodings.",
+        )
     if seconds <= 0:
         return None, "No curve was computed, as asked (--curve-seconds 0)."
     if isinstance(content, Design):

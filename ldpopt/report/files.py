@@ -13,7 +13,8 @@ from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Result, load
 from ldpopt.engine.verifying import Verification, read_document, verify
-from ldpopt.release.designing import Design, load_design
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import load_design
 
 NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)
 """The ends of a solve that claim nothing."""

@@ -8,7 +8,7 @@ from itertools import groupby, product
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.release.designing import Design
+from ldpopt.release.designed import Design
 from ldpopt.report import figures
 from ldpopt.report.answer import known_distribution
 from ldpopt.report.files import Loaded

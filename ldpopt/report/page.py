@@ -19,7 +19,7 @@ from ldpopt.core import validate
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import Limits
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
-from ldpopt.release.designing import Design
+from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
 from ldpopt.release.repetition import releases, total
 from ldpopt.report import published

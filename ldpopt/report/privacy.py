@@ -7,12 +7,16 @@ import math
 from ldpopt.audit.auditing import audit
 from ldpopt.audit.findings import Audit
 from ldpopt.engine.result import Result
-from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.report.parts import Fact, Grid
 from ldpopt.report.words import abbreviated, label_text
 
 AUDIT_SAMPLES, AUDIT_CONFIDENCE = 200_000, 1 - 1e-6
 """Reports per secret that are attacked, and how sure an attack must be to fail a result."""
+
+EITHER = Fact("Report", "any that supports one of two inputs and not the other", "it tells most")
+"""The reports of an encoding at which its level is attained."""
 
 
 def audited(content: AnyDesign | Result) -> Audit | None:
@@ -25,18 +29,20 @@ def audited(content: AnyDesign | Result) -> Audit | None:
 def worst_case(made: Design) -> list[Fact]:
     """Name the report and the two secrets at which the level is attained."""
     level, labels = made.level, made.domain.secret.labels
+    allowed = f"of {math.exp(made.question.epsilon):.4g} allowed"
+    factor = Fact("Factor", f"{math.exp(level.level):.4g}", allowed)
+    if made.encoding is not None:
+        return [EITHER, factor]
     return [
         Fact("Report", label_text(made.mechanism.outputs[level.y]), "the one that tells most"),
         Fact("Secrets", f"{labels[level.s]} against {labels[level.other]}"),
-        Fact(
-            "Factor", f"{math.exp(level.level):.4g}", f"of {math.exp(made.question.epsilon):.4g} allowed"
-        ),
+        factor,
     ]
 
 
 def witness(made: Design) -> Grid | None:
     """Show the distribution of the set that attains the level, as P(u | s), for the two secrets."""
-    if made.domain.public is None:
+    if made.domain.public is None or made.encoding is not None:
         return None
     level, secrets = made.level, made.domain.secret.labels
     rows = []

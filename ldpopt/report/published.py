@@ -19,9 +19,10 @@ from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
 from ldpopt.release.repetition import keeps_promise, reports_together, total
 from ldpopt.release.words import against, promise
+from ldpopt.report.answer import plain_answer
 from ldpopt.report.heatmap import design_heatmap
 from ldpopt.report.parts import Fact, Part, Summary
-from ldpopt.report.privacy import audited
+from ldpopt.report.privacy import EITHER, audited
 from ldpopt.report.question import released, values
 from ldpopt.report.reproducing import public_commands
 from ldpopt.report.signing import (
@@ -73,8 +74,8 @@ def described(loaded: Published, name: str) -> Part:
         explanation=[_promised(made), _proven(made)] if verification else [_promised(made)],
         question=_question(made),
         answer=[_level(made) if verification else Fact("Level", "not proven")],
-        plain_answer=[],
-        mechanism=design_heatmap(made.domain, made.mechanism),
+        plain_answer=[] if made.encoding is None else plain_answer(made.encoding.plain),
+        mechanism=None if made.encoding else design_heatmap(made.domain, made.mechanism),
         claims=verification.claims,
         unchecked=verification.unchecked,
         verified=verification.verdict,
@@ -83,7 +84,7 @@ def described(loaded: Published, name: str) -> Part:
         audit=audited(made),
         audit_facts=_worst_case(made),
         witness=None,
-        commands=public_commands(loaded.path),
+        commands=public_commands(loaded.path, made.encoding is None),
         provenance=[Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)],
         summary=Summary(
             id=name,
@@ -139,6 +140,9 @@ def _level(made: PublicDesign) -> Fact:
 
 def _worst_case(made: PublicDesign) -> list[Fact]:
     """Name the report and the two secrets that some distribution tells apart best."""
+    if made.encoding is not None:
+        note = f"for the worst distribution of all; {NOT_CHECKED}"
+        return [EITHER, Fact("Factor", f"{math.exp(made.encoding.level):.4g}", note)]
     level, labels = rldp_level(made.mechanism, made.uncertainty), made.domain.secret.labels
     factor = "without limit" if math.isinf(level.level) else f"{math.exp(level.level):.4g}"
     return [
@@ -193,7 +197,7 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
             made.level is not None and made.level <= epsilon,
             known,
         )
-        level = made.mechanism.epsilon()
+        level = made.ldp_level
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
             level <= epsilon * (1 + 1e-9),
@@ -208,13 +212,19 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
     yield Guard(
         "somebody who holds the table",
         False,
-        "the mechanism protects reports, not what they are made from; it was made for the table, and "
-        "its entries depend on the counts",
+        "the mechanism protects reports, not what they are made from"
+        + (
+            "; it was made for the table, and its entries depend on the counts"
+            if made.encoding is None
+            else ""
+        ),
     )
 
 
 def _rare(made: PublicDesign) -> Iterator[str]:
     """Name the inputs that nearly always give the same report."""
+    if made.encoding is not None:
+        return  # every input has many reports
     matrix = made.mechanism.matrix
     fixed = np.flatnonzero(matrix.max(axis=1) >= ALWAYS)
     for x in fixed[:MOST_NAMED]:

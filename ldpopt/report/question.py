@@ -5,7 +5,7 @@ from __future__ import annotations
 from ldpopt.core.problem import Problem
 from ldpopt.core.rounding import at_most, factor_at_most
 from ldpopt.release import words
-from ldpopt.release.designing import Design
+from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS
 from ldpopt.release.words import holds_for
 from ldpopt.report.files import Loaded

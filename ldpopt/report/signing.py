@@ -15,7 +15,8 @@ import numpy as np
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL
-from ldpopt.release.designing import AnyDesign, Design
+from ldpopt.release.designed import Design
+from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import METHODS
 from ldpopt.release.repetition import (
     adds_up,
@@ -147,7 +148,7 @@ def _guards(made: Design) -> Iterator[Guard]:
             made.level_given_public <= epsilon * (1 + 1e-9),
             f"{shift(made.level_given_public, secret)} [{NOT_CHECKED}]",
         )
-        level = made.mechanism.epsilon()
+        level = made.ldp_level
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
             level <= epsilon * (1 + 1e-9),
@@ -186,6 +187,8 @@ def shift(level: float, what: str) -> str:
 
 def _rare(made: Design) -> Iterator[str]:
     """Name the inputs that nearly always give the same report, and how many rows give it."""
+    if made.encoding is not None:
+        return  # every input has many reports
     matrix, counts = made.mechanism.matrix, made.question.counts.ravel()
     labels, law = made.domain.labels, counts / counts.sum() @ matrix
     fixed = np.flatnonzero(matrix.max(axis=1) >= ALWAYS)

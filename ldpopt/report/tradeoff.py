@@ -19,7 +19,7 @@ from ldpopt.core.problem import Problem
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
-from ldpopt.release.designing import Design
+from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS, Repeats, applicable
 
 FACTORS = (1 / 4, 1 / 2, 3 / 4, 1.0, 3 / 2, 2.0, 4.0)
@@ -108,7 +108,7 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
             method.build is not None,
         )
         for name, method in METHODS.items()
-        if name == made.method or (reasons[name] is None and method.build is None)
+        if name == made.method or (reasons[name] is None and method.build is None and not method.encoded)
     }
     work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
     refused = tuple(

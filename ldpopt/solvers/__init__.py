@@ -62,6 +62,7 @@ BY_FORM: dict[str, dict[str, str]] = {
         "subset-branch": "ldpopt.solvers.subset_branch:SubsetBranch",
         "subset-greedy": "ldpopt.solvers.subset_greedy:SubsetGreedy",
     },
+    "encoding-choice": {"best-encoding": "ldpopt.solvers.best_encoding:BestEncoding"},
 }
 
 SOLVERS: Registry[type[Solver[Any]]] = Registry(

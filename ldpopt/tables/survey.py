@@ -36,8 +36,8 @@ Bins = int | Sequence[float] | Sequence[str]
 """How many bins, or the edges between them: numbers, or dates and times as text."""
 MOST_FRACTIONS = 16
 """A column with more different numbers that are not whole is refused as continuous."""
-MOST_CELLS = 4096
-"""The most inputs (s, u) of a mechanism."""
+MOST_CELLS = 65_536
+"""The most inputs (s, u) of an encoding; mechanisms that are matrices have fewer."""
 
 
 def survey(

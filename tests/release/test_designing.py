@@ -52,7 +52,7 @@ def test_every_method(robust):
     for other in solved.values():
         assert other.level.level <= 1 + 1e-12
         assert verify(other.result, budget=600)
-        assert other.information <= best(found).information
+        assert other.worth("information") <= best(found).information
     assert solved["grr"].result.value <= solved["ldp"].result.value + 1e-9
     assert solved["srr"].result.value <= solved["staircase"].result.value + 1e-9
     assert best(found).information >= first.information
@@ -229,7 +229,7 @@ def test_bad_input(options, message):
 
 
 def test_nothing_found_in_time(monkeypatch):
-    nothing = type("R", (), {"mechanism": None, "problem": None})
+    nothing = type("R", (), {"answer": None, "problem": None})
     monkeypatch.setattr(methods, "solve", lambda *_, **__: nothing)
     with pytest.raises(InvalidInputError, match=r"was found in \d.* s; allow more \(--time-limit\)$"):
         design(SMALL, "s", "u", epsilon=1.0)

@@ -7,6 +7,7 @@ from second_checker import (
     asymptotic,
     columns,
     designs,
+    encodings,
     exposure,
     fidelity,
     leakage,
@@ -43,6 +44,7 @@ SECTIONS = {
     "privacy-utility-frontier": asymptotic,
     "composition-bound": exposure,
     "feature-release": exposure,
+    "frequency-encoding": encodings,
 }
 COVERED = tuple(SECTIONS)
 """The kinds on which there is a second opinion."""

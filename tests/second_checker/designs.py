@@ -20,10 +20,11 @@ SETS = ("set-optimum", "robust-level")
 
 def claims(found):
     """The claims of the section, each with its answer."""
-    section, mechanism, params = read(found["design"]), found["mechanism"], found["params"]
+    section, params = read(found["design"]), found["params"]
+    mechanism = found["answer"] if found["problem"] == "frequency-encoding" else found["mechanism"]
     demand(isinstance(mechanism, dict), "a design needs a mechanism")
     demand(found["problem"] not in SETS, "private against some distributions only")
-    W, counts = mechanism["matrix"], section["counts"]
+    W, counts = mechanism.get("matrix"), section["counts"]
     rows, width = shape(section["domain"])
     yield from labelled(section["domain"], mechanism)
     yield "shape", len(counts) == rows and {len(row) for row in counts} == {width}
@@ -52,9 +53,12 @@ def labelled(domain, mechanism):
     yield "names", different(column["name"] for column in columns)
     yield "values", all(map(fits, columns))
     yield "members", all(are_members(side) for side in sides)
-    yield "rows", len(mechanism["matrix"]) == rows * width
     pairs = [[s, u] for s in range(rows) for u in range(width)]
     inputs, numbered = mechanism.get("inputs"), list(range(len(pairs)))
+    if "own" in mechanism:
+        yield "rows", inputs == rows * width
+        return
+    yield "rows", len(mechanism["matrix"]) == rows * width
     yield "inputs", inputs is None or json.dumps(inputs) in map(json.dumps, (numbered, pairs))
 
 
@@ -202,7 +206,7 @@ def digest(found):
     """SHA-256 of question, mechanism and section; of a public file, of mechanism and section."""
     name, before = ("public", ()) if "public" in found else ("design", ("problem", "params"))
     section = {key: part for key, part in found[name].items() if key != "digest"}
-    content = floats([*(found[key] for key in before), found["mechanism"], section])
+    content = floats([*(found[key] for key in before), found["mechanism"] or found["answer"], section])
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode("ascii")).hexdigest()
 

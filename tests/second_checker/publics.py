@@ -2,6 +2,7 @@
 
 from mpmath import iv
 
+from second_checker import encodings
 from second_checker.designs import digest, labelled, read_promise, shape
 from second_checker.intervals import interval, surely
 from second_checker.reading import demand, keys, number, numbers
@@ -12,36 +13,53 @@ def claims(found):
     section, mechanism = found["public"], found["mechanism"]
     keys(found, {"format", "public", "mechanism"})
     demand(found["format"] == 1 and type(found["format"]) is int, "the format is another")
-    keys(mechanism, {"matrix"})
-    demand(isinstance(mechanism["matrix"], list) and mechanism["matrix"], "rows")
-    W = [numbers(row, least=0) for row in mechanism["matrix"]]
-    demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
+    encoded = isinstance(mechanism, dict) and "encoding" in mechanism
+    keys(mechanism, {"encoding" if encoded else "matrix"})
+    if encoded:
+        stated = encodings.read(mechanism["encoding"])
+    else:
+        demand(isinstance(mechanism["matrix"], list) and mechanism["matrix"], "rows")
+        W = [numbers(row, least=0) for row in mechanism["matrix"]]
+        demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
     keys(section, {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}, {"together"})
     read_promise(section)
     demand(section["level"] is None or number(section["level"], 0, 30) >= 0, "level")
-    yield "rows", all(sum(row) == 1 for row in W)
-    yield from labelled(section["domain"], mechanism)
-    yield from promised(section, W)
+    if encoded:
+        yield from labelled(section["domain"], mechanism["encoding"])
+        if claimed(section) is not None:
+            yield "level", stated.private(claimed(section))
+    else:
+        yield "rows", all(sum(row) == 1 for row in W)
+        yield from labelled(section["domain"], mechanism)
+        yield from promised(section, W)
+    yield from together(section)
     yield "digest", digest(found) == section["digest"]
 
 
-def promised(section, W):
-    """The level of one report, and of several: all inputs of different secrets are compared.
+def claimed(section):
+    """The level of one report that a file claims: with "all" at most what is promised; None if none.
 
-    With "all" the level is at most what is promised, and so is that of several reports. Else only what
-    the file states as its level is claimed.
+    Else only what the file states as its level is claimed.
     """
     stated = [section["level"]] + ([section["epsilon"]] if section["robust"] == "all" else [])
-    levels = [number(level) for level in stated if level is not None]
-    if not levels:
+    return min((number(level) for level in stated if level is not None), default=None)
+
+
+def together(section):
+    """The level of several reports, where a promise for all distributions covers them."""
+    if claimed(section) is not None and "together" in section and section["robust"] == "all":
+        promise = section["together"]
+        yield "together", promise["reports"] * claimed(section) <= number(promise["epsilon"])
+
+
+def promised(section, W):
+    """The level of one report: all inputs of different secrets are compared."""
+    level, width = claimed(section), shape(section["domain"])[1]
+    if level is None:
         return
-    level, width = min(levels), shape(section["domain"])[1]
     factor = iv.exp(interval(level)) if level else interval(1)
     for x, row in enumerate(W):
         for z, other in enumerate(W):
             if x // width != z // width:
                 for high, low in {*zip(row, other, strict=True)}:
                     yield "level", high <= low or surely(high, factor * interval(low))
-    if "together" in section and section["robust"] == "all":
-        promise = section["together"]
-        yield "together", promise["reports"] * level <= number(promise["epsilon"])

@@ -1,0 +1,94 @@
+"""How to report one of many values so that their frequencies are known best, without a matrix."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from ldpopt.checker.encodings import NAMES, error
+from ldpopt.core import validate
+from ldpopt.core.certify import value_above
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.measure import Measure
+from ldpopt.core.problem import Example, Problem
+from ldpopt.forms.encoding_choice import EncodingChoice
+from ldpopt.mechanisms.stated import encoding
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyEncoding(Problem):
+    """Choose the parameters of an ε-LDP encoding with the least squared error of all frequencies.
+
+    The answer states the parameters, not a matrix, so that thousands of inputs are no obstacle. The
+    value is the largest expected squared error of all frequencies together, times the number of
+    reports, over all distributions (:mod:`ldpopt.checker.encodings`, Lemma 3).
+
+    Args:
+        encoding: "unary" and "hashing" (Wang et al. 2017) or "subset" (Ye and Barg 2018).
+        inputs: how many values there are.
+        epsilon: the level, in nats.
+        buckets: for "hashing", how many buckets, a prime; 2 is Hadamard response (Acharya et al. 2019).
+            If not given, the best number.
+
+    >>> FrequencyEncoding("subset", 1000, 1.0).measure.name
+    'squared error of all frequencies, times the reports, for the worst distribution'
+    """
+
+    kind: ClassVar[str] = "frequency-encoding"
+    sense: ClassVar[Literal["maximise", "minimise"]] = "minimise"
+    measure: ClassVar[Measure] = Measure(
+        "squared error of all frequencies, times the reports, for the worst distribution"
+    )
+    bench_sizes: ClassVar[tuple[int, ...]] = (10, 100, 1000)
+    encoding: str
+    inputs: int
+    epsilon: float
+    buckets: int | None = None
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        validate.choice("encoding", self.encoding, NAMES)
+        return {"epsilon": validate.epsilon(self.epsilon)}
+
+    def forms(self) -> Iterable[Form]:
+        """Give one form."""
+        return [EncodingChoice(self.encoding, self.inputs, self.epsilon, self.buckets)]
+
+    def lift(self, form: Form, solution: FormSolution) -> dict[str, Any]:
+        """Return the parameters."""
+        found: dict[str, Any] = solution.point
+        return found
+
+    def value(self, answer: Any) -> float:
+        """Compute the error for the uniform distribution, the worst one."""
+        k = self.inputs
+        return float(encoding(answer).variances(np.full(k, 1 / k), np.ones(k)).sum())
+
+    def claim(self, answer: Any) -> float:
+        """Compute the error exactly, rounded up."""
+        return value_above(error(encoding(answer).exact))
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw a level for as many inputs, and ask for each encoding."""
+        epsilon = round(float(rng.uniform(0.5, 4)), 3)
+        for name in NAMES:
+            yield f"{name} {size}, ε {epsilon}", cls(name, size, epsilon)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Give encodings whose best parameters are known."""
+        E = math.e
+        # subset selection of 3 inputs at ε = 1 has m = 1: randomised response, p = e/(e + 2)
+        own, other = E / (E + 2), 1 / (E + 2)
+        yield Example(cls("subset", 3, 1.0), 3 * (2 / 9) / (own - other) ** 2)
+        # Hadamard response: p = e/(e + 1), q = 1/2, and s (1 − s) = 1/4 − (s − 1/2)²
+        gain = E / (E + 1) - 0.5
+        yield Example(cls("hashing", 5, 1.0, 2), 5 * (0.25 - (gain / 5) ** 2) / gain**2)
+        # unary encoding of 2 inputs: by symmetry κ = 1 − λ, s = 1/2
+        root = math.exp(0.5)
+        yield Example(cls("unary", 2, 1.0), 0.5 / ((root - 1) / (root + 1)) ** 2, 1e-7)

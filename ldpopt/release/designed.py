@@ -1,0 +1,252 @@
+"""A mechanism for a table, with its certificate and what its inputs mean.
+
+The mechanism is a matrix, or an encoding that is stated by its parameters: there are too many reports
+for a matrix, and what is asked of one is computed from the parameters.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ldpopt.checker.budget import SECONDS as PATIENCE
+from ldpopt.checker.design import digest
+from ldpopt.core import notebook
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.files import PRIVATE, write_whole
+from ldpopt.core.measure import INFORMATION
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
+from ldpopt.engine.result import Result
+from ldpopt.engine.verifying import Verification, verify_within
+from ldpopt.mechanisms.stated import StatedEncoding, encoding
+from ldpopt.problems.frequency_encoding import FrequencyEncoding
+from ldpopt.release.accuracy import Accuracy, accuracies, encoded_accuracies
+from ldpopt.release.publishing import NO_MATRIX, Promise, PublicDesign, published, published_encoding
+from ldpopt.release.question import Question
+from ldpopt.tables.domain import Domain
+from ldpopt.theory.bayes.metrics import mutual_information
+from ldpopt.theory.columns.utilities import entropy
+from ldpopt.theory.fidelity.measures import alpha
+from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
+from ldpopt.theory.robust.uncertainty import AllDistributions
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """A mechanism for a table: the certified result, and what its inputs mean.
+
+    Attributes:
+        result: the answer with its certificate.
+        domain: the columns and values that the mechanism's rows stand for.
+        question: the counts of the table and what s is hidden against.
+        method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
+        decided: what the checker said of the file of the design, if it was asked.
+    """
+
+    result: Result
+    domain: Domain
+    question: Question
+    method: str
+    decided: Verification | None = None
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism; its rows are the inputs (s, u) of :attr:`domain` in order."""
+        if self.encoding is not None:
+            raise InvalidInputError(NO_MATRIX)
+        assert self.result.mechanism is not None
+        return self.result.mechanism
+
+    @cached_property
+    def encoding(self) -> StatedEncoding | None:
+        """The encoding, where the mechanism is stated by its parameters; else None."""
+        stated = isinstance(self.result.problem, FrequencyEncoding) and self.result.answer is not None
+        return encoding(self.result.answer) if stated else None
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs (s, u) the mechanism has."""
+        return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
+
+    @property
+    def ldp_level(self) -> float:
+        """The level at which any two inputs are hidden from each other, public parts too."""
+        return self.mechanism.epsilon() if self.encoding is None else self.encoding.level
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended the solve, with what was proven so far."""
+        return bool(self.result.stats.get("interrupted"))
+
+    @cached_property
+    def verification(self) -> Verification:
+        """What the independent checker says of the claims, those about labels and counts included."""
+        return verify_within(self.to_json(), PATIENCE) if self.decided is None else self.decided
+
+    @cached_property
+    def level(self) -> Level:
+        """The exact level at which the secret is hidden, with its witness; see :func:`pair_level`."""
+        if self.encoding is not None:
+            return pair_level(self.encoding)
+        return rldp_level(self.mechanism, self.question.uncertainty)
+
+    @cached_property
+    def level_given_public(self) -> float:
+        """The level against someone who knows u: max over u, y, s, s' of log W[s,u,y]/W[s',u,y].
+
+        Robust LDP for a set of distributions does not limit it; for all distributions it does.
+        """
+        if self.encoding is not None:
+            return self.encoding.level
+        return level_given_public(self.mechanism.matrix, self.domain.shape)
+
+    @property
+    def rank(self) -> int:
+        """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
+        if self.encoding is not None:
+            return self.encoding.inputs
+        return int(np.linalg.matrix_rank(self.mechanism.matrix))
+
+    @property
+    def informs(self) -> bool:
+        """Whether the method maximises I(X; Y): then value and bound of its result are in nats."""
+        return self.result.problem.measure == INFORMATION
+
+    @cached_property
+    def information(self) -> float:
+        """I(X; Y) under the observed distribution, in nats; the certified value where there is one.
+
+        Of an encoding it is not computed: not a number.
+        """
+        if self.encoding is not None:
+            return math.nan
+        if self.informs and self.result.value is not None:
+            return self.result.value
+        return float(mutual_information(self.mechanism, self.question.p_hat.ravel()))
+
+    @property
+    def bound(self) -> float | None:
+        """The proven bound on the information of such mechanisms; None if nothing is proven about it."""
+        return self.result.bound if self.informs else None
+
+    @cached_property
+    def sample_factor(self) -> float:
+        """α: how many times as many rows give the frequencies as precisely as the raw data do.
+
+        Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
+        added to each cell, as α needs full support); infinite if only rounding determines them.
+        """
+        counts, full = self.question.counts.ravel() + 0.5, self.rank == self.inputs
+        if self.encoding is not None:
+            p, ones = counts / counts.sum(), np.ones(len(counts))
+            return float(self.encoding.variances(p, ones).sum() / (1 - (p**2).sum()))
+        try:
+            return alpha(self.mechanism, counts / counts.sum(), "mse") if full else math.inf
+        except InvalidInputError:
+            return math.inf
+
+    def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
+        """Compute how precisely reports give the frequencies of the named columns, by default of all."""
+        if self.encoding is not None:
+            return encoded_accuracies(self.encoding, self.question.counts, self.domain, queries)
+        return accuracies(self.mechanism.matrix, self.question.counts, self.domain, queries)
+
+    def worth(self, goal: str, queries: Sequence[str] = ()) -> float:
+        """Measure how good the design is for a goal: the larger, the better.
+
+        Args:
+            goal: "information" in nats (where it is not computed, less than any other), or "estimates":
+                less the expected squared error, times n.
+            queries: the columns whose frequencies are wanted; all if not given.
+        """
+        if goal == "information":
+            return -math.inf if math.isnan(self.information) else self.information
+        return -sum(part.squared_error for part in self.accuracy(queries))
+
+    @property
+    def entropy(self) -> float:
+        """H(X): the utility of releasing the data as they are, in nats."""
+        return entropy(self.question.p_hat)
+
+    @property
+    def promise(self) -> Promise:
+        """What is promised about the secret."""
+        question = self.question
+        against = question.epsilon, question.robust, question.alpha
+        return Promise(self.method, *against, question.reports, question.together)
+
+    @property
+    def uncertainty(self) -> Uncertainty:
+        """The distributions against all of which the secret is hidden."""
+        return self.question.uncertainty
+
+    @cached_property
+    def public(self) -> PublicDesign:
+        """The part that may be published: without the counts."""
+        if self.encoding is not None:
+            return published_encoding(self.encoding, self.domain, self.promise)
+        return published(self.mechanism, self.domain, self.promise)
+
+    @property
+    def fingerprint(self) -> str:
+        """The fingerprint of the mechanism with its labels: that of its public part."""
+        return self.public.fingerprint
+
+    def to_frame(self) -> Any:
+        """Return the mechanism as a pandas.DataFrame: a row per input in words, a column per report."""
+        return notebook.frame(self.mechanism.matrix, list(self.domain.labels))
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ("secret", self.domain.secret.name),
+            ("public", "–" if self.domain.public is None else self.domain.public.name),
+            ("level", f"{self.promise.total:g} nats"),
+            ("method", self.method),
+            ("information", f"{self.information:.6g} nats"),
+            ("certificate", self.verification.summary),
+        ]
+        if self.encoding is not None:
+            facts[4] = ("encoding", ", ".join(f"{k} {v}" for k, v in self.encoding.plain.items()))
+            return notebook.table("design", facts)
+        rows, outputs = self.mechanism.matrix, self.mechanism.outputs
+        shown = notebook.matrix("P(report | input), rounded", rows, self.domain.labels, outputs)
+        return notebook.table("design", facts) + shown
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result file's content with the section ``design``."""
+        question = self.question
+        section: dict[str, Any] = {
+            "method": self.method,
+            "epsilon": question.epsilon,
+            "robust": question.robust,
+            "alpha": question.alpha,
+            "width": question.width,
+            "counts": question.counts.tolist(),
+            "domain": self.domain.to_json(),
+        }
+        if question.together is not None:
+            section["together"] = {"reports": question.reports, "epsilon": question.together}
+        document = {**self.result.to_json(), "design": section}
+        section["digest"] = digest(document)
+        return document
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""
+        write_whole(path, json.dumps(self.to_json(), indent=1, allow_nan=False) + "\n", PRIVATE)
+
+
+def pair_level(of: StatedEncoding) -> Level:
+    """Return the level of an encoding, attained by reports that support one of two inputs alone.
+
+    The encodings treat all inputs alike, so any two will do. It holds for every distribution, and is
+    attained by those that give each of two secrets a public value of its own.
+    """
+    return rldp_level(of.pair, AllDistributions(2, 1))
