@@ -23,6 +23,7 @@ import numpy as np
 from ldpopt import solve
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
+from ldpopt.engine.certifying import HURRIED
 from ldpopt.problems import PROBLEMS
 
 SIZES = {
@@ -189,7 +190,8 @@ def _solve(answers: Connection, problem: Problem, seconds: float) -> None:
             f"{part} {result.stats[f'{part}_seconds']:.1f}" for part in ("search", "proof", "repair")
         )
         gap = "–" if result.gap is None else f"{result.gap:.1g}"
-        outcome = f"{result.solver}: {result.status.value}, gap {gap}, {', '.join(parts)}"
+        hurried = [name.replace("_", " ") for name in HURRIED if name in result.stats]
+        outcome = f"{result.solver}: {result.status.value}, gap {gap}, {', '.join([*parts, *hurried])}"
     except Exception as error:  # one crash must not end the study
         outcome = f"{FAILED}{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     answers.send((outcome, time.perf_counter() - wall, time.process_time() - cpu))

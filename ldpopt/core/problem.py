@@ -44,8 +44,6 @@ class Problem(Cleaned, ABC):
     """The sizes that ``ldpopt bench`` runs unless told otherwise: three or more show the growth."""
     full_bench_sizes: ClassVar[tuple[int, ...]] = ()
     """The sizes that ``ldpopt bench --full`` runs, from seconds to minutes; if empty, the same."""
-    slow_to_claim: ClassVar[bool] = False
-    """Whether :meth:`claim` may take long, and :meth:`claim_quickly` is there for when time is over."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -76,6 +74,11 @@ class Problem(Cleaned, ABC):
         Where it is not 0, :meth:`lift_quickly` is there for when the time is over.
         """
         return 0.0
+
+    @property
+    def slow_to_claim(self) -> bool:
+        """Whether :meth:`claim` may take long; :meth:`claim_quickly` is then there for short time."""
+        return False
 
     @property
     def level(self) -> float | None:

@@ -12,6 +12,7 @@ from ldpopt.engine.solving import mechanism_for
 from ldpopt.problems import (
     BroadFidelity,
     Fidelity,
+    MinimaxFidelity,
     RobustOptimum,
     SetOptimum,
     SquareFidelity,
@@ -33,6 +34,8 @@ def overdue(*_):
         (BroadFidelity(1000, 1.0), "claim", 1 - 1e-9),
         (Fidelity([0.5, 0.3, 0.2], 1.0), "claim", 1 - 1e-9),
         (Fidelity([0.5, 0.3, 0.2], 1.0, "tv"), "claim", 1 - 1e-9),
+        (MinimaxFidelity(5, 1.0, 0.05, "mse"), "claim", 1 - 1e-9),
+        (MinimaxFidelity(4, 1.0, 0.05, "f-divergence"), "claim", 1 - 1e-9),
         (UEConditional(1.0, TABLE, 1000, calibrate=True), "lift", 1 - 1e-6),
         (RobustOptimum(1.0, [[0.3, 0.2], [0.15, 0.35]], 1000), "lift", 0.8),
         (SetOptimum(1.0, BALL), "lift", 0.6),
