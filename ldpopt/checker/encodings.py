@@ -37,6 +37,7 @@ mean s. ∎ The uniform distribution attains it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -85,7 +86,7 @@ def read_encoding(plain: dict[str, Any]) -> Encoding:
             raise UnreadableError(f"the size of the subsets must be below the {k} inputs, not {m}")
         return _checked(Encoding(k, p, (m - p) / (k - 1), p * (k - m) / ((1 - p) * m)))
     g = plain["buckets"]
-    if any(g % d == 0 for d in range(2, int(g**0.5) + 1)):
+    if any(g % d == 0 for d in range(2, math.isqrt(g) + 1)):
         raise UnreadableError(f"the number of buckets must be prime, not {g}")
     return _checked(Encoding(k, p, Fraction(1, g), p * (g - 1) / (1 - p)))
 
