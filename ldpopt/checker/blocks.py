@@ -46,12 +46,15 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from . import wide_blocks
 from .arithmetic import ONE, exp, total
 from .budget import UndecidedError, reserve, tick
 from .confidence import RobustStatement, uncertain
 from .fixed import BITS, STEEP, UNIT, above, below, rounded, xlogx_above, xlogx_units
 
 SLOPE_BITS = 64
+MOST_LISTED = 12
+"""Blocks of more values are tried by ``wide_blocks.py`` first."""
 MOST_COMBINED = 2_000_000
 """Partial sums that one file may form."""
 
@@ -69,6 +72,8 @@ def dominates(dual: Sequence[float], question: RobustStatement, pairs: str) -> b
         question: p̂ and its uncertainty set, and the level.
         pairs: "distinct" constrains s ≠ z only; "all" also s = z.
     """
+    if len(question.p_hat[0]) > MOST_LISTED and wide_blocks.dominates(dual, question, pairs):
+        return True
     return BlockProof(dual, question, pairs).holds()
 
 

@@ -6,8 +6,9 @@ The claims, and which function decides which:
 * every mechanism private against F has at most the *ceiling* (:func:`ceiling_claim`);
 * where the answer is sought in the PolyOpt cone Γ alone (no calibration, no extra facets, the empirical
   objective), the mechanism's columns lie in Γ (:func:`in_cone`), whatever the status, and the bound is
-  one *within the cone*: no mechanism with columns in Γ has more (``blocks.py``). Elsewhere the bound is
-  the ceiling, and no claim is about the cone.
+  one *within the cone*: no mechanism with columns in Γ has more (``blocks.py``). As they are private
+  against F, that follows where the bound is not below a proven ceiling. Elsewhere the bound is the
+  ceiling, and no claim is about the cone.
 
 Merging. With ``width`` some values of u become one, as ``groups`` says (:func:`grouping`). A mechanism
 of the merged table sees the merged value only: its rows are equal within a group, and its information
@@ -175,7 +176,8 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
     proof, bound = case.proof, case.bound
     plan: Polyopt = case.question
     assert bound is not None
-    yield ceiling_claim(proof, plan.robust)
+    ceiling = ceiling_claim(proof, plan.robust)
+    yield ceiling
     if not plan.cone:
         words = "the stated bound is not below that ceiling"
         yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
@@ -187,6 +189,8 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
         raise UnreadableError("certificate.proof.dual must have one entry per pair (s, u)")
 
     def test() -> bool:
+        if ceiling.holds and bound >= proof["ceiling"]:
+            return True  # what lies in Γ is private against F
         return sum(map(Fraction, dual)) <= Fraction(bound) and blocks.dominates(dual, seen, plan.pairs)
 
     words = f"no mechanism within {plan.named} has a utility above {bound!r}"

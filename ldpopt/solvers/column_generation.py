@@ -27,7 +27,8 @@ from ldpopt.theory.columns.cones import SecretCone
 from ldpopt.theory.columns.generation import Generation
 from ldpopt.theory.columns.pricing import InformationPricer, Mask, Pricer, pricer
 from ldpopt.theory.columns.relaxation import Part, relax, sampled
-from ldpopt.theory.robust import block_generation
+from ldpopt.theory.robust import block_generation, wide_generation
+from ldpopt.theory.robust.block_cone import BlockCone
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""
@@ -48,7 +49,7 @@ class ColumnGeneration(Solver[ColumnProgram]):
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with a cone and a utility whose pricing problem is known."""
         if not isinstance(form.cone, SecretCone):
-            return block_generation.accepts(form)
+            return (wide_generation if _wide(form) else block_generation).accepts(form)
         if pricer(form.utility) is None:
             return "knows how to price mutual information and divergences, not this utility"
         return True
@@ -57,7 +58,13 @@ class ColumnGeneration(Solver[ColumnProgram]):
         """Generate until the gap is proven or the time is over."""
         if isinstance(form.cone, SecretCone):
             return BoxSearch(form, limits).run()
-        return block_generation.generate(form, limits)
+        return (wide_generation if _wide(form) else block_generation).generate(form, limits)
+
+
+def _wide(form: ColumnProgram) -> bool:
+    """Return whether a cone of blocks has more public values than can be listed."""
+    cone = form.cone
+    return isinstance(cone, BlockCone) and cone.shape[1] > block_generation.MOST_VALUES
 
 
 class BoxSearch(Generation):

@@ -21,6 +21,7 @@ from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.solvers import Enumerate
 from ldpopt.tables.datasets import table
 from ldpopt.theory.columns.utilities import MutualInformation
+from ldpopt.theory.robust import wide_generation
 from ldpopt.theory.robust.information import RobustInformation
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.problem import RobustPrivacy
@@ -219,6 +220,19 @@ def test_merging_wide_tables():
     assert result.value == pytest.approx(0.3932, abs=5e-4)  # independent reporting has 0.086
     assert result.certificate.proof["ceiling"] == pytest.approx(0.7635, abs=5e-5)
     assert verify(result)
+
+
+def test_more_values_than_can_be_listed_have_a_bound_over_their_cone(monkeypatch):
+    """Of 2 × 14 values, the cone has more vertices than can be listed; the ceiling is 2.56."""
+    monkeypatch.setattr(wide_generation, "MOST_ROUNDS", 12)
+    p_hat = np.random.default_rng(3).dirichlet(np.full(28, 2.0)).reshape(2, 14)
+    problem = PolyOpt(1.0, p_hat, 300, pairs="all")
+    result = solve(problem)
+    assert 0 < result.value <= result.bound < 0.25 < result.certificate.proof["ceiling"]
+    assert problem.cone.level(result.mechanism.matrix) <= 1.0
+    assert verify(result)
+    with pytest.raises(NoSolverError, match="up to 12 public values with the robust objective, not 14"):
+        solve(PolyOpt(1.0, p_hat, 300, objective="robust"))
 
 
 @pytest.mark.parametrize("pairs", ["all", "distinct"])
