@@ -99,7 +99,7 @@ QUICK = [
 ]
 SLOW = [
     ("polyopt", {"epsilon": 1.0, "counts": TALL}),
-    ("polyopt", {"epsilon": 2.0, "counts": NINE}),
+    ("polyopt", {"epsilon": 2.0, "counts": [[10 * n for n in row] for row in NINE]}),
     ("polyopt", {"epsilon": 1.0, "counts": NINE, "pairs": "all"}),
     ("robust-fidelity", {"epsilon": 1.0, "counts": WIDE}),
     ("robust-fidelity", {"epsilon": 1.0, "counts": NINE}),
