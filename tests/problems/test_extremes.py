@@ -58,6 +58,8 @@ def cases():
             yield "fidelity", {"epsilon": epsilon, "p": RARE, "loss": loss}
             yield "minimax-fidelity", {"epsilon": epsilon, "k": 5, "p0": 1e-12, "loss": loss}
         yield "robust-fidelity", {"epsilon": epsilon, "prior": [[x] for x in RARE]}
+        for encoding in ("unary", "subset", "hashing"):
+            yield "frequency-encoding", {"epsilon": epsilon, "encoding": encoding, "inputs": 65_536}
         margins = {"epsilon": epsilon, "queries": [[1, 1, 0, 0], [1, 0, 1, 0]]}
         yield "robust-fidelity", {**margins, "prior": RARE_TABLE}
         for n in (1e-3, 1e12):

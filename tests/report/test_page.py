@@ -123,7 +123,7 @@ def test_every_kind_of_problem(kind, tmp_path, written):
     assert "✓ Verified" in page.text
     assert all(name in page.text for name in problem.to_params())
     if result.mechanism is None:
-        assert "The answer is not a mechanism but this" in page.text
+        assert "The answer is not a matrix but this" in page.text
         assert all(name in page.text for name in result.answer)
         assert "Probability of each report" not in page.text
     else:
