@@ -45,6 +45,13 @@ CANCELLING = [
 ]
 """Utilities that are small differences of large numbers: floats tell them to a part in 10^8."""
 
+WIDE = [
+    ("frequency-encoding", {"epsilon": epsilon, "encoding": encoding, "inputs": 65_536})
+    for encoding in ("unary", "subset", "hashing")
+    for epsilon in LEVELS
+]
+"""Encodings of as many inputs as are allowed."""
+
 
 def cases():
     """Parameters by kind: levels of 1e-6 and 20, probabilities of 1e-12, 1e-3 to 1e12 samples."""
@@ -58,8 +65,6 @@ def cases():
             yield "fidelity", {"epsilon": epsilon, "p": RARE, "loss": loss}
             yield "minimax-fidelity", {"epsilon": epsilon, "k": 5, "p0": 1e-12, "loss": loss}
         yield "robust-fidelity", {"epsilon": epsilon, "prior": [[x] for x in RARE]}
-        for encoding in ("unary", "subset", "hashing"):
-            yield "frequency-encoding", {"epsilon": epsilon, "encoding": encoding, "inputs": 65_536}
         margins = {"epsilon": epsilon, "queries": [[1, 1, 0, 0], [1, 0, 1, 0]]}
         yield "robust-fidelity", {**margins, "prior": RARE_TABLE}
         for n in (1e-3, 1e12):
@@ -89,6 +94,7 @@ def cases():
     tables = [[[0.7, 0.2], [0.1 - 1e-12, 1e-12]], [[0.25, 0.25], [0.25, 0.25]]]
     yield "secret-staircase", {"epsilon": 1e-6, "hypotheses": tables, "utility": "bayes"}
     yield from CANCELLING
+    yield from WIDE
     yield "leakage-design", {"tau": 2, "d": 2, "budget": 0.0, "epsilon": 1e-6}
     yield "leakage-design", {"tau": 2, "d": 3, "budget": 20.0}
     yield "leakage-design", {"tau": 3, "d": 3, "budget": 1e-12}
