@@ -119,7 +119,7 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
             raise InvalidInputError(f"cannot write {target}: {_refusal(error)}") from None
         try:
             _wait_for(handle)
-            if lock.exists() and os.path.samestat(os.fstat(handle), lock.stat()):
+            if _is_at(lock, handle):
                 try:
                     yield
                 finally:
@@ -128,6 +128,14 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
                 return
         finally:
             os.close(handle)  # which frees the lock
+
+
+def _is_at(path: Path, handle: int) -> bool:
+    """Return whether a path still leads to an open file, which others may remove at any time."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _wait_for(handle: int) -> None:
