@@ -57,12 +57,14 @@ def claims(found):
         yield from _within_cone(W, robust, pairs, group)
     if found["bound"] is not None:
         bound = Fraction(found["bound"])
-        yield "ceiling", is_ceiling(ceiling, secret_dual, robust)
+        held = is_ceiling(ceiling, secret_dual, robust)
+        yield "ceiling", held
         if within:
             demand(dual is not None, "no dual")
             seen = merged(robust, group)
             demand(len(dual) == len(seen.table) * len(seen.table[0]), "another number of duals")
-            yield "bound", sum(dual) <= bound and dominates(dual, seen, pairs)
+            over = held is True and bound >= ceiling  # mechanisms in the cone are private against F
+            yield "bound", over or (sum(dual) <= bound and dominates(dual, seen, pairs))
         else:
             yield "bound", bound >= ceiling
     yield from mechanism_claims(found, W, robust, objective)

@@ -13,6 +13,7 @@ from forgeries.small import SMALL
 
 from ldpopt import problem, solve
 from ldpopt.checker.frame import KINDS
+from ldpopt.core.status import relative_gap
 from second_checker import COVERED, opinion
 from second_checker.asymptotic import classes_of, utility, utility_of_classes
 from second_checker.intervals import bottom, top
@@ -68,6 +69,16 @@ def test_optimal_blocks_of_unary_encoding():
     assert judged(document) == opinion(json.dumps(document)) == "verified"
     document["certificate"]["proof"]["secret_dual"][0] -= 0.01
     assert judged(document) == opinion(json.dumps(document)) == "refuted"
+
+
+@pytest.mark.parametrize(("above", "said"), [(0.0, "verified"), (-1e-6, "refuted")])
+def test_a_bound_at_the_ceiling_of_all_mechanisms_needs_no_dual_over_the_cone(above, said):
+    document = next(iter(genuine("polyopt", 1)))
+    proof = document["certificate"]["proof"]
+    proof["dual"] = [0.0] * len(proof["dual"])
+    document["bound"] = bound = proof["ceiling"] + above
+    document["status"], document["gap"] = "gap", relative_gap(document["value"], bound)
+    assert judged(document) == opinion(json.dumps(document)) == said
 
 
 @pytest.mark.parametrize("kind", ["independent-reporting", "grr-conditional"])
