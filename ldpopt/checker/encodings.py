@@ -62,7 +62,7 @@ ENCODING = OneOf(
     }
 )
 PARAMS = {"encoding": Word(*NAMES), "inputs": INPUTS, "epsilon": EPSILON}
-HADAMARD = {"buckets": Whole(2, MOST_BUCKETS)}
+BUCKETS = {"buckets": Whole(2, MOST_BUCKETS)}
 
 
 class Encoding(NamedTuple):
@@ -164,10 +164,10 @@ def _no_bound(case: Case) -> Iterator[Claim]:
 
 
 SECTION = Section(
-    kinds={"frequency-encoding": Kind(Record(PARAMS, HADAMARD), _statement)},
+    kinds={"frequency-encoding": Kind(Record(PARAMS, BUCKETS), _statement)},
     forms={
         "encoding": Form(
-            statement=Record({"form": Word("encoding"), **PARAMS}, HADAMARD),
+            statement=Record({"form": Word("encoding"), **PARAMS}, BUCKETS),
             question=_question,
             answer=_answer,
             members=_members,

@@ -29,7 +29,14 @@ from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.mechanisms.stated import StatedEncoding, encoding
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.release.accuracy import Accuracy, accuracies, encoded_accuracies
-from ldpopt.release.publishing import NO_MATRIX, Promise, PublicDesign, published, published_encoding
+from ldpopt.release.publishing import (
+    NO_MATRIX,
+    MatrixOrEncoding,
+    Promise,
+    PublicDesign,
+    published,
+    published_encoding,
+)
 from ldpopt.release.question import Question
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.metrics import mutual_information
@@ -40,7 +47,7 @@ from ldpopt.theory.robust.uncertainty import AllDistributions
 
 
 @dataclass(frozen=True, eq=False)
-class Design:
+class Design(MatrixOrEncoding):
     """A mechanism for a table: the certified result, and what its inputs mean.
 
     Attributes:
@@ -70,16 +77,6 @@ class Design:
         """The encoding, where the mechanism is stated by its parameters; else None."""
         stated = isinstance(self.result.problem, FrequencyEncoding) and self.result.answer is not None
         return encoding(self.result.answer) if stated else None
-
-    @property
-    def inputs(self) -> int:
-        """How many inputs (s, u) the mechanism has."""
-        return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
-
-    @property
-    def ldp_level(self) -> float:
-        """The level at which any two inputs are hidden from each other, public parts too."""
-        return self.mechanism.epsilon() if self.encoding is None else self.encoding.level
 
     @property
     def interrupted(self) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -63,8 +64,32 @@ class Promise:
         return self.epsilon if self.together is None else self.together
 
 
+class MatrixOrEncoding(ABC):
+    """What a design and its public part have in common: a mechanism, as a matrix or as an encoding."""
+
+    @property
+    @abstractmethod
+    def mechanism(self) -> Mechanism:
+        """The mechanism as a matrix; an encoding refuses."""
+
+    @property
+    @abstractmethod
+    def encoding(self) -> StatedEncoding | None:
+        """The encoding, where the mechanism is stated by its parameters; else None."""
+
+    @property
+    def inputs(self) -> int:
+        """How many inputs (s, u) the mechanism has."""
+        return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
+
+    @property
+    def ldp_level(self) -> float:
+        """The level at which any two inputs are hidden from each other, public parts too."""
+        return self.mechanism.epsilon() if self.encoding is None else self.encoding.level
+
+
 @dataclass(frozen=True, eq=False)
-class PublicDesign:
+class PublicDesign(MatrixOrEncoding):
     """A mechanism for tables of a domain, with what may be said of it in public.
 
     Attributes:
@@ -91,16 +116,6 @@ class PublicDesign:
     def encoding(self) -> StatedEncoding | None:
         """The encoding, where the mechanism is stated by its parameters; else None."""
         return None if isinstance(self.stated, Mechanism) else self.stated
-
-    @property
-    def inputs(self) -> int:
-        """How many inputs (s, u) the mechanism has."""
-        return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
-
-    @property
-    def ldp_level(self) -> float:
-        """The level at which any two inputs are hidden from each other, public parts too."""
-        return self.mechanism.epsilon() if self.encoding is None else self.encoding.level
 
     @property
     def universal(self) -> bool:
