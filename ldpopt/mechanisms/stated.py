@@ -241,10 +241,10 @@ class StatedSubset(StatedEncoding):
             own[np.arange(len(left)), x[left]] = np.uint64(2**64 - 1)
             ends = np.partition(own, (size - 1, size), axis=1)[:, size - 1 : size + 1]
             marked[left] = own <= ends[:, :1]
-            tied = left[ends[:, 0] == ends[:, 1]]
-            keys = keys.copy() if tied.size else keys
-            keys[tied] = more(tied.size * self.inputs).reshape(-1, self.inputs) if tied.size else 0
-            left = tied
+            left = left[ends[:, 0] == ends[:, 1]]
+            if left.size:
+                keys = keys.copy()
+                keys[left] = more(left.size * self.inputs).reshape(-1, self.inputs)
         return marked
 
     def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:

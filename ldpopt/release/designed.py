@@ -202,16 +202,18 @@ class Design(MatrixOrEncoding):
         return notebook.frame(self.mechanism.matrix, list(self.domain.labels))
 
     def _repr_html_(self) -> str:
+        told = ("information", f"{self.information:.6g} nats")
+        if self.encoding is not None:
+            told = ("encoding", ", ".join(f"{k} {v}" for k, v in self.encoding.plain.items()))
         facts = [
             ("secret", self.domain.secret.name),
             ("public", "–" if self.domain.public is None else self.domain.public.name),
             ("level", f"{self.promise.total:g} nats"),
             ("method", self.method),
-            ("information", f"{self.information:.6g} nats"),
+            told,
             ("certificate", self.verification.summary),
         ]
         if self.encoding is not None:
-            facts[4] = ("encoding", ", ".join(f"{k} {v}" for k, v in self.encoding.plain.items()))
             return notebook.table("design", facts)
         rows, outputs = self.mechanism.matrix, self.mechanism.outputs
         shown = notebook.matrix("P(report | input), rounded", rows, self.domain.labels, outputs)
