@@ -42,19 +42,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 from .arithmetic import enclose, exp_above
-from .budget import UndecidedError, reserve, tick
+from .budget import UndecidedError, reserve
 from .confidence import RobustStatement, uncertain
+from .divisions import Division
 from .fixed import BITS, units_down, units_up, xlogx_above
-from .outer_cone import LEAST_SHARE, RATIO, SHARE
+from .outer_cone import LEAST_SHARE, RATIO, SHARE, ratio_down
 from .reading import UnreadableError
 
-CUT, PIECE = {"interval", "at"}, {"slope", "blocks"}
-SPLIT, LEAF = {"input", "at"}, {"corners", "weights", "centre"}
+TREE = "a tree of certificate.proof.cover"
+PIECES = Division("interval", ("slope", "blocks"), TREE, Fraction)
+BOXES = Division("input", ("corners", "weights", "centre"), TREE, ratio_down)
 Ends = tuple[int, int]
-N = TypeVar("N", int, Fraction)
 Corners = Sequence[Sequence[Fraction]]
 
 
@@ -115,25 +116,9 @@ class HalfCone:
         return all(self._tree_holds(s, tree) for s, tree in enumerate(cover))
 
     def _tree_holds(self, s: int, tree: Sequence[dict[str, Any]]) -> bool:
-        zero, count = Fraction(0), len(self.corners)
-        pieces = [([Fraction(1)] + [zero] * count, [self.E] + [self.E**2] * count)]
-        for node in tree:
-            tick()
-            if not pieces:
-                raise UnreadableError("a tree of certificate.proof.cover goes on after its last leaf")
-            low, high = pieces.pop()
-            if set(node) == CUT:
-                reserve(2 * len(low) * (len(pieces) + 2), "the pieces that wait")
-                pieces += _parts(low, high, node["interval"], Fraction(node["at"]))
-            elif set(node) != PIECE:
-                raise UnreadableError(
-                    "a node of certificate.proof.cover needs interval and at, or slope and blocks"
-                )
-            elif not self._piece_holds(node, s, low, high):
-                return False
-        if pieces:
-            raise UnreadableError("a tree of certificate.proof.cover ends before its last leaf")
-        return True
+        count = len(self.corners)
+        low, high = [Fraction(1)] + [Fraction(0)] * count, [self.E] + [self.E**2] * count
+        return all(self._piece_holds(piece, s, *part) for piece, *part in PIECES.leaves(tree, low, high))
 
     def _piece_holds(
         self, piece: dict[str, Any], s: int, low: Sequence[Fraction], high: Sequence[Fraction]
@@ -158,7 +143,7 @@ class HalfCone:
             return True
         if len(piece["blocks"]) != len(ends):
             raise UnreadableError("a piece of certificate.proof.cover needs a tree for each secret")
-        slope = units_down(Fraction(piece["slope"]), RATIO)
+        slope = ratio_down(Fraction(piece["slope"]))
         spent = units_up(exp_above(Fraction(slope, 1 << RATIO) - 1), BITS + RATIO)
         for z, tree in enumerate(piece["blocks"]):
             spent += self._most(z, ends[z], masses[z], slope, tree)
@@ -185,24 +170,10 @@ class HalfCone:
         total = sum(row, Fraction(0))
         limits = _outwards(mass), _outwards(ends)
         top = [units_up(mass[1] * total / p, RATIO) for p in row]
-        boxes, found = [([0] * len(top), top)], []
-        for node in tree:
-            tick()
-            if not boxes:
-                raise UnreadableError("a tree of certificate.proof.cover goes on after its last leaf")
-            box = boxes.pop()
-            if set(node) == SPLIT:
-                reserve(2 * len(top) * (len(boxes) + 2), "the boxes of the tree that wait")
-                boxes += _parts(*box, node["input"], units_down(Fraction(node["at"]), RATIO))
-            elif set(node) == LEAF:
-                found.append(self._leaf(s, box, limits, slope, self._weights(s, node)))
-            else:
-                raise UnreadableError(
-                    "a box of certificate.proof.cover needs input and at, or corners, weights and centre"
-                )
-        if boxes:
-            raise UnreadableError("a tree of certificate.proof.cover ends before its last leaf")
-        return max(found)
+        return max(
+            self._leaf(s, (low, high), limits, slope, self._weights(s, leaf))
+            for leaf, low, high in BOXES.leaves(tree, [0] * len(top), top)
+        )
 
     def _leaf(
         self,
@@ -238,7 +209,7 @@ class HalfCone:
         count = len(self.corners[s])
         if len(leaf["corners"]) != len(leaf["weights"]) or any(i >= count for i in leaf["corners"]):
             raise UnreadableError("certificate.proof.cover must give a weight for each corner of a leaf")
-        weights = (units_down(Fraction(weight), RATIO) for weight in (leaf["centre"], *leaf["weights"]))
+        weights = (ratio_down(Fraction(weight)) for weight in (leaf["centre"], *leaf["weights"]))
         return list(zip((0, *(1 + i for i in leaf["corners"])), weights, strict=True))
 
 
@@ -256,12 +227,3 @@ def _own(t: int, below: int, above: int) -> int:
     """Bound p t log t from above in units of 2^−256."""
     own = xlogx_above(t << BITS - RATIO)
     return -((-own * (above if own >= 0 else below)) >> SHARE - RATIO)
-
-
-def _parts(low: list[N], high: list[N], i: int, at: N) -> list[tuple[list[N], list[N]]]:
-    """Cut a box in two; the lower part is last in the list, so that it is taken next."""
-    if i >= len(low) or not low[i] < at < high[i]:
-        raise UnreadableError("certificate.proof.cover must cut boxes and pieces inside")
-    left, right = list(high), list(low)
-    left[i] = right[i] = at
-    return [(right, high), (low, left)]

@@ -23,7 +23,7 @@ Terms with p_x = 0 are at most 0; each other one is convex in t_x, so it is larg
 
 Lemma 3 (:meth:`Outer.covers`). 0 ≤ w_x/q ≤ 1/p_x for every w with q > 0, as p_x w_x ≤ q. A box that is
 cut at a ratio t_x = c is the union of its two parts. So if every leaf of a tree of such cuts is proven,
-all private columns are. ∎
+all private columns are: ``divisions.py``. ∎
 
 Arithmetic. λ, ν and c are the file's numbers rounded down to multiples of 2^−64: any such would do.
 Everything else is rounded to the side that makes the proof harder, in whole multiples of 2^−128 (a, p),
@@ -38,8 +38,9 @@ from functools import cache
 from typing import Any
 
 from .arithmetic import exp_above
-from .budget import UndecidedError, reserve, tick
+from .budget import UndecidedError, reserve
 from .confidence import RobustStatement
+from .divisions import Division
 from .fixed import BITS, units_down, units_up, xlogx_above
 from .reading import UnreadableError
 
@@ -50,7 +51,13 @@ SHARE = 128
 LEAST_SHARE = Fraction(1, 2**200)
 """A smaller positive probability would make ratios beyond the arithmetic."""
 
-SPLIT, LEAF = {"input", "at"}, {"price", "cuts", "weights"}
+
+def ratio_down(number: Fraction) -> int:
+    """Round down to a multiple of 2^−64."""
+    return units_down(number, RATIO)
+
+
+BOXES = Division("input", ("price", "cuts", "weights"), "certificate.proof.tree", ratio_down)
 
 
 def cut_row(member: Sequence[Sequence[Fraction]], s: int, z: int, E: Fraction) -> list[int]:
@@ -133,38 +140,13 @@ class Outer:
         Raises:
             UnreadableError: the list is not a tree of boxes, or a leaf names no cut of the file.
         """
-        boxes = [([0] * len(self.top), list(self.top))]
-        for node in tree:
-            tick()
-            if not boxes:
-                raise UnreadableError("certificate.proof.tree goes on after its last leaf")
-            low, high = boxes.pop()
-            if set(node) == SPLIT:
-                reserve(2 * len(low) * (len(boxes) + 2), "the boxes of the tree that wait")
-                boxes += self._parts(low, high, node["input"], units_down(Fraction(node["at"]), RATIO))
-            elif set(node) != LEAF:
-                raise UnreadableError(
-                    "a node of certificate.proof.tree needs input and at, or price, cuts and weights"
-                )
-            elif not self.proven(
-                low, high, self._weights(node), units_down(Fraction(node["price"]), RATIO)
-            ):
-                return False
-        if boxes:
-            raise UnreadableError("certificate.proof.tree ends before its last leaf")
-        return True
-
-    def _parts(
-        self, low: list[int], high: list[int], x: int, at: int
-    ) -> list[tuple[list[int], list[int]]]:
-        if x >= len(low) or not low[x] < at < high[x]:
-            raise UnreadableError("certificate.proof.tree must cut boxes at ratios inside them")
-        left, right = list(high), list(low)
-        left[x] = right[x] = at
-        return [(right, high), (low, left)]
+        return all(
+            self.proven(low, high, self._weights(leaf), ratio_down(Fraction(leaf["price"])))
+            for leaf, low, high in BOXES.leaves(tree, [0] * len(self.top), self.top)
+        )
 
     def _weights(self, leaf: dict[str, Any]) -> list[tuple[int, int]]:
         if len(leaf["cuts"]) != len(leaf["weights"]) or any(i >= len(self.rows) for i in leaf["cuts"]):
             raise UnreadableError("certificate.proof.tree must give a weight for each cut of a leaf")
-        weights = (units_down(Fraction(weight), RATIO) for weight in leaf["weights"])
+        weights = (ratio_down(Fraction(weight)) for weight in leaf["weights"])
         return list(zip(leaf["cuts"], weights, strict=True))

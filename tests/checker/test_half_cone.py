@@ -214,7 +214,7 @@ def test_pieces_that_wait_count_as_memory():
     """A file of cuts alone leaves a piece behind at every one: undecided, before the memory goes."""
     cone = HalfCone(read_robust_question(QUESTION), [[], []], [1.0] * 4)
     tree = [{"interval": 0, "at": 1 + 2.0**-i} for i in range(1, 40)]
-    with limited(memory=10_000), pytest.raises(UndecidedError, match="pieces that wait"):
+    with limited(memory=10_000), pytest.raises(UndecidedError, match="cover that wait"):
         cone.covers([tree, tree])
 
 

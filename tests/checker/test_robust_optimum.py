@@ -109,7 +109,7 @@ def test_boxes_that_wait_count_as_memory():
     question = read_robust_question({"p_hat": SMALL, "n": 1000, "alpha": 0.05, "epsilon": 1.0})
     outer = Outer(question, [], [0.75] * 4)
     tree = [{"input": 0, "at": 2.0**-i} for i in range(1, 60)]
-    with limited(memory=10_000), pytest.raises(UndecidedError, match="boxes of the tree"):
+    with limited(memory=10_000), pytest.raises(UndecidedError, match="tree that wait"):
         outer.covers(tree)
 
 
