@@ -1,8 +1,8 @@
-"""Reporting with any blocks: what no split of the level exceeds, and what a protocol of that kind is.
+"""Bound what reporting with any blocks is worth, and decide whether a mechanism is such a protocol.
 
-Theorems 15 and 17 of Lopuhaä-Zwakenberg and Goseling 2021 use no more of a report than its level.
-So with ``blocks`` optimal every report is allowed that keeps its level. With g = e^ε₂, E = e^ε and
-d of (66), d_t of (65), there is a g in [1, E] for which
+Theorems 15 and 17 of Lopuhaä-Zwakenberg and Goseling 2021 need only the levels of the reports. So
+with ``blocks`` "optimal" every report that keeps its level is allowed. Let g = e^ε₂, E = e^ε, and d
+and d_t as in (66) and (65). Then there is a g in [1, E] for which
 
 * *independent-reporting* sends (Y₁, Y₂): Y₁ reports s with ratios of at most E/g (of two
   probabilities of one output), and Y₂, independently, reports u with ratios of at most 1 + 2 (g −
@@ -11,14 +11,15 @@ d of (66), d_t of (65), there is a g in [1, E] for which
   announces a secret t. If s = t, then V reports u with ratios of at most 1 + 2 (g − 1)/d_t; else it
   is the same report of a value drawn from p̂_{U|t}.
 
-What they are worth. Independent: Y₁ and Y₂ are independent given x, so that I(X; Y) = I(S; Y₁) +
-I(U; Y₂) − I(Y₁; Y₂) ≤ I(S; Y₁) + I(U; Y₂). Conditional: given y, V has one law whatever s is, so
-that I(X; Y) = Σ_y [μ(v_y) + p̂_t v_yt I_y] with v_y the column of y, Σ_y μ(v_y) = I(S; Y₁), t the
-secret that y announces and I_y the information of its V on u given s = t. ∎ Both are at most W(g,
-ℓ) where ℓ bounds the information on u: the most of Σ_y f(v_y) over reports of s with ratios of at
-most E/g; f(v) = μ(v), with ℓ added once, or f(v) = μ(v) + max_t p̂_t ℓ_t v_t.
+What the protocols are worth. Independent: Y₁ and Y₂ are independent given x, so that I(X; Y) = I(S;
+Y₁) + I(U; Y₂) − I(Y₁; Y₂) ≤ I(S; Y₁) + I(U; Y₂). Conditional: given y, V has one law whatever s is,
+so that I(X; Y) = Σ_y [μ(v_y) + p̂_t v_yt I_y] with v_y the column of y, Σ_y μ(v_y) = I(S; Y₁), t
+the secret that y announces and I_y the information of its V on u given s = t. ∎ Both are at most
+W(g, ℓ), where ℓ bounds the information on u. W is the largest Σ_y f(v_y) over reports of s with
+ratios of at most E/g. Independent: f(v) = μ(v), and ℓ is added once. Conditional: f(v) = μ(v) +
+max_t p̂_t ℓ_t v_t.
 
-Lemma 1 (ends). Let V(z) be the most of Σ_y f(v_y) over mechanisms with ratios of at most 1 + z, f
+Lemma 1 (ends). Let V(z) be the largest Σ_y f(v_y) over mechanisms with ratios of at most 1 + z, f
 sublinear. V rises, and is at most its chord as a function of 1/z. Proof. Let z₀ < z < z₁, z = (1 −
 σ) z₀ + σ z₁. By Lemma 1 of ``boxes.py`` the best columns are c_A (1 + z 1_A), for sets A of inputs.
 Their sum is 1, so Σ c_A 1_A is a constant w, and Σ c_A = 1 − z w ≥ 0. f is convex, so V(z) ≤ (1 −
@@ -37,16 +38,16 @@ Lemma 3 (:meth:`Splits.above`). On a cell [g₀, g₁] let the information on u 
 most the line from a_i to b_i. Then at g = (1 − σ) g₀ + σ g₁ the utility is at most (1 − σ) ((1 − σ)
 a₀ + σ b₀) + σ ((1 − σ) a₁ + σ b₁), hence at most the largest of a₀, (b₀ + a₁)/2 and b₁. ∎
 
-At the ends of cells dual vectors bound V (``corners.py``): for f with p̂_t ℓ_t v_t, β proves Σ β if
-for every t β with p̂_t ℓ_t taken from its entry at t dominates μ. E is rounded up and d down to
-rationals, and levels up to floats: all of that allows more reports. Then every number of a line is
-a fraction.
+At the ends of cells dual vectors bound V (``corners.py``): for f with p̂_t ℓ_t v_t, β proves the
+bound Σ β if, for every t, the vector β with p̂_t ℓ_t subtracted from its entry at t dominates μ. E
+is rounded up and d down to rationals, and levels up to floats: each of these allows more reports.
+Then every number of a line is a fraction.
 
-Member. The report on s, and those on u, are read off the mechanism as row sums. Each is mixed with
-a share of :data:`MIXED` of the entry error of the uniform report, as rounding to floats may have
-raised its level; then the ratios r₁ and r₂ must satisfy r₁ (1 + (r₂ − 1) d/2) ≤ E (which is the
-condition above, for g = E/r₁), and every entry of the protocol made of them is compared with that
-of the mechanism.
+Member. The report on s, and those on u, are read off the mechanism as row sums. Rounding to floats
+may have raised their levels. So each is mixed with the uniform report, which gets a share of
+:data:`MIXED` times the entry error; then the ratios r₁ and r₂ must satisfy r₁ (1 + (r₂ − 1) d/2) ≤
+E (which is the condition above, for g = E/r₁), and every entry of the protocol made of them is
+compared with that of the mechanism.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def line(near: Fraction, far: Fraction, start: Fraction, end: Fraction) -> Line:
         near: a bound of the function at the start.
         far: a bound of the function at the end.
         start: the least y of the range, at least 0.
-        end: the greatest.
+        end: the greatest y of the range.
     """
     if start == 0 or near >= far:
         return far, far
@@ -142,13 +143,13 @@ class Splits:
         Args:
             ends: the splits at both ends.
             low: what the blocks are worth at the lower end.
-            high: and at the upper end.
+            high: what they are worth at the upper end.
         """
         a, b = (g - 1 for g in ends)
         return [line(near, far, a, b) for near, far in zip(low, high, strict=True)]
 
     def weights(self, told: Sequence[Line], end: int) -> list[Fraction]:
-        """Compute p̂_t ℓ_t: what announcing t adds to f; nothing where s and u are independent."""
+        """Compute p̂_t ℓ_t: what announcing t adds to f; 0 for independent reporting."""
         if not self.conditional:
             return [Fraction(0)] * len(self.secrets)
         return [p * ends[end] for p, ends in zip(self.secrets, told, strict=True)]
@@ -219,7 +220,7 @@ class Cells:
             low = high
 
     def proven(self) -> bool | None:
-        """Return whether every dual vector bounds what it should."""
+        """Return whether every dual vector dominates what the bound of its cell needs."""
         found: bool | None = True
         for test in self._tests():
             holds = test()
@@ -251,7 +252,7 @@ def _worth(dual: list[float] | None, prior: list[Fraction]) -> Fraction:
 
 
 def _lowered(beta: list[float], weights: list[Fraction]) -> set[tuple[Fraction, ...]]:
-    """Take the weight of each secret from its entry, one at a time."""
+    """Subtract the weight of each secret from its entry of β, one secret at a time."""
     exact = tuple(map(Fraction, beta))
     return {(*exact[:t], exact[t] - w, *exact[t + 1 :]) for t, w in enumerate(weights)}
 

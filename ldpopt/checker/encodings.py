@@ -1,19 +1,22 @@
-"""Encodings that are stated by their parameters, without a matrix: the kind ``frequency-encoding``.
+"""Decide claims about encodings that are stated by parameters, not a matrix: ``frequency-encoding``.
 
-Statement. Every one of k inputs is a secret: plain ε-LDP. A report *supports* a set of inputs: the
-user's own with the probability p (``own``), each other one with the probability q. The encodings:
+Statement. All k inputs are secrets, so privacy is plain ε-LDP. A report *supports* a set of inputs:
+the user's own input with the probability p (``own``), each other one with the probability q. The
+encodings:
 
-* *unary*: each input by itself and independently, with p or q (``other``);
-* *subset*: a set of m (``size``) inputs; with probability p a random one with the own input, else a
-  random one without it. So q = (m − p)/(k − 1);
-* *hashing*: a prime g (``buckets``). An input x < g^d is written as its d digits x_i in base g, d least
-  with g^d ≥ k. A seed (a, b) of 2 d digits is drawn uniformly, whatever the data; it hashes x to the
-  bucket Σ a_i x_i + b_i x_i² mod g (for g = 2, where x² = x, to Σ a_i x_i, with seeds of d digits). The
-  report is the seed and a bucket: that of x with probability p, else one of the others, uniformly. It
-  supports the inputs of the reported bucket, so q = 1/g (Lemma 2). With g = 2 it is Hadamard response:
-  the seed is a column of a Hadamard matrix, the bucket the sign of x in it.
+* *unary*: each input is supported independently of the others, with p or q (``other``);
+* *subset*: a set of m (``size``) inputs. With probability p it is drawn uniformly from the sets that
+  contain the own input, else from the others. So q = (m − p)/(k − 1);
+* *hashing*: a prime g (``buckets``). An input x < g^d is written as its d digits x_i in base g, where
+  d is the least number with g^d ≥ k. A seed (a, b) of 2 d digits is drawn uniformly, whatever the
+  data; it hashes x to the bucket Σ a_i x_i + b_i x_i² mod g (for g = 2, where x² = x, to Σ a_i x_i,
+  with seeds of d digits). The report is the seed and a bucket: that of x with probability p, else one
+  of the others, uniformly. It supports the inputs of the reported bucket, so q = 1/g (Lemma 2). With g
+  = 2 it is Hadamard response: the seed is a column of a Hadamard matrix, the bucket the sign of x in
+  it.
 
-Lemma 1 (:func:`ratio`). Let p > q. The entries of two inputs for one report differ at most by
+Lemma 1 (:func:`read_encoding`). Let p > q. The probabilities of one report for two inputs differ at
+most by the factor
 
     unary p(1 − q)/(q(1 − p)),    subset p(k − m)/((1 − p) m),    hashing p(g − 1)/(1 − p).
 
@@ -23,16 +26,16 @@ it and (1 − p)/C(k−1, m) for the others. *Hashing*: the seed does not depend
 seed a bucket has the probability p for the inputs in it and (1 − p)/(g − 1) for the others. ∎ Each is
 attained, by a report that supports x and not z; as p > q, each is at least 1.
 
-Lemma 2. Under hashing, the bucket of z ≠ x differs from that of x by a uniform number mod g, so that z
-is supported with p/g + (1 − 1/g)(1 − p)/(g − 1) = 1/g. Proof. The difference is a·v + b·w for the
-differences v and w of the digits and of their squares, and v ≠ 0: one digit of the seed has a factor
-that is not 0 modulo the prime g, and makes the sum uniform whatever the others are. ∎
+Lemma 2. Under hashing, the bucket of z ≠ x differs from that of x by a uniform number mod g, so z is
+supported with the probability p/g + (1 − 1/g)(1 − p)/(g − 1) = 1/g. Proof. The difference is a·v + b·w
+for the differences v and w of the digits and of their squares, and v ≠ 0: one digit of the seed has a
+factor that is not 0 modulo the prime g, and makes the sum uniform whatever the others are. ∎
 
 Lemma 3 (:func:`error`). From n independent users with any distribution P, (share of the reports that
-support x − q)/(p − q) estimates P_x without bias, and the squared errors of all k together have the
-expectation at most k s (1 − s)/((p − q)² n), s = q + (p − q)/k. Proof. A report supports x with s_x =
-q + (p − q) P_x, so the variance is s_x (1 − s_x)/((p − q)² n); s (1 − s) is concave and the s_x have the
-mean s. ∎ The uniform distribution attains it.
+support x − q)/(p − q) estimates P_x without bias, and the sum of the k squared errors has an
+expectation of at most k s (1 − s)/((p − q)² n), s = q + (p − q)/k. Proof. A report supports x with s_x
+= q + (p − q) P_x, so the variance is s_x (1 − s_x)/((p − q)² n); s (1 − s) is concave and the s_x have
+the mean s. ∎ The uniform distribution attains it.
 """
 
 from __future__ import annotations
@@ -50,7 +53,7 @@ from .schema import EPSILON, Number, OneOf, Record, Whole, Word
 
 MOST_INPUTS = 65_536
 MOST_BUCKETS = 1021
-"""Seeds and buckets of so many inputs and buckets are numbers below 2^63."""
+"""Within these limits, a seed and a bucket fit together into a whole number below 2^63."""
 INPUTS = Whole(2, MOST_INPUTS)
 SHARE = Number(above=0, below=1)
 NAMES = ("unary", "subset", "hashing")
@@ -66,7 +69,7 @@ BUCKETS = {"buckets": Whole(2, MOST_BUCKETS)}
 
 
 class Encoding(NamedTuple):
-    """What a file states of an encoding, exactly: k, p, q, and the largest ratio of two entries."""
+    """What a file states about an encoding: k, p, q and the largest ratio, all exact."""
 
     inputs: int
     own: Fraction
@@ -75,7 +78,7 @@ class Encoding(NamedTuple):
 
 
 def read_encoding(plain: dict[str, Any]) -> Encoding:
-    """Compute what Lemmas 1 and 2 say of an encoding that was read by its schema."""
+    """Compute q and the ratio of an encoding that its schema has read, by Lemmas 1 and 2."""
     k, p = plain["inputs"], Fraction(plain["own"])
     if plain["kind"] == "unary":
         q = Fraction(plain["other"])

@@ -225,7 +225,7 @@ def ceiling_claim(
         spent = sum(map(Fraction, dual), conditional_entropy_above(question))
         return spent <= Fraction(ceiling) and dominates(dual, channel)
 
-    words = f"no mechanism private against {name} exceeds {ceiling!r}"
+    words = f"no mechanism private against {name} has a utility above {ceiling!r}"
     return decided("bound", words, test, about=CEILING, value=ceiling)
 
 
