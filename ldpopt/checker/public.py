@@ -83,10 +83,15 @@ def _tabled(domain: dict[str, Any], matrix: Rows, level: float | None) -> Iterat
 
 
 def _encoded(domain: dict[str, Any], plain: dict[str, Any], level: float | None) -> Iterator[Claim]:
-    """Decide what an encoding has to be; it hides all inputs from each other, so every secret."""
-    yield inputs_claim(domain, plain["inputs"])
+    """Decide what an encoding has to be; it hides all inputs from each other, so every secret.
+
+    Parameters that no encoding has are unreadable whether or not a level is claimed: there is then no
+    mechanism that the labels and the digest could be about.
+    """
+    found = read_encoding(plain)
+    yield inputs_claim(domain, found.inputs)
     if level is not None:
-        yield private_encoding(read_encoding(plain), level)
+        yield private_encoding(found, level)
 
 
 def _decided_level(section: dict[str, Any]) -> float | None:

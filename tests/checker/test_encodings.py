@@ -3,6 +3,7 @@
 import copy
 import json
 import math
+from pathlib import Path
 
 import pytest
 from forgeries.contradicting import judged
@@ -14,6 +15,7 @@ from ldpopt.checker.public import public_digest
 
 METHODS = ("unary", "subset", "hashing", "hadamard")
 TABLE = {"s": ["a", "b", "a", "b", "a"], "u": ["x", "y", "z", "x", "y"]}
+PUBLIC = Path(__file__).parent.parent / "forgeries" / "design"
 UP, DOWN = 1 + 1e-9, 1 - 1e-9
 
 
@@ -124,6 +126,14 @@ def test_public_files_are_refuted_alike(made):
 def test_what_is_no_encoding_is_unreadable(answer):
     document = solve(problem("frequency-encoding", encoding="unary", inputs=6, epsilon=1.0)).to_json()
     assert both({**document, "answer": answer}) == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "path", sorted(PUBLIC.glob("*public-encoding*.json")), ids=lambda path: path.stem
+)
+def test_a_public_file_without_a_level_states_an_encoding(path):
+    forged = json.loads(path.read_text(encoding="utf-8"))
+    assert both(forged["file"]) == (forged["refuted"] or "verified"), forged["reason"]
 
 
 def test_an_encoding_has_no_matrix_and_no_bound(made):
