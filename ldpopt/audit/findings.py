@@ -180,7 +180,7 @@ def _kept(
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
     promises = f"{whole} holds ({', '.join(kept)})" if kept else "no promise was checked"
     shown = ", ".join(
-        f"an attack on {t.reports} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
+        f"an attack on {t.reports:,} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
         f"({t.confidence:.4g} confidence)"
         for t in tests
     )

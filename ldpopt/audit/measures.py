@@ -189,7 +189,8 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
             "level for the observed data",
             of.channel(of.p)[0].epsilon(),
             "nats",
-            "the same for the observed distribution alone, as if it were known",
+            "no report changes the odds of two secrets by more than e^this, for the observed "
+            "distribution alone, as if it were known",
         )
     if of.public_names:
         shape = (len(of.secret_names), len(of.public_names))
@@ -201,13 +202,7 @@ def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:
             "no report changes the odds of two secrets of a person whose public value is known by more "
             "than e^this",
         )
-    yield Measured(
-        "ldp",
-        "LDP level",
-        of.mechanism.epsilon(),
-        "nats",
-        LDP,
-    )
+    yield Measured("ldp", "LDP level", of.mechanism.epsilon(), "nats", LDP)
 
 
 def _two_reports(of: Subject, uncertainty: Uncertainty, level_of_all: float) -> Measured:
@@ -219,8 +214,8 @@ def _two_reports(of: Subject, uncertainty: Uncertainty, level_of_all: float) -> 
         "level of two reports",
         two.found.level,
         "nats",
-        "two reports about one person change the odds of two secrets by e^this at most; robust LDP does "
-        f"not add up, for {in_words(uncertainty)}"
+        "two reports about one person change the odds of two secrets by e^this at most (levels of "
+        f"robust LDP do not add up), for {in_words(uncertainty)}"
         if not isinstance(uncertainty, AllDistributions)
         else ADDS_UP,
         upper=None if two.exact else 2 * level_of_all,
@@ -259,7 +254,8 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
         "chance of such a table",
         alike,
         "probability",
-        "that a table differs as much from the design's, if both come from one distribution (χ² test)",
+        "the probability that two tables differ as much as this one and the design's, or more, if both "
+        "come from one distribution (χ² test)",
     )
     level = rldp_level(of.mechanism, own.uncertainty)
     yield Measured(
@@ -267,7 +263,8 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
         "robust LDP level for this table",
         level.level,
         "nats",
-        f"what a design for the table of --data would have to limit: for {in_words(own.uncertainty)}",
+        "the level that a design for the table of --data would have to limit, for "
+        + in_words(own.uncertainty),
         detail=witness_in_words(of, level),
     )
 
@@ -304,7 +301,7 @@ def _leakages(of: Subject) -> Iterator[Measured]:
         "indistinguishability",
         leakage.indistinguishability(W, secrets),
         "nats",
-        "entries of two inputs with different secrets differ by at most e^this in every report",
+        "a report is at most e^this times as likely for one input as for another with another secret",
     )
     yield Measured(
         "maximal-leakage",
@@ -330,7 +327,7 @@ def _averages(of: Subject) -> Iterator[Measured]:
         "worst-case privacy",
         float(metrics.worst_case_privacy(of.mechanism)),
         "share",
-        "the share that stays hidden for the worst distribution and report, e^-LDP",
+        "the share that stays hidden for the worst distribution and report: e^(−LDP level)",
     )
     if of.p is not None:
         yield from _observed(of, of.p)

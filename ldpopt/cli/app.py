@@ -11,9 +11,10 @@ import os
 import sys
 from collections.abc import Iterable
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
@@ -42,6 +43,22 @@ COMPLETE = "_LDPOPT_COMPLETE"
 """The variable by which the scripts of --install-completion ask for completions."""
 
 
+class Once(TyperCommand):
+    """A command that refuses an option given twice, unless it takes several values.
+
+    Otherwise only the last value would count: ``--secret age --secret sex`` would not hide age.
+    """
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words of the command line."""
+        _, _, given = self.make_parser(ctx).parse_args(args=list(args))
+        for param in given:
+            single = not getattr(param, "multiple", False) and not getattr(param, "is_flag", False)
+            if single and given.count(param) > 1 and param.opts[0].startswith("-"):
+                ctx.fail(f"{param.opts[0]} may be given only once, not {given.count(param)} times")
+        return super().parse_args(ctx, args)
+
+
 def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     """Assemble the application from the named commands; the files of others are not imported.
 
@@ -52,7 +69,7 @@ def application(names: Iterable[str] = COMMANDS) -> typer.Typer:
     app = typer.Typer(add_completion=whole, rich_markup_mode=None, context_settings=wide)
     app.callback()(describe)
     for name in names:
-        app.command(name)(getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name]))
+        app.command(name, cls=Once)(getattr(import_module(f"ldpopt.cli.{name}"), COMMANDS[name]))
     return app
 
 

@@ -236,7 +236,7 @@ def _print_design(
         "method": words.method(made),
         "utility": verification.marked(_utility(made)),
         "proven": verification.proven or "nothing about better mechanisms",
-        "status": f"{verification.marked(status)}, by {result.solver} in {result.seconds:.1f} s",
+        "status": f"{verification.marked(status)}, {_made_by(result.solver)} in {result.seconds:.1f} s",
         "certificate": _certified(verification, out),
         "share": f"{_share(made)} [{NOT_CHECKED}]",
         "audit": f"{words.attained(made)} [{NOT_CHECKED}]",
@@ -250,6 +250,13 @@ def _print_design(
         ),
     }
     print_facts(facts)
+
+
+def _made_by(solver: str) -> str:
+    """Say which solver found the mechanism, or that it was built without a solver."""
+    from ldpopt.release.splitting import Built
+
+    return solver if solver == Built.name else f"by {solver}"
 
 
 def _certified(verification: Verification, out: Path) -> str:
@@ -266,9 +273,9 @@ def _publishable(made: Design) -> str:
     elif level is None:
         said = "without the counts; it proves no level, as the promise is about the counts"
     else:
-        about = "as the promise is about them"
-        said = f"without the counts; it proves the level {at_most(level)} alone, {about}"
-    return said if made.encoding is not None else f"{said}. The mechanism itself was made for them"
+        about = "as the promise is about the counts"
+        said = f"without the counts; it proves only the level {at_most(level)}, {about}"
+    return said if made.encoding is not None else f"{said}. The mechanism itself was made for the counts"
 
 
 def _utility(made: Design) -> str:

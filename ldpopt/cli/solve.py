@@ -125,11 +125,12 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
     from ldpopt.engine.verifying import NOT_CHECKED
 
     hurried = [said for name, said in HURRIED.items() if name in result.stats]
+    unit = f" {result.problem.measure.unit}".rstrip()
     facts = {
         "problem": result.problem.kind,
         "status": verification.marked_utility(verification.told(result.status.value)),
-        "value": verification.marked_utility(cell(result.value, digits=12)),
-        "bound": verification.marked_utility(_bound(result)),
+        "value": verification.marked_utility(f"{cell(result.value, digits=12)}{unit}"),
+        "bound": verification.marked_utility(_bound(result) + ("" if result.bound is None else unit)),
         "relative gap": verification.marked_utility(cell(result.gap)),
         "proven": verification.proven or "nothing about better answers",
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,

@@ -23,25 +23,25 @@ from ldpopt.mechanisms.stated import encoding
 class FrequencyEncoding(Problem):
     """Choose the parameters of an ε-LDP encoding with the least squared error of all frequencies.
 
-    The answer states the parameters, not a matrix, so that thousands of inputs are no obstacle. The
-    value is the largest expected squared error of all frequencies together, times the number of
-    reports, over all distributions (:mod:`ldpopt.checker.encodings`, Lemma 3).
+    The answer states the parameters, not a matrix, so it can have thousands of inputs. The value is the
+    largest expected squared error of all frequencies together, over all distributions, times the number
+    of reports (:mod:`ldpopt.checker.encodings`, Lemma 3).
 
     Args:
         encoding: "unary" and "hashing" (Wang et al. 2017) or "subset" (Ye and Barg 2018).
-        inputs: how many values there are.
+        inputs: the number of values, from 2 to 65,536.
         epsilon: the level, in nats.
         buckets: for "hashing", how many buckets, a prime; 2 is Hadamard response (Acharya et al. 2019).
-            If not given, the best number.
+            If not given, the prime up to 1021 with the least error.
 
     >>> FrequencyEncoding("subset", 1000, 1.0).measure.name
-    'squared error of all frequencies, times the reports, for the worst distribution'
+    'squared error of all frequencies, times the number of reports, for the worst distribution'
     """
 
     kind: ClassVar[str] = "frequency-encoding"
     sense: ClassVar[Literal["maximise", "minimise"]] = "minimise"
     measure: ClassVar[Measure] = Measure(
-        "squared error of all frequencies, times the reports, for the worst distribution"
+        "squared error of all frequencies, times the number of reports, for the worst distribution"
     )
     bench_sizes: ClassVar[tuple[int, ...]] = (10, 100, 1000)
     encoding: str
@@ -74,7 +74,7 @@ class FrequencyEncoding(Problem):
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
-        """Draw a level for as many inputs, and ask for each encoding."""
+        """Draw a level, and ask for each encoding of ``size`` inputs."""
         epsilon = round(float(rng.uniform(0.5, 4)), 3)
         for name in NAMES:
             yield f"{name} {size}, ε {epsilon}", cls(name, size, epsilon)

@@ -16,10 +16,10 @@ SUMMARIES = {
     "blurred": "the public values with as little noise as the level takes, by the exact audit",
     "grr": "randomised response on all columns",
     "sampled": "a report about one of the wanted columns, drawn and announced, by subset selection",
-    "split": "a report about one of the wanted public columns, drawn and announced, sought for each",
-    "subset": "a random set of cells, the own one more likely in it; at any size, without a matrix",
-    "hashing": "the bucket of the cell under a random hash function, with noise; at any size",
-    "unary": "each cell by itself, the own one more likely reported; at any size, without a matrix",
-    "hadamard": "the sign of the cell in a random column of a Hadamard matrix, with noise; at any size",
+    "split": "a report about one public column, drawn and announced, by the best mechanism found for it",
+    "subset": "a random set of cells, the own one more probably than others; up to 65,536, no matrix",
+    "hashing": "the bucket of the cell under a random hash function, with noise; up to 65,536 cells",
+    "unary": "each cell by itself, the own one more probably than others; up to 65,536, no matrix",
+    "hadamard": "the sign of the cell in a column of a Hadamard matrix, with noise; up to 65,536 cells",
 }
 """By the name of the method, the one that ``auto`` prefers first."""

@@ -109,6 +109,10 @@ def test_bad_input_is_one_sentence_and_exit_code_2(tmp_path, spec_text, options,
         (["verify", "a.json", "b.json"], "got unexpected extra argument"),
         (["list", "nonsense"], "'nonsense' is not one of 'problems', 'solvers', 'experiments'"),
         (["sovle"], "no such command 'sovle'. Did you mean 'solve'? (see ldpopt --help)"),
+        (
+            ["design", "t.csv", "--secret", "age", "--secret", "sex"],
+            "--secret may be given only once, not 2 times (see ldpopt design --help)",
+        ),
         (["--nope"], "no such option: --nope (see ldpopt --help)"),
     ],
 )

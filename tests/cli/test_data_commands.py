@@ -142,6 +142,17 @@ def test_release_and_estimate(work, ldpopt):
     assert math.fsum(row["ml"] for row in secret) == pytest.approx(1)
 
 
+def test_estimates_that_were_cut_are_told(work, ldpopt):
+    """Four equal reports are more one-sided than any data: the estimates lie outside 0 to 1."""
+    lines = (work / "out.csv").read_text().splitlines()
+    (work / "few.csv").write_text("\n".join([lines[0], *[lines[1]] * 4]) + "\n")
+    few = ldpopt("estimate", "few.csv", "--mechanism", "mech.json", cwd=work)
+    many = ldpopt("estimate", "out.csv", "--mechanism", "mech.json", cwd=work)
+    assert (few.code, many.code) == (0, 0), few.err + many.err
+    assert "shown as 0 or 1, so a column may not sum to 1." in few.out
+    assert "shown as 0 or 1" not in many.out
+
+
 def test_a_second_release_is_warned_about_with_the_exact_level(work, ldpopt):
     designed = ldpopt("design", "table.csv", *DESIGN, "-o", "twice.json", cwd=work)
     first = ldpopt("privatize", "table.csv", "-m", "twice.json", "-o", "t1.csv", cwd=work)
