@@ -88,7 +88,8 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
         f"From {found.n:,} reports. Each interval covers its own frequency with a probability of about "
         f"{percent}.",
     )
-    if any(row.determined and row.estimate in (0.0, 1.0) for row in found.rows):
+    shown_rows = (row for group in groups for row in found.group(group))
+    if any(row.determined and row.estimate in (0.0, 1.0) for row in shown_rows):
         hang("", "Estimates below 0 or above 1 are shown as 0 or 1, so a column may not sum to 1.")
     if found.posterior:
         hang(

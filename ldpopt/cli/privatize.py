@@ -87,7 +87,8 @@ def privatize(
             jobs=jobs,
             scheduler=scheduler,
         )
-    say(f"wrote {rows:,} reports to {out}, one for each row of {table}: {releasing.in_words(made)}")
+    row = "complete row" if isinstance(reader, CompleteRows) else "row"
+    say(f"wrote {rows:,} reports to {out}, one for each {row} of {table}: {releasing.in_words(made)}")
     if isinstance(reader, CompleteRows):
         tell(f"note: {reader.in_words}")
     _compare(made, found[0])

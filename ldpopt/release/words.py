@@ -153,8 +153,8 @@ def learnable(made: Design) -> str:
         )
     if rank == inputs:
         return (
-            f"the reports determine all {inputs} frequencies of the data, from {made.sample_factor:.3g} "
-            "times as many rows as precisely as the raw data"
+            f"the reports determine all {inputs} frequencies of the data; {made.sample_factor:.3g} "
+            "times as many rows give them as precisely as the raw data"
         )
     dimensions = f"{rank - 1} of the {inputs - 1} dimensions"  # the sum of the frequencies is known
     return f"the reports determine {dimensions} of the distribution; other estimates are ranges"

@@ -144,6 +144,7 @@ def test_rows_left_out_are_counted_over_all_parts(folder, scheduler, tmp_path, l
         )  # fmt: skip
         assert answer.code == 0, answer.err
         assert "6 of 12 rows of parts were left out" in answer.err
+        assert "one for each complete row of parts" in answer.out
 
 
 def test_a_table_of_empty_parts_has_no_rows(folder, tmp_path):
