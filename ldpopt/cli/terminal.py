@@ -266,6 +266,12 @@ class Watch:
             self._bar.update(self._task, description=escape(printable(told)), refresh=at_once)
 
 
+def _described() -> TextColumn:
+    """Give the column of what is being done: it alone is cut where the line is too narrow for all."""
+    column = Column(no_wrap=True, overflow="ellipsis", ratio=1)
+    return TextColumn("{task.description}", table_column=column)
+
+
 @contextlib.contextmanager
 def _drawn(bar: Progress) -> Iterator[Progress]:
     """Draw a bar, and erase it in the end."""
@@ -308,11 +314,11 @@ def watching(what: str, limit: float | None = None) -> Iterator[Watch]:
         return
     columns = (
         SpinnerColumn(),
-        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        _described(),
         TimeElapsedColumn(table_column=Column(no_wrap=True)),
         Left(table_column=Column(no_wrap=True)),
     )
-    with _drawn(Progress(*columns, console=err_console, transient=True)) as bar:
+    with _drawn(Progress(*columns, console=err_console, transient=True, expand=True)) as bar:
         yield Watch(bar, what, limit)
 
 
@@ -336,14 +342,14 @@ def counting(what: str) -> Iterator[Counting | None]:
         yield None
         return
     columns = (
-        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis")),
+        _described(),
         BarColumn(12),
         MofNCompleteColumn(table_column=Column(no_wrap=True)),
         TimeElapsedColumn(table_column=Column(no_wrap=True)),
         TextColumn("left"),
         TimeRemainingColumn(table_column=Column(no_wrap=True)),
     )
-    with _drawn(Progress(*columns, console=err_console, transient=True)) as bar:
+    with _drawn(Progress(*columns, console=err_console, transient=True, expand=True)) as bar:
         task = bar.add_task(what, total=None)
 
         def show(finished: int, total: int | None, doing: str = "", /) -> None:

@@ -42,6 +42,16 @@ def test_a_watch_tells_step_value_bound_gap_and_time(screen):
     assert "≤ 60 s left" in shown
     assert "[red]another" in shown
     assert "≤ 7 s left" in shown
+    assert "…" not in shown
+
+
+def test_a_narrow_terminal_cuts_the_step_and_keeps_the_time(screen):
+    with terminal.watching("reading a table with " + "a long " * 20 + "name", 60) as watch:
+        watch._bar.refresh()
+    shown = screen.getvalue()
+    assert "reading a table" in shown
+    assert "…" in shown
+    assert "≤ 60 s left" in shown
 
 
 @pytest.mark.usefixtures("heard")
