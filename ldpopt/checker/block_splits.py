@@ -361,11 +361,24 @@ def _conditional(
 # ---------------------------------------------------------------- the claims
 
 
+def _by_cells(protocol: str, proof: Any) -> bool:
+    """Return whether the bound is to be proven by cells of splits, not by the ceiling."""
+    return protocol in BY and not (isinstance(proof, dict) and "ceiling" in proof)
+
+
+def unchecked_kind(plain: dict[str, Any], document: dict[str, Any]) -> list[str]:
+    """Say that no claim is about the kind of the mechanism: with optimal blocks and no cells."""
+    by_cells = _by_cells(plain["protocol"], document["certificate"]["proof"])
+    if plain["blocks"] == "grr" or (by_cells and document["bound"] is not None):
+        return []
+    return [f"that the mechanism is {plain['protocol']}: no claim of this file is about its kind"]
+
+
 def best_blocks(case: Case) -> Iterator[Claim]:
     """Check the claims about the best split and reports, or about the ceiling of all mechanisms."""
     question, bound = case.question, case.bound
     assert bound is not None
-    if question.protocol not in BY or (isinstance(case.proof, dict) and "ceiling" in case.proof):
+    if not _by_cells(question.protocol, case.proof):
         proof = CEILING.read(case.proof, "certificate.proof")
         yield ceiling_claim(proof, question.robust)
         words = "the stated bound is not below that ceiling"

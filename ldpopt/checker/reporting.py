@@ -58,7 +58,7 @@ from functools import partial
 from typing import Any
 
 from .arithmetic import units_above
-from .block_splits import best_blocks
+from .block_splits import best_blocks, unchecked_kind
 from .budget import UndecidedError, tick
 from .claims import Claim, decided, quoted
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
@@ -391,6 +391,7 @@ SECTION = Section(
             sense=maximise,
             proof=Anything(),
             audit=_audit,
+            unchecked=unchecked_kind,
         )
     },
 )

@@ -109,6 +109,23 @@ def test_the_bound_with_optimal_blocks_is_one_over_its_protocol():
     assert testing.refuted({**document, "certificate": {**document["certificate"], "proof": shorter}})
 
 
+def test_a_mechanism_of_unproven_kind_is_marked():
+    """PolyOpt's mechanism is worth more than any protocol: no file may pass it off as one in silence."""
+    document = solve(IndependentReporting(1.0, SQUARE, 1000, blocks="optimal"), gap=1e-2).to_json()
+    assert frame.unchecked(document) == []
+    better = solve(PolyOpt(1.0, SQUARE, 1000)).to_json()
+    assert better["value"] > document["bound"]
+    ceiling = {name: better["certificate"]["proof"][name] for name in ("ceiling", "secret_dual")}
+    said = ["that the mechanism is independent-reporting: no claim of this file is about its kind"]
+    for status, bound, proof in (("feasible", None, None), ("gap", ceiling["ceiling"], ceiling)):
+        taken = {name: better[name] for name in ("mechanism", "value")}
+        plain = {"status": status, "bound": bound, "certificate": {"proof": proof, "gap": 1e-9}}
+        forged = {**document, **taken, **plain}
+        del forged["gap"]
+        assert all(claim.holds for claim in frame.check(forged))
+        assert frame.unchecked(forged) == said
+
+
 def test_optimal_blocks_gain_at_small_levels():
     p_hat = np.full((2, 4), 1 / 8)
     grr, best = (solve(GRRConditional(0.3, p_hat, 20, blocks=b), gap=1e-3) for b in BLOCKS)
