@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from mpmath import iv
-from mpmath.libmp import mpf_le, mpf_lt
+from mpmath.libmp import from_rational, mpf_le, mpf_lt
 
 iv.prec = 200
 
@@ -11,8 +11,8 @@ iv.prec = 200
 def interval(number):
     """Enclose a rational number, or leave an interval as it is."""
     if isinstance(number, (int, float, Fraction)):
-        top, bottom = number.as_integer_ratio()
-        return iv.mpf(top) / iv.mpf(bottom)
+        ends = [from_rational(*number.as_integer_ratio(), iv.prec, side) for side in ("f", "c")]
+        return iv.make_mpf(tuple(ends))
     return number
 
 
