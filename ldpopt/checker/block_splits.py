@@ -1,4 +1,4 @@
-"""Bound what reporting with any blocks is worth, and decide whether a mechanism is such a protocol.
+"""Bound what reporting with any blocks is worth.
 
 Theorems 15 and 17 of Lopuhaä-Zwakenberg and Goseling 2021 need only the levels of the reports. So
 with ``blocks`` "optimal" every report that keeps its level is allowed. Let g = e^ε₂, E = e^ε, and d
@@ -42,12 +42,6 @@ At the ends of cells dual vectors bound V (``corners.py``): for f with p̂_t ℓ
 bound Σ β if, for every t, the vector β with p̂_t ℓ_t subtracted from its entry at t dominates μ. E
 is rounded up and d down to rationals, and levels up to floats: each of these allows more reports.
 Then every number of a line is a fraction.
-
-Member. The report on s, and those on u, are read off the mechanism as row sums. Rounding to floats
-may have raised their levels. So each is mixed with the uniform report, which gets a share of
-:data:`MIXED` times the entry error; then the ratios r₁ and r₂ must satisfy r₁ (1 + (r₂ − 1) d/2) ≤
-E (which is the condition above, for g = E/r₁), and every entry of the protocol made of them is
-compared with that of the mechanism.
 """
 
 from __future__ import annotations
@@ -65,32 +59,30 @@ from .budget import tick
 from .claims import Claim, decided
 from .columns import MOST_DUAL
 from .form import Case
-from .mechanism import Rows
 from .polyopt import DUAL, ceiling_claim
-from .protocols import Protocol, Reporting, entry_error
+from .protocols import Protocol, Reporting
 from .reading import UnreadableError
 from .schema import List, Nullable, Number, Record, Whole
 
 MOST_SPLITS = 1000
-MIXED = Fraction(1, 4)
-"""How much of the allowed error the mixture with uniform reports takes."""
 DUALS = List(Number(-MOST_DUAL, MOST_DUAL), 2)
-PROOF = Record(
+REPORTS = {"reports": List(List(Whole(0, 10**9), 2, 2), 1)}
+"""The reports that the mechanism is made of."""
+CELLS = Record(
     {
-        "reports": List(List(Whole(0, 10**9), 2, 2), 1),
+        **REPORTS,
         "splits": List(Number(above=1), 0, MOST_SPLITS),
         "public": List(List(Nullable(DUALS), 1), 1),
         "secret": List(List(DUALS, 1, 4), 1),
     }
 )
-"""The reports that the mechanism is made of, and the proof by cells of splits."""
-CEILING = Record({"ceiling": Number(), "secret_dual": DUAL})
+"""The proof of a bound by cells of splits."""
+CEILING = {"ceiling": Number(), "secret_dual": DUAL}
 """The other proof: the ceiling of all private mechanisms (``polyopt.py``)."""
 BY = {"independent-reporting": "Theorem 15", "grr-conditional": "Theorem 17"}
 
 Line = tuple[Fraction, Fraction]
 """The values at both ends of a range."""
-Report = list[list[Fraction]]
 
 
 def line(near: Fraction, far: Fraction, start: Fraction, end: Fraction) -> Line:
@@ -264,137 +256,37 @@ def _dominates(dual: Sequence[Any], level: float, prior: Sequence[Fraction]) -> 
     return corners.dominates(dual, range(len(prior)), level, "mutual-information", [prior])
 
 
-# ---------------------------------------------------------------- membership
-
-
-def is_made_of(matrix: Rows, question: Reporting, reports: list[list[int]]) -> bool:
-    """Return whether the mechanism is the protocol with some reports, up to the entry error.
-
-    Args:
-        matrix: the mechanism.
-        question: the protocol and its level.
-        reports: how many outputs the reports on s and on u have (one pair); or, conditionally, for every
-            output of the report on s the secret that it announces and how many outputs then follow.
-    """
-    parts, allowed = Splits(question), entry_error(question, len(matrix[0]))
-    rows = [[Fraction(p) for p in row] for row in matrix]
-    width = len(parts.given[0])
-    starts = [rows[x : x + width] for x in range(0, len(rows), width)]
-    mixed = MIXED * allowed
-    if parts.conditional:
-        if sum(count for _, count in reports) != len(rows[0]):
-            return False
-        if any(t >= len(starts) or count < 1 for t, count in reports):
-            return False
-        made = _conditional(parts, starts, reports, mixed)
-    else:
-        sizes = reports[0]
-        if len(reports) > 1 or 0 in sizes or sizes[0] * sizes[1] != len(rows[0]):
-            return False
-        made = _independent(parts, starts, sizes, mixed)
-    return made is not None and all(
-        abs(p - q) <= allowed
-        for row, own in zip(rows, made, strict=True)
-        for p, q in zip(row, own, strict=True)
-    )
-
-
-def _mix(report: Report, share: Fraction) -> Report:
-    """Mix a report with the uniform one."""
-    uniform = share / len(report[0])
-    return [[(1 - share) * p + uniform for p in row] for row in report]
-
-
-def _ratio(report: Report) -> Fraction:
-    """Compute the largest ratio of two probabilities of one output."""
-    return max(max(column) / min(column) for column in zip(*report, strict=True))
-
-
-def _allowed(parts: Splits, first: Report, second: Report, t: int) -> bool:
-    """Return whether some split leaves both reports the levels that they have."""
-    spent = _ratio(first) * (1 + (_ratio(second) - 1) * Fraction(parts.distances[t].high) / 2)
-    return spent <= Fraction(parts.factor.low)
-
-
-def _independent(
-    parts: Splits, starts: list[Report], sizes: list[int], mixed: Fraction
-) -> Report | None:
-    m1, m2 = sizes
-    firsts = [[sum(rows[0][y * m2 : (y + 1) * m2], Fraction(0)) for y in range(m1)] for rows in starts]
-    seconds = [[sum(row[v::m2], Fraction(0)) for v in range(m2)] for row in starts[0]]
-    first, second = _mix(firsts, mixed), _mix(seconds, mixed)
-    if not _allowed(parts, first, second, 0):
-        return None
-    return [[p * q for p in own for q in said] for own in first for said in second]
-
-
-def _conditional(
-    parts: Splits, starts: list[Report], reports: list[list[int]], mixed: Fraction
-) -> Report | None:
-    places, at = [], 0
-    for t, count in reports:
-        places.append((t, slice(at, at + count)))
-        at += count
-    firsts = [[sum(rows[0][place], Fraction(0)) for _, place in places] for rows in starts]
-    first = _mix(firsts, mixed)
-    made: Report = [[] for rows in starts for _ in rows]
-    for y, (t, place) in enumerate(places):
-        totals = [sum(row[place], Fraction(0)) for row in starts[t]]
-        if not all(totals):
-            return None
-        block = _mix(
-            [[p / mass for p in row[place]] for row, mass in zip(starts[t], totals, strict=True)], mixed
-        )
-        if not _allowed(parts, first, block, t):
-            return None
-        columns = list(zip(*block, strict=True))
-        drawn = [
-            sum((p * q for p, q in zip(column, parts.given[t], strict=True)), Fraction(0))
-            for column in columns
-        ]
-        for x, row in enumerate(made):
-            s, u = divmod(x, len(block))
-            row += [first[s][y] * p for p in (block[u] if s == t else drawn)]
-    return made
-
-
 # ---------------------------------------------------------------- the claims
 
 
-def _by_cells(protocol: str, proof: Any) -> bool:
-    """Return whether the bound is to be proven by cells of splits, not by the ceiling."""
-    return protocol in BY and not (isinstance(proof, dict) and "ceiling" in proof)
-
-
-def unchecked_kind(plain: dict[str, Any], document: dict[str, Any]) -> list[str]:
-    """Say that no claim is about the kind of the mechanism: with optimal blocks and no cells."""
-    by_cells = _by_cells(plain["protocol"], document["certificate"]["proof"])
-    if plain["blocks"] == "grr" or (by_cells and document["bound"] is not None):
-        return []
-    return [f"that the mechanism is {plain['protocol']}: no claim of this file is about its kind"]
+def read_proof(case: Case) -> dict[str, Any]:
+    """Read the proof: the reports that the mechanism is made of, and what proves the bound."""
+    by_ceiling = isinstance(case.proof, dict) and "ceiling" in case.proof
+    if case.question.protocol not in BY:
+        schema = Record(CEILING)
+    elif case.bound is None:
+        schema = Record(REPORTS)
+    else:
+        schema = Record({**REPORTS, **CEILING}) if by_ceiling else CELLS
+    return schema.read(case.proof, "certificate.proof")
 
 
 def best_blocks(case: Case) -> Iterator[Claim]:
     """Check the claims about the best split and reports, or about the ceiling of all mechanisms."""
-    question, bound = case.question, case.bound
+    question, bound, proof = case.question, case.bound, read_proof(case)
     assert bound is not None
-    if not _by_cells(question.protocol, case.proof):
-        proof = CEILING.read(case.proof, "certificate.proof")
+    if "ceiling" in proof:
         yield ceiling_claim(proof, question.robust)
         words = "the stated bound is not below that ceiling"
         yield decided("bound", words, lambda: bound >= proof["ceiling"], value=bound)
         return
-    proof = PROOF.read(case.proof, "certificate.proof")
-    by = f"by {BY[question.protocol]}"
-    within = float(entry_error(question, len(case.answer[0])))
-    kept = f"reports on s and u that keep the levels of one split {by}"
-    words = f"it is {question.protocol} with {kept}, each entry to within {within!r}"
-    yield decided("member", words, lambda: is_made_of(case.answer, question, proof["reports"]))
     cells = Cells(question, proof)
 
     def test() -> bool | None:
         return cells.bound() <= Fraction(bound) and cells.proven()
 
-    about = f"splits of the level {by} and reports on s and u of {question.protocol}"
+    about = (
+        f"splits of the level by {BY[question.protocol]} and reports on s and u of {question.protocol}"
+    )
     words = f"no {about} have a utility above {bound!r}"
     yield decided("bound", words, test, about=about, value=bound)

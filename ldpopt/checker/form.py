@@ -58,7 +58,7 @@ class Form:
         sense: which of value and bound is the larger; a function of the question where it depends on it.
         proof: what ``certificate.proof`` may be.
         audit: claims about ``certificate.audit``; None: the audit is reported as not checked.
-        unchecked: from the statement and the document to what else is reported as not checked.
+        unchecked: from the statement to what else is reported as not checked.
     """
 
     statement: Record
@@ -70,7 +70,7 @@ class Form:
     sense: Callable[[Any], Sense]
     proof: Schema = field(default_factory=Anything)
     audit: Callable[[Case], Iterator[Claim]] | None = None
-    unchecked: Callable[[dict[str, Any], dict[str, Any]], list[str]] = lambda plain, document: []
+    unchecked: Callable[[dict[str, Any]], list[str]] = lambda plain: []
 
 
 @dataclass(frozen=True)

@@ -331,7 +331,7 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
         audit = {}
     said = [] if form.value is not None else list(_uncertified(document))
     said += [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
-    return said + form.unchecked(plain, document) + unchecked_design(document)
+    return said + form.unchecked(plain) + unchecked_design(document)
 
 
 UNCERTIFIED = "not certified, the checker does not know the utility"

@@ -19,7 +19,7 @@ With *calibrate* the odds for u do not follow from Theorems 15 and 17 but from p
   p̂_{U|s}; λ as before; 1 ≤ g ≤ E; only g and κ that are private against F count.
 
 Claims. Privacy, value and audit: ``robust.py``. With other blocks than randomised responses:
-``block_splits.py``. With these, two more:
+``block_reports.py`` and ``block_splits.py``. With these, two more:
 
 Member (:func:`of_kind`), whether there is a bound or not: the mechanism is the protocol with some
 parameters, up to :func:`entry_error` in each entry (for its repair to exact numbers). The parameters
@@ -58,7 +58,8 @@ from functools import partial
 from typing import Any
 
 from .arithmetic import units_above
-from .block_splits import best_blocks, unchecked_kind
+from .block_reports import made_of_reports, unchecked_kind
+from .block_splits import best_blocks
 from .budget import UndecidedError, tick
 from .claims import Claim, decided, quoted
 from .confidence import CONFIDENCE, PARAMS, confidence, is_member, robust_question
@@ -346,6 +347,8 @@ def _members(case: Case) -> Iterator[Claim]:
         yield from robust_members(case)
     if case.question.blocks == "grr":
         yield _member(case)
+    else:
+        yield from made_of_reports(case)
 
 
 def _value(case: Case) -> Iterator[Claim]:

@@ -6,6 +6,7 @@ from known import TABLE
 
 from ldpopt import Mechanism, solve, testing, verify
 from ldpopt.checker import frame
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.mechanisms import conditional_reporting
 from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
 from ldpopt.problems.grr_conditional import Announced
@@ -109,21 +110,43 @@ def test_the_bound_with_optimal_blocks_is_one_over_its_protocol():
     assert testing.refuted({**document, "certificate": {**document["certificate"], "proof": shorter}})
 
 
-def test_a_mechanism_of_unproven_kind_is_marked():
-    """PolyOpt's mechanism is worth more than any protocol: no file may pass it off as one in silence."""
+def test_a_better_mechanism_does_not_pass_for_the_protocol():
+    """PolyOpt's mechanism is worth more than the protocol: no file passes it off as one."""
     document = solve(IndependentReporting(1.0, SQUARE, 1000, blocks="optimal"), gap=1e-2).to_json()
-    assert frame.unchecked(document) == []
     better = solve(PolyOpt(1.0, SQUARE, 1000)).to_json()
     assert better["value"] > document["bound"]
-    ceiling = {name: better["certificate"]["proof"][name] for name in ("ceiling", "secret_dual")}
-    said = ["that the mechanism is independent-reporting: no claim of this file is about its kind"]
-    for status, bound, proof in (("feasible", None, None), ("gap", ceiling["ceiling"], ceiling)):
-        taken = {name: better[name] for name in ("mechanism", "value")}
-        plain = {"status": status, "bound": bound, "certificate": {"proof": proof, "gap": 1e-9}}
-        forged = {**document, **taken, **plain}
-        del forged["gap"]
-        assert all(claim.holds for claim in frame.check(forged))
-        assert frame.unchecked(forged) == said
+    proof = better["certificate"]["proof"]
+    ceiling = {name: proof[name] for name in ("ceiling", "secret_dual")}
+    outputs = len(better["mechanism"]["outputs"])
+    for status, bound, named in (("feasible", None, {}), ("gap", ceiling["ceiling"], ceiling)):
+        for reports in ([1, outputs], [outputs, 1], [2, 2]):
+            plain = {"status": status, "bound": bound, "value": better["value"]}
+            made = {"proof": {"reports": [reports], **named}, "gap": 1e-9}
+            forged = {**document, **plain, "mechanism": better["mechanism"], "certificate": made}
+            del forged["gap"]
+            assert [c.what for c in frame.check(forged) if not c.holds] == ["member"]
+        with pytest.raises(UnreadableError, match="reports"):
+            frame.check({**forged, "certificate": {"proof": named or None, "gap": 1e-9}})
+
+
+@pytest.mark.parametrize("kind", [IndependentReporting, GRRConditional])
+def test_without_a_bound_the_mechanism_is_still_of_its_kind(kind):
+    """As where there are more secrets than the ceiling takes, and no time for cells."""
+    table = np.random.default_rng(0).dirichlet(np.ones(8)).reshape(4, 2)
+    document = solve(kind(1.0, table, 1000, blocks="optimal"), gap=0.5).to_json()
+    proof = {"reports": document["certificate"]["proof"]["reports"]}
+    bare = {**document, "status": "feasible", "bound": None, "certificate": {"proof": proof, "gap": 0.5}}
+    del bare["gap"]
+    found = frame.check(bare)
+    assert all(claim.holds for claim in found)
+    assert "member" in [claim.what for claim in found]
+
+
+def test_unary_encoding_with_optimal_blocks_says_what_no_claim_is_about():
+    document = solve(UEConditional(1.0, SQUARE, 1000, blocks="optimal"), gap=0.5).to_json()
+    assert frame.unchecked(document) == [
+        "that the mechanism is ue-conditional: no claim of this file is about its kind"
+    ]
 
 
 def test_optimal_blocks_gain_at_small_levels():

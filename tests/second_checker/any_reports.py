@@ -11,32 +11,39 @@ from second_checker.polyopt import duals
 from second_checker.reading import demand, keys, number, whole
 
 ENTRY_ERROR = Fraction(1, 10**9)
-PARTS = {"reports", "splits", "public", "secret"}
+CELLS, CEILING = {"splits", "public", "secret"}, {"ceiling", "secret_dual"}
+
+
+def made_of(proof, bound, W, protocol):
+    """Whether the mechanism is made of the reports that the proof names."""
+    demand(isinstance(proof, dict), "a proof")
+    rest = set() if bound is None else CEILING if "ceiling" in proof else CELLS
+    keys(proof, {"reports"} | rest)
+    reports = proof["reports"]
+    demand(isinstance(reports, list) and reports, "a list of reports")
+    demand(all(isinstance(pair, list) and len(pair) == 2 for pair in reports), "pairs")
+    for pair in reports:
+        demand(all(whole(count, 0, 10**9) is not None for count in pair), "counts")
+    room = max(ENTRY_ERROR, len(W[0]) * Fraction(1, 2**50) / Fraction(protocol.robust.e))
+    made = conditional if protocol.kind == "grr-conditional" else independent
+    return made(W, protocol, reports, room)
 
 
 def read(proof):
-    """Read the four lists of the proof."""
-    keys(proof, PARTS)
-    demand(all(isinstance(proof[name], list) and proof[name] for name in PARTS - {"splits"}), "lists")
-    demand(all(isinstance(pair, list) and len(pair) == 2 for pair in proof["reports"]), "pairs")
-    for pair in proof["reports"]:
-        demand(all(whole(count, 0, 10**9) is not None for count in pair), "counts")
+    """Read the three lists that prove a bound."""
+    demand(all(isinstance(proof[name], list) for name in CELLS), "lists")
+    demand(proof["public"] and proof["secret"], "lists of duals")
     splits = [number(g) for g in proof["splits"]]
     demand(len(splits) <= 1000 and all(g > 1 for g in splits), "splits")
     demand(all(isinstance(row, list) for row in proof["public"] + proof["secret"]), "lists of duals")
     public = [[None if d is None else duals(d) for d in row] for row in proof["public"]]
-    return proof["reports"], splits, public, [[duals(d) for d in row] for row in proof["secret"]]
+    return splits, public, [[duals(d) for d in row] for row in proof["secret"]]
 
 
-def claims(found, W, protocol):
-    """The claims about the reports and about the bound, each with its answer."""
-    reports, splits, public, secret = read(found["certificate"]["proof"])
-    robust = protocol.robust
-    cells = Cells(protocol, [Fraction(1), *splits, top(protocol.E)], public, secret)
-    room = max(ENTRY_ERROR, len(W[0]) * Fraction(1, 2**50) / Fraction(robust.e))
-    made = conditional if cells.conditional else independent
-    yield "member", made(W, protocol, reports, room)
-    yield "bound", cells.at_most(Fraction(found["bound"]))
+def at_most(bound, proof, protocol):
+    """Whether the cells prove the bound."""
+    splits, public, secret = read(proof)
+    return Cells(protocol, [Fraction(1), *splits, top(protocol.E)], public, secret).at_most(bound)
 
 
 class Cells:

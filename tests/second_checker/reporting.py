@@ -34,6 +34,8 @@ def claims(found):
     yield "stochastic", all(sum(row) == 1 for row in W)
     if blocks == "grr":
         yield "member", is_member(W, Protocol(kind, robust, () if calibrate else None))
+    elif kind != "ue-conditional":
+        yield "member", any_reports.made_of(proof, found["bound"], W, Protocol(kind, robust))
     yield "private", is_private(W, robust, robust.e)
     yield "value", surely(Fraction(found["value"]), information(W, robust.table))
     yield from audit(found, W, robust)
@@ -43,13 +45,13 @@ def claims(found):
             yield from calibrated(kind, robust, proof, bound)
         elif blocks == "grr":
             yield "bound", at_most(Protocol(kind, robust), bound, None)
-        elif kind == "ue-conditional" or (isinstance(proof, dict) and "ceiling" in proof):
-            keys(proof, {"ceiling", "secret_dual"})
+        elif kind == "ue-conditional" or "ceiling" in proof:
+            keys(proof, any_reports.CEILING, {"reports"} if kind != "ue-conditional" else set())
             ceiling = number(proof["ceiling"])
             yield "ceiling", is_ceiling(ceiling, duals(proof["secret_dual"]), robust)
             yield "bound", bound >= ceiling
         else:
-            yield from any_reports.claims(found, W, Protocol(kind, robust))
+            yield "bound", any_reports.at_most(bound, proof, Protocol(kind, robust))
 
 
 KNOWN = {}

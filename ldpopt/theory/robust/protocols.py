@@ -178,12 +178,13 @@ class Reporting(TableProblem):
     def _within_cells(self, cells: SplitCells, solution: FormSolution) -> FormSolution:
         """Claim what the cells prove about all splits and reports, or the ceiling where that is less."""
         found = self._below_ceiling(solution)
-        if found.point is None or not cells.open:
+        if found.point is None:
             return found
-        bound, proof = cells.proof(self.reports_of(found.point))
-        if found.bound is not None and found.bound <= bound:
-            return found
-        return replace(found, bound=bound, proof=proof)
+        if cells.open:
+            bound, proof = cells.proof()
+            if found.bound is None or bound < found.bound:
+                found = replace(found, bound=bound, proof=proof)
+        return replace(found, proof={"reports": self.reports_of(found.point), **(found.proof or {})})
 
     def _below_ceiling(self, solution: FormSolution) -> FormSolution:
         """Claim the ceiling of all private mechanisms as the bound.

@@ -91,16 +91,11 @@ class SplitCells:
                 found.append(_dual(self.secrets, self.parts.secret_level(g), weights))
         return found
 
-    def proof(self, reports: list[list[int]]) -> tuple[float, dict[str, Any]]:
-        """State the bound that the open cells prove, and the proof.
-
-        Args:
-            reports: the reports that the mechanism is made of.
-        """
+    def proof(self) -> tuple[float, dict[str, Any]]:
+        """State the bound that the open cells prove, and the proof."""
         cells = sorted(self.open)
         uppers = [self._split(high) for _, high in cells]
         proof = {
-            "reports": reports,
             "splits": [float(g) for g in uppers[:-1]],
             "public": [self._block(g) for g in uppers],
             "secret": [self.found[cell] for cell in cells],
