@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cache
 
 from forgeries.mutating import mutant, number
-from forgeries.small import SMALL, TABLES
+from forgeries.small import LARGE, SMALL, TABLES
 from second_checker import opinion
 
 from ldpopt import design, problem, solve
@@ -36,9 +36,12 @@ PATIENCE = 10.0
 """Seconds for the checker to decide one mutant: what it leaves open is no failure."""
 
 
-def genuine(kind, most=10):
-    """The result files of small questions of a kind, at most so many, as a file gives them."""
-    return [json.loads(_genuine(kind, i)) for i in range(len(_questions(kind)[:most]))]
+def genuine(kind, most=10, large=False):
+    """The result files of small questions of a kind, at most so many; or those of large ones too."""
+    count = len(_questions(kind))
+    if not large:
+        count = min(count - len(LARGE.get(kind, [])), most)
+    return [json.loads(_genuine(kind, i)) for i in range(count)]
 
 
 @cache
@@ -46,7 +49,7 @@ def _questions(kind):
     if kind in (DESIGN, PUBLIC):
         return TABLES
     if kind in SMALL:
-        return [problem(kind, **params) for params in SMALL[kind]]
+        return [problem(kind, **params) for params in SMALL[kind] + LARGE.get(kind, [])]
     return [example.problem for example in PROBLEMS[kind].examples()]
 
 
@@ -186,7 +189,7 @@ def inspected(document):
 def main(tries, *kinds):
     """Run the fuzzer on some kinds, all if none is named, and print the counts."""
     for kind in kinds or CORPUS:
-        counts, opinions = run(genuine(kind), int(tries), f"{kind} {tries}")
+        counts, opinions = run(genuine(kind, large=True), int(tries), f"{kind} {tries}")
         print(f"{kind:26} {tries:>7} tries  {dict(counts)}, of these {dict(opinions)}", flush=True)
 
 

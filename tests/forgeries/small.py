@@ -53,17 +53,29 @@ SMALL = {
     "independent-reporting": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+        {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000, "blocks": "optimal"},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100, "calibrate": True},
     ],
     "grr-conditional": [
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
         {"epsilon": 0.5, "p_hat": SQUARE, "n": 100},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100, "calibrate": True},
     ],
     "ue-conditional": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},
         {"epsilon": 0.5, "p_hat": SKEW, "n": 100},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100, "calibrate": True},
+        {"epsilon": 0.5, "p_hat": SKEW, "n": 100, "blocks": "optimal"},
     ],
 }
 """Parameters by kind. Where a kind is not here, its examples are small enough."""
+
+WIDE = [[0.05, 0.02, 0.06, 0.03, 0.04, 0.07, 0.01, 0.02, 0.05, 0.03, 0.06, 0.04, 0.02]] * 2
+LARGE = {
+    "polyopt": [{"epsilon": 1.0, "p_hat": [WIDE[0], WIDE[1][::-1]], "n": 1000}],
+    "grr-conditional": [{"epsilon": 0.5, "p_hat": SQUARE, "n": 100, "blocks": "optimal"}],
+}
+"""More parameters, whose files take the checker about half a second: for runs by hand."""
 
 TABLE = {"ill": ["yes", "no", "no", "yes", "no"] * 8, "age": [20, 30, 45, 60, 70] * 8}
 WORDS = {"ill": TABLE["ill"], "town": ["a", "b", "b", "c", "c", "d", "a", "b"] * 5}
