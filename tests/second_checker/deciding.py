@@ -16,6 +16,7 @@ from second_checker import (
     polyopt,
     publics,
     queries,
+    releases,
     reporting,
     set_optima,
 )
@@ -43,7 +44,7 @@ SECTIONS = {
     "asymptotic-utility": asymptotic,
     "privacy-utility-frontier": asymptotic,
     "composition-bound": exposure,
-    "feature-release": exposure,
+    "feature-release": releases,
     "frequency-encoding": encodings,
 }
 COVERED = tuple(SECTIONS)

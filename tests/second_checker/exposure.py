@@ -1,4 +1,4 @@
-"""``composition-bound``, and ``feature-release`` on a table: cells, break-points and sets are listed."""
+"""``composition-bound``: cells and break-points are listed."""
 
 import itertools
 import math
@@ -32,15 +32,11 @@ def marginal(value):
 
 
 def maximise(found):
-    return found["problem"] == "feature-release" or found["params"].get("method") == "worst-joint"
+    return found["params"].get("method") == "worst-joint"
 
 
 def claims(found):
     """The claims of the kind, each with its answer."""
-    yield from (_composition if found["problem"] == "composition-bound" else _release)(found)
-
-
-def _composition(found):
     params, proof = found["params"], found["certificate"]["proof"]
     keys(params, {"marginals", "threshold"}, {"method"})
     method, t = word(params.get("method", "best"), METHODS), threshold(params["threshold"])
@@ -110,16 +106,72 @@ def count_from(p, s):
 
 
 def no_thresholds_below(marginals, t, rule, bound):
-    """Whether no thresholds make theorem-3 prove less: all break-points are listed."""
+    """Whether no thresholds make the rule prove less: all break-points are listed."""
+    if bound > 1:
+        return False
+    if rule == "theorem-2":
+        found = theorem_2_proves(marginals, t, bound, strictly=True)
+        return None if found is None else not found
     choices = [sorted({*p, Fraction(1)}) for p in marginals]
-    if rule != "theorem-3" or math.prod(map(len, choices)) > MOST_CHOICES:
+    if math.prod(map(len, choices)) > MOST_CHOICES:
         return None
     least = min(
         sum(x for p, s in zip(marginals, chosen, strict=True) for x in p if x < s)
         + t / math.prod(chosen)
         for chosen in itertools.product(*choices)
     )
-    return min(least, 1) >= bound
+    return least >= bound
+
+
+def caps(p):
+    """What a threshold may be at most for its Q to be this, for every Q of a marginal."""
+    return [(sum(x for x in p if x < cap), cap) for cap in sorted({*p, Fraction(1)})]
+
+
+def theorem_2_proves(marginals, t, level, *, strictly=False):
+    """Whether some thresholds make Theorem 2 prove the level, or strictly less; None if too many.
+
+    Thresholds below their caps have the same t_j n_j = λ in the best choice. Every number of capped ones
+    is tried, in the order of c_j n_j: each is a choice with Π t_j = t, and the best is among them.
+    """
+    listed = [[(Fraction(0), ())]]
+    for p in marginals:
+        listed.append(
+            [
+                (Q + low, (*chosen, c))
+                for Q, chosen in listed[-1]
+                for low, c in caps(p)
+                if Q + low <= level
+            ]
+        )
+        if len(listed[-1]) > MOST_CHOICES:
+            return None
+    for Q, chosen in listed[-1]:
+        if math.prod(chosen) < t:
+            continue
+        for pivot, own in enumerate(chosen):
+            others = [
+                (c, len(p)) for j, (c, p) in enumerate(zip(chosen, marginals, strict=True)) if j != pivot
+            ]
+            if _within(sorted(others, key=lambda pair: pair[0] * pair[1]), t / own, level - Q, strictly):
+                return True
+    return False
+
+
+def _within(others, product, room, strictly):
+    """Whether some t_j ≤ c_j of this product cost Σ t_j n_j at most the room, or less."""
+    for capped in range(len(others) + 1):
+        fixed, free = others[:capped], others[capped:]
+        rest = room - sum(c * n for c, n in fixed)
+        if not free:
+            return rest > 0 if strictly else rest >= 0
+        power = product * math.prod(n for _, n in free) / math.prod(c for c, _ in fixed)  # of λ
+        each, f = rest / len(free), len(free)
+        if each < 0 or power > (free[0][0] * free[0][1]) ** f:
+            continue
+        if power < each**f or (power == each**f and not strictly):
+            return True
+    return False
 
 
 def digits(value):
@@ -224,59 +276,3 @@ def tree(marginals, t, proof):
     worst = max(Fraction(0), walk({}))
     demand(next(nodes, None) is None, "nodes follow after the last leaf")
     return min(worst, Fraction(1))
-
-
-# ---------------------------------------------------------------- releases
-
-
-def _release(found):
-    """A table without ``users`` and ``redact``: all sets of features are listed."""
-    params = found["params"]
-    keys(params, {"threshold", "budget", "weights"}, {"marginals", "table", "redact", "users", "delta"})
-    t, budget = threshold(params["threshold"]), printed(params["budget"], 0, 1)
-    if "table" not in params or {"marginals", "redact", "users"} & params.keys():
-        yield "open", None
-        return
-    if "delta" in params:
-        demand(0 < printed(params["delta"]) < 1, "delta is out of range")
-    table = params["table"]
-    demand(isinstance(table, list) and table and all(isinstance(row, list) for row in table), "no table")
-    count = len(table[0])
-    demand(1 <= count <= 64 and {len(row) for row in table} == {count}, "not rectangular")
-    rows = [[whole(x, 0, 10**9) for x in row] for row in table]
-    demand(isinstance(params["weights"], list) and len(params["weights"]) == count, "weights")
-    weights = [printed(x, 0) for x in params["weights"]]
-    if count > 10:
-        yield "open", None
-        return
-
-    def risk(features):
-        groups = [tuple(row[j] for j in features) for row in rows]
-        rare = [g for g in groups if groups.count(g) < t * len(rows)] if features else []
-        return Fraction(len(rare), len(rows))
-
-    answer, proof = found.get("answer"), found["certificate"]["proof"]
-    keys(answer, {"features"}, {"exposure"})
-    chosen = _features(answer["features"], count)
-    yield "private", risk(chosen) <= budget
-    if "exposure" in answer:
-        yield "exposure", risk(chosen) <= printed(answer["exposure"], 0, 1)
-    yield "value", sum(weights[j] for j in chosen) >= Fraction(repr(float(found["value"])))
-    if found["bound"] is not None:
-        keys(proof, {"conflicts"})
-        demand(isinstance(proof["conflicts"], list), "no conflicts")
-        conflicts = [set(_features(conflict, count)) for conflict in proof["conflicts"]]
-        yield "conflicts", all(risk(sorted(conflict)) > budget for conflict in conflicts)
-        bound = Fraction(repr(float(found["bound"])))
-        sets = itertools.chain.from_iterable(
-            itertools.combinations(range(count), n) for n in range(count + 1)
-        )
-        heavy = [set(J) for J in sets if sum(weights[j] for j in J) > bound]
-        yield "bound", all(any(conflict <= J for conflict in conflicts) for J in heavy)
-
-
-def _features(values, count):
-    demand(isinstance(values, list), "no features")
-    found = [whole(j, 0, count - 1) for j in values]
-    demand(len(set(found)) == len(found), "a feature twice")
-    return sorted(found)

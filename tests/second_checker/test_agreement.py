@@ -24,8 +24,6 @@ FORGERIES = Path(__file__).parents[1] / "forgeries"
 OPEN = {
     "circulant-fidelity": 1,
     "minimax-fidelity": 1,
-    "composition-bound": 3,
-    "feature-release": 6,
 }
 """How many of a kind's examples are left open: too large, or in need of what the page says is left."""
 SUFFICIENT = ("polyopt", "independent-reporting", "grr-conditional", "ue-conditional")
