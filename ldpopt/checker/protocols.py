@@ -19,7 +19,7 @@ from .limits import Limit, first, lowest, pair, pair_back, spread
 from .mechanism import Rows
 from .unary import Unary
 
-ENTRY_ERROR = Fraction(1, 10**9)
+ENTRY_ERROR = Fraction(1, 10**12)
 ROUNDING = Fraction(1, 2**50)
 
 

@@ -104,6 +104,8 @@ class Ledger:
         epsilon, rest = _ordered(document)
         bound = document["bound"]
         low, high = document["value"], bound if number(bound) else None
+        if plain["form"] == "reporting":
+            low -= _moved(document)
         low, high = (low, high) if maximise else (high, low)
         shelf = self.known[json.dumps([document["problem"], rest], sort_keys=True)]
         for other_epsilon, other_low, other_high, other in shelf:
@@ -120,6 +122,17 @@ class Ledger:
             related = e <= f if maximise else e >= f
             if related and low is not None and high is not None and Fraction(low) > Fraction(high):
                 raise ClashError(f"at least {low!r} and at most {high!r}: {json.dumps([a, b])}")
+
+
+def _moved(document):
+    """How far the information of a mechanism may be from that of the protocol that it is near to.
+
+    If no entry is off by more than δ ≤ 1/2, then none of the m terms of H(Y), and of H(Y|X), is off by
+    more than η(δ), η(x) = −x log x.
+    """
+    m = len(document["mechanism"]["matrix"][0])
+    delta = max(1e-12, m * 2.0**-50 / document["params"]["epsilon"])
+    return -2 * m * delta * math.log(delta) if delta < 0.5 else math.inf
 
 
 def _ordered(document):

@@ -7,10 +7,10 @@ from mpmath import iv
 
 from second_checker import columns
 from second_checker.intervals import both, interval, surely, top, total, xlogx
+from second_checker.membership import entry_error
 from second_checker.polyopt import duals
 from second_checker.reading import demand, keys, number, whole
 
-ENTRY_ERROR = Fraction(1, 10**9)
 CELLS, CEILING = {"splits", "public", "secret"}, {"ceiling", "secret_dual"}
 
 
@@ -24,9 +24,8 @@ def made_of(proof, bound, W, protocol):
     demand(all(isinstance(pair, list) and len(pair) == 2 for pair in reports), "pairs")
     for pair in reports:
         demand(all(whole(count, 0, 10**9) is not None for count in pair), "counts")
-    room = max(ENTRY_ERROR, len(W[0]) * Fraction(1, 2**50) / Fraction(protocol.robust.e))
     made = conditional if protocol.kind == "grr-conditional" else independent
-    return made(W, protocol, reports, room)
+    return made(W, protocol, reports, entry_error(W, protocol))
 
 
 def read(proof):

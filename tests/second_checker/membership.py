@@ -16,9 +16,14 @@ from second_checker.protocols import response
 SILENT = -1
 
 
+def entry_error(W, protocol):
+    """The δ of the page: how far an entry may be from that of the protocol."""
+    return max(Fraction(1, 10**12), len(W[0]) * Fraction(1, 2**50) / protocol.robust.e)
+
+
 def is_member(W, protocol):
     """Whether each entry is that of the protocol with some parameters, to the page's error."""
-    room = max(Fraction(1, 10**9), len(W[0]) * Fraction(1, 2**50) / protocol.robust.e)
+    room = entry_error(W, protocol)
     if protocol.kind == "ue-conditional":
         return any(agrees(W, rows, room) for rows in unary_guesses(W, protocol))
     if len(W[0]) != protocol.a1 * protocol.a2:
