@@ -150,7 +150,8 @@ def _floats(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _floats(part) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_floats(part) for part in value]
+        every = set(map(type, value)) == {float}
+        return list(value) if every else [_floats(part) for part in value]
     exact = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_CELLS
     return float(value) if exact else value
 

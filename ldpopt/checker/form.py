@@ -40,6 +40,8 @@ class Case(NamedTuple):
     bound: float | None
     proof: Any
     audit: dict[str, Any]
+    proven: tuple[Claim, ...] = ()
+    """The claims about membership, once they are decided."""
 
 
 @dataclass(frozen=True)

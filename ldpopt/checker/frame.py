@@ -209,6 +209,7 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     asked = form.statement.read(plain)
     case = _case(fields, form, form.question(asked))
     found = list(_part("member", partial(form.members, case)))
+    case = case._replace(proven=tuple(found))
     if form.value is not None:
         found += _part("value", partial(form.value, case))
         found += _bound_claims(case, form, fields)

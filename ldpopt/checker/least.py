@@ -24,15 +24,15 @@ def point(x: Decimal) -> Interval:
     return Interval(x, x)
 
 
-def alike(c: Sequence[Decimal], q: Sequence[Interval]) -> tuple[list[Decimal], list[Interval]]:
-    """Take equal entries of c together, and add up their q.
+def alike(c: Sequence[float | Decimal], q: Sequence[Interval]) -> tuple[list[Decimal], list[Interval]]:
+    """Take equal entries of c together, as exact decimals, and add up their q.
 
     A mechanism that tells little of u has few different entries, however many values u takes.
     """
-    shares: dict[Decimal, list[Interval]] = {}
+    shares: dict[float | Decimal, list[Interval]] = {}
     for entry, share in zip(c, q, strict=True):
         shares.setdefault(entry, []).append(share)
-    return list(shares), [total(part) for part in shares.values()]
+    return list(map(Decimal, shares)), [total(part) for part in shares.values()]
 
 
 def least(
@@ -87,10 +87,10 @@ class Level:
         for _ in range(GUESS_STEPS):
             tension, slope = self._tension(math.exp(t))
             low, high = (t, high) if tension > goal else (low, t)
-            newton = low
+            newton = math.nan
             if tension > 0 and goal > 0 and slope < 0:
                 newton = t - math.log(tension / goal) * tension / slope
-            before, t = t, newton if low < newton < high else (low + high) / 2
+            before, t = t, newton if low <= newton <= high else (low + high) / 2
             if abs(t - before) <= near * max(1.0, abs(t)):
                 break
         self.last = t

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from .arithmetic import exp_below, log
+from .arithmetic import dyadic, exp_below, log
 from .claims import Claim, decided
 from .labels import Label
 from .reading import UnreadableError
@@ -81,7 +81,13 @@ def _number_a_table(inputs: list[Any]) -> bool:
 
 def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:
     """Return whether every entry is ≥ 0 and every row sums to exactly 1."""
-    return all(min(row) >= 0 and sum(map(Fraction, row)) == 1 for row in matrix)
+    return all(min(row) >= 0 and _sums_to_one(row) for row in matrix)
+
+
+def _sums_to_one(row: Sequence[float]) -> bool:
+    """Add up a row as whole multiples of one power of two."""
+    entries, bits = dyadic(row)
+    return sum(entries) == 1 << bits
 
 
 def stochastic(matrix: Rows) -> Claim:

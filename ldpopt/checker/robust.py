@@ -139,19 +139,17 @@ class PrivacyProof:
         pairs = self.simplices.open_pairs(blocks)
         if not pairs:
             return True
-        exact = [[Decimal(c) for c in block] for block in blocks]
-        ends: dict[int, tuple[Decimal, Decimal]] = {}
-        for s in {s for pair in pairs for s in pair}:
-            r = _square(ONE + self.F.step[s])
-            c, q = alike(exact[s], self.F.given[s])
-            ends[s] = (least(c, q, r)[0], least(_negated(c), q, r)[0].copy_negate())
+        F = self.F
+        sides = {s: alike(blocks[s], F.given[s]) for s in {s for pair in pairs for s in pair}}
+        r = {s: _square(ONE + F.step[s]) for s in sides}
+        high = {s: least(*_negated(sides[s]), r[s])[0].copy_negate() for s in {s for s, _ in pairs}}
+        low = {z: least(*sides[z], r[z])[0] for z in {z for _, z in pairs}}
         return all(
-            ends[s][1] <= DOWN.multiply(self.E.low, ends[z][0])
-            or self.pair_private(exact[s], exact[z], (s, z))
+            high[s] <= DOWN.multiply(self.E.low, low[z]) or self.pair_private(sides[s], sides[z], (s, z))
             for s, z in pairs
         )
 
-    def pair_private(self, first: list[Decimal], second: list[Decimal], pair: tuple[int, int]) -> bool:
+    def pair_private(self, first: Side, second: Side, pair: tuple[int, int]) -> bool:
         """Prove a pair by Lemma 3; the levels and x₀ follow from a bisection for the worst share.
 
         Args:
@@ -162,7 +160,7 @@ class PrivacyProof:
         F, E = self.F, self.E
         s, z = pair
         k, m = F.step[s], F.step[z]
-        mine, theirs = alike(_negated(first), F.given[s]), alike(second, F.given[z])
+        mine, theirs = _negated(first), second
         low, high = Fraction(0), Fraction(1)
         x = self._share_guess(mine, theirs, pair)
         for step in range(60):
@@ -243,8 +241,8 @@ def _square(x: Interval) -> Interval:
     return x * x
 
 
-def _negated(c: Sequence[Decimal]) -> list[Decimal]:
-    return [e.copy_negate() for e in c]
+def _negated(side: Side) -> Side:
+    return [e.copy_negate() for e in side[0]], side[1]
 
 
 # ---------------------------------------------------------------- value
@@ -340,9 +338,19 @@ def robust_audit(case: Case) -> Iterator[Claim]:
     )
 
     def test() -> bool | None:
-        return is_robustly_private(matrix, question, Fraction(level) + AUDIT_ERROR) or None
+        most = Fraction(level) + AUDIT_ERROR
+        return _follows(case, most) or is_robustly_private(matrix, question, most) or None
 
     yield decided("audit", words, test, value=level)
+
+
+def _follows(case: Case, level: Fraction) -> bool:
+    """Return whether privacy at the level ε was proven before, and the level is not below ε.
+
+    Lemma. What holds at the level ε holds at every level above: e^ε ≤ e^level, and R_z·c_z ≥ 0. ∎
+    """
+    proven = any(claim.what == "privacy" and claim.holds for claim in case.proven)
+    return proven and level >= Fraction(case.question.robust.epsilon)
 
 
 def tells_apart(

@@ -40,6 +40,7 @@ from .arithmetic import enclose, exp_below
 from .budget import reserve, tick
 from .confidence import RobustStatement, most_share, uncertain
 from .fixed import BITS, LOG_ERROR, UNIT, entropy_above, entropy_below, log_units, rounded
+from .least import alike
 from .reading import UnreadableError
 from .robust import PrivacyProof
 from .schema import List, Number, Record
@@ -146,7 +147,8 @@ class Reports:
             right = _decimal(self.rights[t] * (k - 1))
             wrong = _decimal(1 - self.rights[t])
             columns.append([right if u == value else wrong for u in range(k)])
-        return PrivacyProof(self.F, E).pair_private(columns[0], columns[1], pair)
+        sides = [alike(column, self.F.given[t]) for t, column in zip(pair, columns, strict=True)]
+        return PrivacyProof(self.F, E).pair_private(sides[0], sides[1], pair)
 
 
 def _decimal(dyadic: Fraction) -> Decimal:

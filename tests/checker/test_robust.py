@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import blocks, confidence, fixed, frame, least
+from ldpopt.checker import blocks, confidence, fixed, frame, least, robust
 from ldpopt.checker.budget import UndecidedError, limited
+from ldpopt.checker.claims import verdict
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import (
@@ -134,6 +135,29 @@ EXTREMES = [
 def test_extreme_but_legal(question):
     found = verify(solve(question, time_limit=600))
     assert found, str(found)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "level", "proofs", "holds"),
+    [
+        (1.0, 2.0, 1, True),  # privacy at 1 is proven, and 2 follows
+        (1.0, 0.9, 2, None),  # so 0.9, which is false, needs a proof of its own
+        (0.5, 0.6, 2, None),  # privacy at 0.5 is refuted: nothing follows for 0.6
+        (0.5, 2.0, 2, True),
+    ],
+)
+def test_a_level_follows_from_a_lower_one_that_is_proven(monkeypatch, epsilon, level, proofs, holds):
+    changed = document("polyopt")
+    found = changed["certificate"]["audit"]["level"]
+    assert 0.95 < found <= 1
+    changed["params"]["epsilon"], changed["certificate"]["audit"]["level"] = epsilon, level
+    proven = []
+    proof = robust.is_robustly_private
+    monkeypatch.setattr(robust, "is_robustly_private", lambda *a: proven.append(a) or proof(*a))
+    claims = frame.check(changed)
+    assert claims[-1].holds is holds, str(claims[-1])
+    assert len(proven) == proofs
+    assert verdict(claims) is not True
 
 
 def test_an_audit_that_is_not_proven_is_left_out():
