@@ -15,6 +15,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.rounding import at_most
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
@@ -128,18 +129,18 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 
 def conclude(rows: list[Row]) -> str:
-    """State where each mechanism is optimal, and how much the better of the two loses between."""
+    """State where each mechanism is optimal, and how far the better of the two is below the optimum."""
     parts = []
     for (k, name), curve in curves(rows).items():
         binary, randomized = switches(curve)
         loss = max(
             1 - max(row["best_binary"], row["randomized_response"]) / row["bound"] for row in curve
         )
-        until = "never" if binary is None else f"up to ε = {binary:g}"
-        since = "never" if randomized is None else f"from ε = {randomized:g}"
+        until = "at no ε" if binary is None else f"up to ε = {binary:g}"
+        since = "at no ε" if randomized is None else f"from ε = {randomized:g} on"
         parts.append(
-            f"k = {k}, {name}: binary optimal {until}, randomised response {since}; "
-            f"between, the better of them loses up to {loss:.1%}"
+            f"k = {k}, {name}: the binary mechanism is optimal {until}, randomised response {since}; "
+            f"the better of the two is at most {at_most(100 * loss, 2)} % below the optimum"
         )
     return "On this grid:\n" + "\n".join(parts)
 
