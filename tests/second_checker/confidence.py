@@ -1,6 +1,5 @@
-"""Robust privacy: worst cases by duality, on intervals; what is false is shown by a member."""
+"""Robust privacy against the χ² set of a table, and the least information over it."""
 
-import math
 from fractions import Fraction
 from functools import cache
 
@@ -9,6 +8,7 @@ from mpmath import iv
 
 from second_checker.columns import worth
 from second_checker.intervals import both, bottom, interval, root, surely, top, total, xlogx
+from second_checker.pairs import Pair, mean, price, rise
 from second_checker.reading import demand, epsilon, keys, number, whole
 
 AUDIT_ERROR = Fraction(1, 10**9)
@@ -98,160 +98,12 @@ def least_share(q, b):
     return 2 * q * q / (b + 2 * q + root(b * b + 4 * b * q * (1 - q)))
 
 
-# ---------------------------------------------------------------- the least R·c with Σ q²/R ≤ r
-
-
-def level(c, q, excess):
-    """Guess the ν ≤ min c that makes ν + (Σ q √(c − ν))²/r largest; it is concave in ν. Floats.
-
-    With a = c − ν the square is q·a − Σ q_u q_v (√a_u − √a_v)² over pairs: nothing cancels where r is
-    1 and a little excess.
-    """
-    least, spread = min(c), max(c) - min(c)
-    if spread == 0:
-        return least
-    pairs = [(q[i] * q[j], c[i], c[j]) for i in range(len(c)) for j in range(i) if q[i] and q[j]]
-
-    def at(nu):
-        apart = (
-            w * ((x - y) / (math.sqrt(x - nu) + math.sqrt(y - nu))) ** 2 for w, x, y in pairs if x != y
-        )
-        return (nu * excess - sum(apart)) / (1 + excess)
-
-    def proven(z):
-        return at(least - math.exp(z))
-
-    low, high = math.log(spread) - 80, math.log(spread) + 40
-    golden = (math.sqrt(5) - 1) / 2
-    x, y = high - golden * (high - low), low + golden * (high - low)
-    at_x, at_y = proven(x), proven(y)
-    for _ in range(50):
-        if at_x > at_y:
-            high, y, at_y = y, x, at_x
-            x = high - golden * (high - low)
-            at_x = proven(x)
-        else:
-            low, x, at_x = x, y, at_y
-            y = low + golden * (high - low)
-            at_y = proven(y)
-    return least if at(least) >= max(at_x, at_y) else least - math.exp((low + high) / 2)
-
-
-def middles(values):
-    return [float(interval(x).mid) for x in values]
-
-
-def rise(c, q, nu):
-    """Enclose A = Σ q √(c − ν)."""
-    return total(interval(w) * root(interval(x) - nu) for w, x in zip(q, c, strict=True) if w)
-
-
 def least(c, q, r):
-    """Enclose from below the least R·c; c are rational numbers or intervals."""
-    nu = level(middles(c), list(map(float, q)), float((r - 1).mid))
+    """Enclose from below the least R·c with Σ q²/R ≤ r; c are rational numbers or intervals."""
+    middles = [float(interval(x).mid) for x in c]
+    nu = price(middles, list(map(float, q)), float((r - 1).mid))
     nu = interval(min(Fraction(nu), *map(bottom, c)))
     return interval(bottom(nu + rise(c, q, nu) ** 2 / r))
-
-
-# ---------------------------------------------------------------- privacy
-
-
-class Pair:
-    """R_s·c_s − E R_z·c_z, for the conditionals of two secrets that share the slack of the set."""
-
-    def __init__(self, robust, s, z, column, E):
-        a2 = len(robust.table[0])
-        largest = max(column)
-        self.robust, self.s, self.z, self.E = robust, s, z, E
-        self.high = [-x / largest for x in column[s * a2 : (s + 1) * a2]]
-        self.low = [x / largest for x in column[z * a2 : (z + 1) * a2]]
-        self.qs, self.qz = robust.given[s], robust.given[z]
-        self.k, self.m = robust.steps[s], robust.steps[z]
-
-    def levels(self, x):
-        """Guess ν and ν′ where s takes the share x of the slack, and compute A and A′. Floats."""
-        k, m = float(self.k.mid), float(self.m.mid)
-        found = []
-        for c, q, step in ((self.high, self.qs, x * k), (self.low, self.qz, (1 - x) * m)):
-            entries, weights = list(map(float, c)), list(map(float, q))
-            nu = level(entries, weights, step * (2 + step))
-            found += [nu, sum(w * math.sqrt(y - nu) for w, y in zip(weights, entries, strict=True))]
-        return found
-
-    def tilt(self, x, A, C):
-        """The derivative in x of the most that levels with these A and A′ allow. Floats."""
-        k, m, E = float(self.k.mid), float(self.m.mid), float(self.E.mid)
-        return 2 * A * A * k / (1 + x * k) ** 3 - 2 * E * C * C * m / (1 + (1 - x) * m) ** 3
-
-    def worst_share(self):
-        """Find the share of the slack that is worst, and the levels there."""
-        low, high = 0.0, 1.0
-        for _ in range(32):
-            x = (low + high) / 2
-            nu, A, other, C = self.levels(x)
-            low, high = (x, high) if self.tilt(x, A, C) > 0 else (low, x)
-        x = (low + high) / 2
-        nu, A, other, C = self.levels(x)
-        low, high = 0.0, 1.0
-        for _ in range(55):
-            x = (low + high) / 2
-            low, high = (x, high) if self.tilt(x, A, C) > 0 else (low, x)
-        return (low + high) / 2, nu, other
-
-    def holds(self):
-        """Whether the difference is at most 0: by levels and a tangent; False if a member shows it."""
-        apart = -least(self.high, self.qs, (1 + self.k) ** 2) - self.E * least(
-            self.low, self.qz, (1 + self.m) ** 2
-        )
-        if surely(apart, 0):
-            return True
-        x, nu, other = self.worst_share()
-        nu, other = (interval(min(Fraction(v), *c)) for v, c in ((nu, self.high), (other, self.low)))
-        share = interval(x)
-        A, C = rise(self.high, self.qs, nu), rise(self.low, self.qz, other)
-        one, two = 1 + share * self.k, 1 + (1 - share) * self.m
-        most = -nu - A**2 / one**2 - self.E * (other + C**2 / two**2)
-        slope = 2 * A**2 * self.k / one**3 - 2 * self.E * C**2 * self.m / two**3
-        if surely(most + slope * (1 - share), 0) and surely(most - slope * share, 0):
-            return True
-        return False if self.told_apart(x) else None
-
-    def told_apart(self, x):
-        """Whether a member of the set, built from the levels, tells the two apart by more than E."""
-        nu, A, other, C = self.levels(x)
-        k, m = float(self.k.mid), float(self.m.mid)
-        robust = self.robust
-        weights = [float(p) for p in robust.secrets]
-        rows = [list(map(float, row)) for row in robust.given]
-        for i, c, v, rise_, r in (
-            (self.s, self.high, nu, A, (1 + x * k) ** 2),
-            (self.z, self.low, other, C, (1 + (1 - x) * m) ** 2),
-        ):
-            entries = [float(y) - v for y in c]
-            if min(entries) <= 0:
-                entries = [max(y, 1e-300) for y in entries]
-            if rise_ > 0:
-                rows[i] = [
-                    min(w * rise_ / r / math.sqrt(y), 1.0) if w else 0.0
-                    for w, y in zip(rows[i], entries, strict=True)
-                ]
-                rows[i][entries.index(min(entries))] += max(0.0, 1 - sum(rows[i]))
-            weights[i] *= math.sqrt(r)
-        P = [[w * x / sum(row) for x in row] for w, row in zip(weights, rows, strict=True)]
-        mass = sum(Fraction(x) for row in P for x in row)
-        for keep in (Fraction(10) ** -j for j in (14, 12, 9, 6, 4, 3, 2, 1)):
-            mixed = [
-                [(1 - keep) * Fraction(x) / mass + keep * p for x, p in zip(row, table, strict=True)]
-                for row, table in zip(P, robust.table, strict=True)
-            ]
-            if robust.is_member(mixed):
-                seen = [-mean(mixed[self.s], self.high), mean(mixed[self.z], self.low)]
-                return surely(seen[0], self.E * interval(seen[1])) is False
-        return False
-
-
-def mean(weights, values):
-    return sum(w * x for w, x in zip(weights, values, strict=True)) / sum(weights)
 
 
 def is_private(W, robust, e):
