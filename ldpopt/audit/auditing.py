@@ -36,7 +36,7 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.limits import Limits
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
-from ldpopt.engine.result import Result, load
+from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, verify
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.designing import AnyDesign, read_design
@@ -126,9 +126,12 @@ def loaded(design: Audited) -> AnyDesign | Result:
     """Load a design or a result, if it is given as a file."""
     if isinstance(design, AnyDesign | Result):
         return design
-    if SECTION in read_document(design):
-        return load_public(design)
-    return read_design(design).design if "design" in read_document(design) else load(design)
+    document = read_document(design)
+    if SECTION in document:
+        return load_public(design, document)
+    if "design" in document:
+        return read_design(design, document).design
+    return Result.from_json(document)
 
 
 # ------------------------------------------------------------ reports

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from .arithmetic import dyadic, exp_below, log
+from .arithmetic import exp_below, log
 from .claims import Claim, decided
 from .labels import Label
 from .reading import UnreadableError
@@ -85,9 +85,11 @@ def is_stochastic(matrix: Sequence[Sequence[float]]) -> bool:
 
 
 def _sums_to_one(row: Sequence[float]) -> bool:
-    """Add up a row as whole multiples of one power of two."""
-    entries, bits = dyadic(row)
-    return sum(entries) == 1 << bits
+    """Add up a row exactly: first the numerators of each denominator."""
+    tops: dict[int, int] = {}
+    for top, bottom in [entry.as_integer_ratio() for entry in row]:
+        tops[bottom] = tops.get(bottom, 0) + top
+    return sum(Fraction(top, bottom) for bottom, top in tops.items()) == 1
 
 
 def stochastic(matrix: Rows) -> Claim:

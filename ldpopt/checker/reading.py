@@ -26,6 +26,10 @@ MOST_DIGITS = 18
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A string, or the rest of the text where a string does not end. The pattern never backtracks, so time
 and memory are linear. Up to the first fault of a text it finds the same strings as the JSON reader."""
+LONG = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{200}")
+"""A number beyond the range of floats has 200 digits in a row, or an exponent of three digits that is
+not negative: without these it is below 10^200 · 10^99. Only a text that has some needs :func:`_float`,
+which takes most of the time of reading a large matrix."""
 STEPS = {ord(b): step for b, step in zip("[]{}", (1, -1, 1, -1), strict=True)}
 NOT_BRACKETS = bytes(set(range(256)) - set(STEPS))
 
@@ -68,7 +72,7 @@ def parse(content: bytes) -> Any:
         return json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_object,
-            parse_float=_float,
+            parse_float=_float if LONG.search(content) else None,
             parse_int=_int,
             parse_constant=_constant,
         )

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldpopt.checker.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
-from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
+from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
 
 if TYPE_CHECKING:
     from ldpopt.release.agreement import Agreement
@@ -57,7 +58,8 @@ def privatize(
 
     check_writable(out, table, mechanism)
     check_new(out, force)
-    made = load_mechanism(mechanism)
+    with watching(f"reading {mechanism}"):
+        made = load_mechanism(mechanism)
     if seed is not None:
         tell(
             "warning: --seed makes the noise repeatable: whoever knows the seed can take it out again. "
@@ -72,6 +74,8 @@ def privatize(
     found: list[Agreement | None] = []
     listed: list[repetition.Release] = []
     reader = prepared(table, made, missing, sep, encoding)
+    with watching(f"checking the certificate of {mechanism}", SECONDS):
+        releasing.check_certificate(made)
     with counting("rows") as count:
         rows = releasing.privatize(
             reader,

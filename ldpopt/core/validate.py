@@ -198,7 +198,8 @@ def _has_truth_values(value: Any) -> bool:
     """Return whether a list, or a list in it, has True or False, which numpy would read as numbers."""
     if not isinstance(value, (list, tuple)):
         return False
-    return bool in set(map(type, value)) or any(map(_has_truth_values, value))
+    kinds = set(map(type, value))
+    return bool in kinds or (not kinds <= {float, int} and any(map(_has_truth_values, value)))
 
 
 def _lengths_differ(rows: Any) -> bool:

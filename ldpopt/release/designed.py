@@ -221,6 +221,16 @@ class Design(MatrixOrEncoding):
 
     def to_json(self) -> dict[str, Any]:
         """Return the result file's content with the section ``design``."""
+        document = self._undigested()
+        document["design"]["digest"] = self.digest
+        return document
+
+    @cached_property
+    def digest(self) -> str:
+        """The SHA-256 of question, mechanism and section, which takes long for a large matrix."""
+        return digest(self._undigested())
+
+    def _undigested(self) -> dict[str, Any]:
         question = self.question
         section: dict[str, Any] = {
             "method": self.method,
@@ -233,9 +243,7 @@ class Design(MatrixOrEncoding):
         }
         if question.together is not None:
             section["together"] = {"reports": question.reports, "epsilon": question.together}
-        document = {**self.result.to_json(), "design": section}
-        section["digest"] = digest(document)
-        return document
+        return {**self.result.to_json(), "design": section}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the file, whole or not at all, for the owner alone: it has counts and edges of bins."""

@@ -44,20 +44,25 @@ def opened(made: AnyDesign | str | os.PathLike[str]) -> AnyDesign:
 
 def load_mechanism(path: str | os.PathLike[str]) -> AnyDesign:
     """Read a file of ``ldpopt design``: the one with the counts, or the public one."""
-    return load_public(path) if SECTION in read_document(path) else load_design(path)
+    document = read_document(path)
+    return load_public(path, document) if SECTION in document else load_design(path, document)
 
 
-def load_design(path: str | os.PathLike[str]) -> Design:
+def load_design(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> Design:
     """Read a file of ``ldpopt design``; its table, parameters and mechanism must be those of its proof.
 
     Nothing else in it is trusted before ``verify`` says so.
+
+    Args:
+        path: the file.
+        document: its content, where it has been read.
     """
-    made, digest = read_design(path)
+    made, digest = read_design(path, document)
     if not _agrees(made):
         raise UnreadableFileError(
             f"{os.fspath(path)}: the table that it describes is not that of its proof"
         )
-    if made.to_json()["design"]["digest"] != digest:
+    if made.digest != digest:
         raise UnreadableFileError(
             f"{os.fspath(path)}: labels, bins, counts, parameters or mechanism are not those that were "
             "designed: they do not match its digest"
@@ -72,9 +77,14 @@ class ReadDesign(NamedTuple):
     digest: Any
 
 
-def read_design(path: str | os.PathLike[str]) -> ReadDesign:
-    """Read a file of ``ldpopt design`` as it stands, to examine one that may have been changed."""
-    document = read_document(path)
+def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> ReadDesign:
+    """Read a file of ``ldpopt design`` as it stands, to examine one that may have been changed.
+
+    Args:
+        path: the file.
+        document: its content, where it has been read.
+    """
+    document = read_document(path) if document is None else document
     if "design" not in document:
         raise UnreadableFileError(
             f"{os.fspath(path)} does not say for which table it is: it was not written by ldpopt design"

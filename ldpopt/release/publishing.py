@@ -195,9 +195,14 @@ def published_encoding(of: StatedEncoding, domain: Domain, promise: Promise) -> 
     return PublicDesign(of, domain, promise, promise.epsilon)
 
 
-def load_public(path: str | os.PathLike[str]) -> PublicDesign:
-    """Read a public mechanism file; nothing in it is trusted before ``verify`` says so."""
-    document = read_document(path)
+def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> PublicDesign:
+    """Read a public mechanism file; nothing in it is trusted before ``verify`` says so.
+
+    Args:
+        path: the file.
+        document: its content, where it has been read.
+    """
+    document = read_document(path) if document is None else document
     try:
         section = document[SECTION]
         together = section.get("together", {})

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 from ldpopt.checker.budget import SECONDS
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.status import Status
-from ldpopt.engine.result import Result, load
-from ldpopt.engine.verifying import Verification, read_document, verify
+from ldpopt.engine.result import Result
+from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
 
@@ -58,9 +58,9 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
 
 def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> Loaded:
     try:
-        content = load_design(name) if "design" in document else load(name)
+        content = load_design(name, document) if "design" in document else Result.from_json(document)
     except LdpoptError as error:
-        verification = verify(name, budget=seconds)
+        verification = verify_document(document, budget=seconds)
         if verification:
             raise
         rest = Result.from_json({**document, "mechanism": None, "answer": None})
@@ -68,7 +68,7 @@ def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> L
     result = content.result if isinstance(content, Design) else content
     silent = result.status in NOTHING_FOUND and result.answer is None
     silent = silent or result.problem.statement() is None
-    decided = Verification(()) if silent else verify(name, budget=seconds)
+    decided = Verification(()) if silent else verify_document(document, budget=seconds)
     return Loaded(name, digest, content, decided)
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpopt.checker.budget import SECONDS
 from ldpopt.core.rounding import at_most, factor_at_most
-from ldpopt.engine.verifying import NOT_CHECKED, Verification, verify
+from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
 from ldpopt.release.repetition import keeps_promise, reports_together, total
@@ -53,7 +53,9 @@ def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Publi
     """Read a public mechanism and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-    return Published(name, digest, load_public(name), verify(name, budget=seconds))
+    document = read_document(name)
+    decided = verify_document(document, budget=seconds)
+    return Published(name, digest, load_public(name, document), decided)
 
 
 def described(loaded: Published, name: str) -> Part:

@@ -23,6 +23,9 @@ PACKAGE = Path(reading.__file__).parent
         ("[NaN]", "NaN is not a number"),
         ("[-Infinity]", "-Infinity is not a number"),
         ("[1e999]", "1e999 is beyond the range of floats"),
+        ("[0.5, -1.5E+309]", "beyond the range of floats"),
+        ("[" + "1" * 250 + ".5e99]", "beyond the range of floats"),
+        ("[" + "1" * 310 + ".0]", "beyond the range of floats"),
         ("[" + "9" * 19 + "]", "whole numbers have at most 18 digits"),
         ("[" * 201 + "]" * 201, "nested deeper than 200 levels"),
         ('{"a":' * 201 + "1" + "}" * 201, "nested deeper than 200 levels"),
@@ -39,6 +42,7 @@ def test_what_is_not_plain_is_refused(text, message):
 def test_limits_from_the_inside():
     assert reading.parse(b"[" * 200 + b"]" * 200) is not None
     assert reading.parse(b'["' + b"[" * 1000 + b'"]') == ["[" * 1000]
+    assert reading.parse(b"[" + b"9" * 199 + b".0e99]") == [1e298]
     assert reading.parse(b"[" + b"9" * 18 + b", 1e308, 1e-999]") == [10**18 - 1, 1e308, 0.0]
 
 
