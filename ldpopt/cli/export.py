@@ -43,14 +43,14 @@ def export(
     from ldpopt.core.files import write_whole
     from ldpopt.release.designing import load_mechanism
     from ldpopt.release.exporting import export as exported
+    from ldpopt.release.releasing import in_words
 
     check_writable(out, mechanism)
     check_new(out, force)
     made = load_mechanism(mechanism)
     write_whole(out, exported(made, target.value))
-    inputs, outputs = made.mechanism.shape
     columns = ", ".join(made.domain.columns)
-    say(f"wrote {out}: reports 0 to {outputs - 1} for {inputs} inputs of {columns}")
+    say(f"wrote {out} for {made.inputs:,} inputs of {columns}; its reports are {in_words(made)}")
     say(f"self-test: {SELF_TEST[target].format(out=out)}")
     hang(
         "next: ",

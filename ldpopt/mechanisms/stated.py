@@ -107,7 +107,13 @@ class StatedEncoding(ABC):
 
     @abstractmethod
     def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        """Draw a report for each input from a row of words; ``more`` words replace those refused."""
+        """Draw a report for each input from a row of random numbers below 2^52.
+
+        Args:
+            x: the inputs.
+            block: a row of :attr:`words` numbers for each.
+            more: draws the numbers that replace those refused.
+        """
 
     @abstractmethod
     def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:
@@ -121,16 +127,24 @@ class StatedEncoding(ABC):
         """
 
     def sample(self, x: NDArray[np.int64], words: RandomWords) -> Reports:
-        """Draw one report for every input, with exactly the stated probabilities."""
+        """Draw one report for every input, with exactly the stated probabilities.
+
+        All is decided by the first 52 bits of each word, so that a program whose whole numbers end at
+        2^53 draws the same report from them.
+        """
         if x.size and not 0 <= x.min() <= x.max() < self.inputs:
             given = f"{x.min()} to {x.max()}"
             raise InvalidInputError(f"an input must be from 0 to {self.inputs - 1}, not {given}")
         step = max(1, MOST_WORDS // self.words)
+
+        def numbers(count: int) -> Words:
+            return words(count) >> np.uint64(64 - BITS)
+
         parts = []
         for start in range(0, max(len(x), 1), step):
             own = x[start : start + step]
-            block = words(len(own) * self.words).reshape(len(own), self.words)
-            parts.append(self._drawn(own, block, words))
+            block = numbers(len(own) * self.words).reshape(len(own), self.words)
+            parts.append(self._drawn(own, block, numbers))
         return np.concatenate(parts)
 
     def counted(self, reports: Reports) -> NDArray[np.int64]:
@@ -190,10 +204,9 @@ class StatedUnary(UncorrelatedEncoding):
 
     def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
         below = _steps(self.plain["own"]), _steps(self.plain["other"])
-        high = block >> np.uint64(64 - BITS)
-        marked = high < below[1]
+        marked = block < below[1]
         rows = np.arange(len(x))
-        marked[rows, x] = high[rows, x] < below[0]
+        marked[rows, x] = block[rows, x] < below[0]
         return np.packbits(marked, axis=1)
 
     def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:
@@ -218,7 +231,7 @@ class StatedSubset(StatedEncoding):
         return self.inputs + 1
 
     def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        inside = (block[:, 0] >> np.uint64(64 - BITS)) < _steps(self.plain["own"])
+        inside = block[:, 0] < _steps(self.plain["own"])
         marked = np.zeros((len(x), self.inputs), dtype=bool)
         for part, size in ((inside, self.plain["size"] - 1), (~inside, self.plain["size"])):
             rows = np.flatnonzero(part)
@@ -238,7 +251,7 @@ class StatedSubset(StatedEncoding):
         left = np.arange(len(x)) if size else np.zeros(0, dtype=np.int64)
         while left.size:
             own = keys[left].copy()
-            own[np.arange(len(left)), x[left]] = np.uint64(2**64 - 1)
+            own[np.arange(len(left)), x[left]] = np.uint64(2**BITS)  # beyond all others
             ends = np.partition(own, (size - 1, size), axis=1)[:, size - 1 : size + 1]
             marked[left] = own <= ends[:, :1]
             left = left[ends[:, 0] == ends[:, 1]]
@@ -304,7 +317,7 @@ class StatedHashing(UncorrelatedEncoding):
         g, size = self.buckets, self.points.shape[1]
         seeds = _uniform(block[:, :size], g, more)
         bucket = (seeds * self.points[x]).sum(axis=1) % g
-        told = (block[:, size] >> np.uint64(64 - BITS)) < _steps(self.plain["own"])
+        told = block[:, size] < _steps(self.plain["own"])
         step = 1 + _uniform(block[:, size + 1], g - 1, more)
         bucket = np.where(told, bucket, (bucket + step) % g)
         return (seeds * g ** np.arange(size)).sum(axis=1) * g + bucket
@@ -346,12 +359,11 @@ def _steps(share: float) -> np.uint64:
 
 
 def _uniform(block: Words, most: int, more: RandomWords) -> NDArray[np.int64]:
-    """Turn words into uniform numbers below ``most``; the few that would favour some are replaced."""
-    end = 2**64 - 2**64 % most
-    if end < 2**64:
-        while (bad := block >= np.uint64(end)).any():
-            block = block.copy()
-            block[bad] = more(int(bad.sum()))
+    """Make random numbers uniform below ``most``; the few that would favour some are replaced."""
+    end = np.uint64(2**BITS - 2**BITS % most)
+    while (bad := block >= end).any():
+        block = block.copy()
+        block[bad] = more(int(bad.sum()))
     return (block % np.uint64(most)).astype(np.int64)
 
 

@@ -1,8 +1,7 @@
 """Write a mechanism as a small program that draws reports where the data are: on a person's device.
 
-A sampler is one file without dependencies. It holds the labels of the inputs, the cumulative sums of the
-mechanism's rows as whole multiples of 2^−52, and test vectors: inputs and random bits with the report
-that :class:`ldpopt.release.sampling.ExactSampler` draws from them.
+A sampler is one file without dependencies. It holds the labels of the inputs, the probabilities of the
+mechanism as whole multiples of 2^−52, and the test vectors of :mod:`ldpopt.release.procedures`.
 """
 
 from __future__ import annotations
@@ -13,30 +12,18 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from importlib.resources import files
 from itertools import pairwise, product
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from ldpopt.checker.design import MISSING, OTHER
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import choice
 from ldpopt.release.designing import AnyDesign
+from ldpopt.release.procedures import PROCEDURES, STEP, Procedure, RowProcedure, Vector
 from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.reading import PREFIX
 from ldpopt.release.releasing import check_certificate
-from ldpopt.release.sampling import BITS, ExactSampler
 from ldpopt.release.words import against, promise
 from ldpopt.tables.domain import Column
-
-MOST_VECTORS = 400
-
-
-class Vector(NamedTuple):
-    """What a correct sampler does with an input and 52 random bits."""
-
-    x: int
-    bits: int
-    report: int
 
 
 class Sampler:
@@ -45,44 +32,26 @@ class Sampler:
     >>> from ldpopt.release.designing import design
     >>> made = design("adult:sex-race", secret="sex", public="race", epsilon=1.0, method="srr")
     >>> sampler = Sampler(made)
-    >>> [column.name for column in sampler.columns], sampler.inputs[:2], sampler.ends[0][-1] == 2**52
-    (['sex', 'race'], [(0, 0), (0, 1)], True)
+    >>> [column.name for column in sampler.columns], sampler.inputs[:2], sampler.values(1)
+    (['sex', 'race'], [(0, 0), (0, 1)], ['Female', 'Asian-Pac-Islander'])
     """
 
     def __init__(self, made: AnyDesign) -> None:
-        if made.encoding is not None:
-            raise InvalidInputError(
-                f"the method {made.promise.method!r} cannot be exported: a program holds the rows of a "
-                f"matrix, and {NO_MATRIX}; release its reports with ldpopt privatize"
-            )
         check_certificate(made)
-        domain = made.domain
-        sides = [domain.secret, *([] if domain.public is None else [domain.public])]
-        self.columns: list[Column] = [column for side in sides for column in side.columns]
-        self.inputs = [sum(pair, ()) for pair in product(*(side.members for side in sides))]
-        steps = (made.mechanism.matrix * 2.0**BITS).astype(np.int64)
-        self.ends: list[list[int]] = np.cumsum(steps, axis=1).tolist()
+        domain, known = made.domain, made.encoding
+        self.sides = [domain.secret, *([] if domain.public is None else [domain.public])]
+        self.columns: list[Column] = domain.all_columns
+        self.inputs = [sum(pair, ()) for pair in product(*(side.members for side in self.sides))]
+        self.procedure: Procedure = (
+            RowProcedure(made.mechanism) if known is None else PROCEDURES[type(known)](known)
+        )
         self.column = PREFIX + made.fingerprint
         self.promise = f"{promise(made)}, {against(made)}"
-        self._mechanism = made.mechanism
 
     @cached_property
     def vectors(self) -> list[Vector]:
-        """The first and the last bits of every report of every input; some of them, if too many."""
-        edges = [
-            (x, bits)
-            for x, ends in enumerate(self.ends)
-            for low, high in pairwise([0, *ends])
-            if low < high
-            for bits in sorted({low, high - 1})
-        ]
-        every = math.ceil(len(edges) / MOST_VECTORS)
-        return [Vector(x, bits, self._report(x, bits)) for x, bits in edges[::every]]
-
-    def _report(self, x: int, bits: int) -> int:
-        """Draw the report of an input from given bits, with the sampler that ``privatize`` uses."""
-        word = np.array([bits << (64 - BITS)], dtype=np.uint64)
-        return int(ExactSampler(self._mechanism, lambda _: word).sample([x])[0])
+        """The test vectors."""
+        return self.procedure.vectors
 
     def values(self, x: int) -> list[str | float | None]:
         """Return values of the columns whose input is x."""
@@ -103,7 +72,7 @@ def _value(column: Column, i: int) -> str | float | None:
 def export(made: AnyDesign, target: str) -> str:
     """Write the sampler of a design as a program: "js", "python" or "sql".
 
-    A design whose certificate the checker refutes is not exported.
+    A design whose certificate the checker refutes is not exported. Encodings are, but to SQL.
     """
     choice("target", target, tuple(TARGETS))
     return TARGETS[target](Sampler(made))
@@ -122,38 +91,63 @@ def _javascript(sampler: Sampler) -> str:
     def plain(value: Any) -> str:
         return json.dumps(value, allow_nan=False).replace("<", "\\u003c")
 
-    return _template("sampler.js").replace("__SAMPLER__", _object(sampler, plain))
+    return _program(sampler, "js", "\n", plain)
 
 
 def _python(sampler: Sampler) -> str:
-    return _template("sampler.py.txt").replace("__SAMPLER__", _object(sampler, ascii))
+    return _program(sampler, "py.txt", "\n\n", ascii)
+
+
+def _program(sampler: Sampler, ending: str, gap: str, plain: Callable[[Any], str]) -> str:
+    """Fill the template of a language with how it draws, and last with the cells: they stay as they are.
+
+    Args:
+        sampler: what the program holds.
+        ending: of the names of the templates.
+        gap: what stands between two functions.
+        plain: writes a value in the language.
+    """
+    drawn = gap.join(_template(f"{piece}.{ending}") for piece in sampler.procedure.pieces)
+    program = _template(f"sampler.{ending}").replace("__DRAWN__", drawn)
+    return program.replace("__SAMPLER__", _object(sampler, plain))
 
 
 def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
-    """Write what a sampler holds as a literal, a row to a line."""
-    columns = [
+    """Write what a sampler holds as a literal, an entry of a list to a line."""
+    sides = [
         {
-            "name": c.name,
-            "values": [] if c.edges else list(c.values),
-            "edges": list(c.edges),
-            "unit": " of seconds since 1970-01-01 UTC" if c.time else "",
-            "other": c.other_code,
-            "missing": c.missing_code,
-            "prefix": c.prefix,
-            "groups": list(map(list, c.labelled)),
+            "columns": [_column(column) for column in side.columns],
+            "members": [list(codes) for codes in side.members],
         }
-        for c in sampler.columns
+        for side in sampler.sides
     ]
-    vectors = [[sampler.values(v.x), v.bits, v.report] for v in sampler.vectors]
     parts = {
-        "column": plain(sampler.column),
-        "promise": plain(sampler.promise),
-        "columns": _lines(map(plain, columns), "[", "]"),
-        "inputs": plain([list(codes) for codes in sampler.inputs]),
-        "ends": _lines(map(plain, sampler.ends), "[", "]"),
-        "vectors": _lines(map(plain, vectors), "[", "]"),
+        "column": sampler.column,
+        "promise": sampler.promise,
+        "sides": sides,
+        **sampler.procedure.numbers,
+        "step": STEP,
+        "vectors": [[sampler.values(v.x), v.first, v.report] for v in sampler.vectors],
     }
-    return _lines((f'"{name}": {text}' for name, text in parts.items()), "{", "}")
+    texts = {
+        name: _lines(map(plain, part), "[", "]") if isinstance(part, list) else plain(part)
+        for name, part in parts.items()
+    }
+    return _lines((f'"{name}": {text}' for name, text in texts.items()), "{", "}")
+
+
+def _column(column: Column) -> dict[str, Any]:
+    """Return what a program must know to read a cell of the column."""
+    return {
+        "name": column.name,
+        "values": [] if column.edges else list(column.values),
+        "edges": list(column.edges),
+        "unit": " of seconds since 1970-01-01 UTC" if column.time else "",
+        "other": column.other_code,
+        "missing": column.missing_code,
+        "prefix": column.prefix,
+        "groups": list(map(list, column.labelled)),
+    }
 
 
 def _lines(rows: Iterable[str], first: str, last: str) -> str:
@@ -164,13 +158,18 @@ def _lines(rows: Iterable[str], first: str, last: str) -> str:
 
 
 def _sql(sampler: Sampler) -> str:
+    if not isinstance(sampler.procedure, RowProcedure):
+        raise InvalidInputError(
+            f"the target sql draws from the rows of a matrix, and {NO_MATRIX}; export it as js or "
+            "python, or release the table with ldpopt privatize"
+        )
     names = [_name(column.name) for column in sampler.columns]
     labels = [
         [c.values[i] for c, i in zip(sampler.columns, codes, strict=True)] for codes in sampler.inputs
     ]
     steps = [
         (x, y, low, high)
-        for x, ends in enumerate(sampler.ends)
+        for x, ends in enumerate(sampler.procedure.ends)
         for y, (low, high) in enumerate(pairwise([0, *ends]))
         if low < high
     ]

@@ -86,7 +86,7 @@ def described(loaded: Published, name: str) -> Part:
         audit=audited(made),
         audit_facts=_worst_case(made),
         witness=None,
-        commands=public_commands(loaded.path, made.encoding is None),
+        commands=public_commands(loaded.path),
         provenance=[Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)],
         summary=Summary(
             id=name,

@@ -47,18 +47,12 @@ def design_commands(made: Design, file: str) -> list[Command]:
     ]
 
 
-def public_commands(file: str, exported: bool) -> list[Command]:
-    """List what can be done with a public mechanism in the given file.
-
-    Args:
-        file: the name of the file.
-        exported: whether it can be written as a program.
-    """
-    sampler = ("Write a sampler for devices", "export", file, "--target", "js", "-o", "sampler.js")
+def public_commands(file: str) -> list[Command]:
+    """List what can be done with a public mechanism in the given file."""
     return [
         _command("Check the proof", "verify", file),
         _command("Audit the mechanism", "audit", file),
-        *([_command(*sampler)] if exported else []),
+        _command("Write a sampler for devices", "export", file, "--target", "js", "-o", "sampler.js"),
         _command("Release a table", "privatize", "TABLE.csv", "--mechanism", file, "-o", "released.csv"),
         _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
         _command("Write this page", "report", file, "-o", "report.html"),

@@ -12,7 +12,6 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.estimating import estimate, frequencies
-from ldpopt.release.exporting import export
 from ldpopt.release.planning import plan
 from ldpopt.release.reading import report_counts
 from ldpopt.release.releasing import privatize
@@ -60,8 +59,6 @@ def test_the_whole_chain(made, tmp_path):
         estimate(released, other)
     with pytest.raises(InvalidInputError, match="need a matrix"):
         estimate(released, made, others=True)
-    with pytest.raises(InvalidInputError, match="cannot be exported"):
-        export(made, "js")
 
 
 def test_changed_files_are_not_used(made, tmp_path):

@@ -4,19 +4,18 @@ import csv
 import json
 import re
 import secrets
-import shutil
 import sqlite3
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from programs import in_python, node, node_reports, plain_python, python_reports
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release.designing import design, load_design
-from ldpopt.release.exporting import MOST_VECTORS, Sampler, export
+from ldpopt.release.exporting import Sampler, export
+from ldpopt.release.procedures import MOST_VECTORS
 
-ROWS = 100_000
+ROWS = 20_000
 SURE = "0.999999"
 """A correct sampler fails the audit once in a million runs."""
 NASTY = {
@@ -27,7 +26,7 @@ NASTY = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A table of 100,000 rows with a binned column, its mechanism, and the values of each row."""
+    """A table of 20,000 rows with a binned column, its mechanism, and the values of each row."""
     directory = tmp_path_factory.mktemp("export")
     rng = np.random.default_rng(3)
     cells = {
@@ -67,7 +66,7 @@ def audited(folder, ldpopt, tmp_path, made):
 
 def tampered(program, made):
     """The program with the rows of the first and the last input exchanged."""
-    first, last = (json.dumps(Sampler(made).ends[x]) for x in (0, -1))
+    first, last = (json.dumps(Sampler(made).procedure.ends[x]) for x in (0, -1))
     assert first in program
     assert first != last
     return program.replace(first, "FIRST").replace(last, first).replace("FIRST", last)
@@ -75,35 +74,19 @@ def tampered(program, made):
 
 # ---------------------------------------------------------------- JavaScript
 
-IN_NODE = """
-const sampler = require(process.argv[1]);
-const rows = JSON.parse(require("fs").readFileSync(process.argv[2], "utf-8"));
-console.log(JSON.stringify([sampler.column, rows.map((row) => sampler.report(row))]));
-"""
-
-
-def node(*words):
-    program = shutil.which("node")
-    if program is None:
-        pytest.skip("node is not installed here")
-    return subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
-
 
 def test_javascript_in_node(folder, made, audited, ldpopt, tmp_path):
-    path = tmp_path / "sampler.js"
+    path, wrong = tmp_path / "sampler.js", tmp_path / "tampered.js"
     answer = ldpopt("export", folder / "m.json", "--target", "js", "-o", path)
     assert answer.code == 0, answer.err
     assert re.fullmatch(r"\d+ test vectors pass\n", node(path).stdout)
-    column, reports = json.loads(node("-e", IN_NODE, path, folder / "rows.json").stdout)
-    assert column == f"ldpopt-{made.fingerprint}"
-    passed = audited(reports)
+    wrong.write_text(tampered(path.read_text(), made))
+    assert "self-test" in node(wrong).stderr
+    found = node_reports(folder / "rows.json", path, wrong)
+    assert found[0][0] == f"ldpopt-{made.fingerprint}"
+    passed, failed = (audited(reports) for *_, reports in found)
     assert passed.code == 0, passed.out
     assert "could not be told from those of the mechanism" in passed.out
-
-    path.write_text(tampered(path.read_text(), made))
-    assert "self-test" in node(path).stderr
-    _, reports = json.loads(node("-e", IN_NODE, path, folder / "rows.json").stdout)
-    failed = audited(reports)
     assert failed.code == 1
     assert "the reports of the released table are not those of the mechanism" in failed.out
 
@@ -152,36 +135,16 @@ def test_javascript_refuses_what_it_does_not_know(made, tmp_path):
 
 # ---------------------------------------------------------------- Python
 
-IN_PYTHON = """
-import json, runpy, sys
-sampler = runpy.run_path(sys.argv[1])
-with open(sys.argv[2]) as file:
-    rows = json.load(file)
-print(json.dumps([sampler["COLUMN"], [sampler["report"](row) for row in rows]]))
-"""
-
-
-def plain_python(*words):
-    """An interpreter without any package but the standard library."""
-    command = [sys.executable, "-I", "-S", *map(str, words)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
 
 def test_python_needs_the_standard_library_alone(folder, made, audited, tmp_path):
-    path = tmp_path / "sampler.py"
-    program = export(made, "python")
-    for text, code in ((program, 0), (tampered(program, made), 1)):
-        path.write_text(text)
-        assert ("test vectors pass" in plain_python(path).stdout) != bool(code)
-        column, reports = json.loads(plain_python("-c", IN_PYTHON, path, folder / "rows.json").stdout)
+    path, wrong = tmp_path / "sampler.py", tmp_path / "tampered.py"
+    path.write_text(export(made, "python"))
+    wrong.write_text(tampered(path.read_text(), made))
+    assert re.fullmatch(r"\d+ test vectors pass\n", plain_python(path).stdout)
+    assert "self-test" in plain_python(wrong).stderr
+    for code, (column, _, reports) in enumerate(python_reports(folder / "rows.json", path, wrong)):
         assert column == f"ldpopt-{made.fingerprint}"
         assert audited(reports).code == code
-
-
-def in_python(program):
-    names = {"__name__": "sampler"}
-    exec(program, names)
-    return names
 
 
 def test_python_refuses_what_it_does_not_know(made):
@@ -262,12 +225,12 @@ def test_the_vectors_pin_down_the_mechanism(made):
     """Every end of every row is between two vectors: a program with another sum fails one of them."""
     sampler = Sampler(made)
     found = {(x, bits): report for x, bits, report in sampler.vectors}
-    for x, ends in enumerate(sampler.ends):
+    for x, ends in enumerate(sampler.procedure.ends):
         assert ends[-1] == 2**52
         for y, (low, high) in enumerate(zip([0, *ends], ends, strict=False)):
             if low < high:
                 assert found[x, low] == found[x, high - 1] == y
-    assert np.array_equal(np.diff(sampler.ends, prepend=0) / 2.0**52, made.mechanism.matrix)
+    assert np.array_equal(np.diff(sampler.procedure.ends, prepend=0) / 2.0**52, made.mechanism.matrix)
 
 
 def test_a_large_mechanism_has_some_vectors():

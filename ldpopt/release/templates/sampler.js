@@ -1,16 +1,17 @@
 // A sampler of reports for one mechanism, written by `ldpopt export --target js`. No dependency.
 //
-//   const report = ldpoptSampler.report({ column: value, … });   // a whole number: all that is sent
+//   const report = ldpoptSampler.report({ column: value, … });   // all that is sent
 //
-// Exact: every probability of the mechanism is a multiple of 2^-52. A report compares 52 random bits
-// with the cumulative sums below, all of them whole numbers up to 2^52, which doubles hold exactly.
+// Exact: `drawn`, below, says how a report follows from random numbers of 52 bits. They are compared with
+// whole numbers up to 2^52, which doubles hold exactly; every probability is that of the mechanism.
 // Needed: `crypto.getRandomValues`, which browsers and Node ≥ 19 have; without it the sampler stops.
-// All sums are compared, whatever the values are; nothing else is done against timing attacks.
+// Nothing is done against timing attacks beyond what `drawn` says.
 // `ldpoptSampler.selfTest()` runs the test vectors, and so does `node FILE`.
 
 "use strict";
 
 const ldpoptSampler = (() => {
+  const SPAN = 2 ** 52;
   const sampler = __SAMPLER__;
 
   function refuse(sentence) {
@@ -47,19 +48,23 @@ const ldpoptSampler = (() => {
     return found;
   }
 
-  const names = sampler.columns.map((column) => column.name);
-  const inputs = new Map(sampler.inputs.map((codes, x) => [codes.join(), x]));
+  const names = sampler.sides.flatMap((side) => side.columns.map((column) => column.name));
+  const members = sampler.sides.map((side) => new Map(side.members.map((codes, i) => [codes.join(), i])));
 
   function input(values) {
     const given = Object.keys(Object(values));
     if (given.length !== names.length || !names.every((name) => given.includes(name))) {
       refuse(`the columns must be ${JSON.stringify(names)}, not ${JSON.stringify(given)}`);
     }
-    const found = inputs.get(sampler.columns.map((column) => code(column, values[column.name])).join());
-    if (found === undefined) {
-      refuse(`the mechanism does not know the combination ${JSON.stringify(values)}`);
-    }
-    return found;
+    let x = 0;
+    sampler.sides.forEach((side, i) => {
+      const found = members[i].get(side.columns.map((column) => code(column, values[column.name])).join());
+      if (found === undefined) {
+        refuse(`the mechanism does not know the combination ${JSON.stringify(values)}`);
+      }
+      x = x * members[i].size + found;
+    });
+    return x;
   }
 
   function randomBits() {
@@ -70,16 +75,24 @@ const ldpoptSampler = (() => {
     return (words[0] >>> 12) * 4294967296 + words[1];
   }
 
-  function drawn(x, bits) {
-    return sampler.ends[x].filter((end) => bits >= end).length;
+__DRAWN__
+  // In place of random numbers: the first one, and then each the one before plus `step`, below 2^52.
+  function stated(first) {
+    let next = first;
+    return () => {
+      const now = next;
+      next = (now + sampler.step) % SPAN;
+      return now;
+    };
   }
 
   function selfTest() {
-    for (const [cells, bits, report] of sampler.vectors) {
+    for (const [cells, first, report] of sampler.vectors) {
       const values = Object.fromEntries(names.map((name, i) => [name, cells[i]]));
-      const found = drawn(input(values), bits);
+      const found = drawn(input(values), stated(first));
       if (found !== report) {
-        refuse(`self-test: ${JSON.stringify(values)} with the bits ${bits} gave ${found}, not ${report}`);
+        const said = `with the first number ${first} gave ${found}, not ${report}`;
+        refuse(`self-test: ${JSON.stringify(values)} ${said}`);
       }
     }
     return sampler.vectors.length;
@@ -88,7 +101,7 @@ const ldpoptSampler = (() => {
   return Object.freeze({
     column: sampler.column,
     promise: sampler.promise,
-    report: (values) => drawn(input(values), randomBits()),
+    report: (values) => drawn(input(values), randomBits),
     selfTest,
   });
 })();
