@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -13,6 +14,12 @@ from ldpopt.core.errors import InvalidInputError, MissingDependencyError
 
 PATIENCE = 10.0
 """Seconds to wait for a Dask scheduler to answer."""
+
+QUIET = "ignore::UserWarning:joblib.externals.loky.backend.resource_tracker"
+"""Filters the warnings of the process that removes what workers share.
+
+After Ctrl-C it may find a folder gone that this process has removed, and would print that as a warning.
+"""
 
 Parallel = Callable[[Iterable[Any]], Iterable[Any]]
 """Runs tasks of :func:`joblib.delayed` and returns their results in order."""
@@ -61,8 +68,23 @@ def _deaf(parallel: Parallel) -> Parallel:
         resource_tracker.ensure_running()  # it would unblock the signal when it starts later
         before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
         try:
-            return parallel(tasks)
+            with _warnings_filtered(QUIET):
+                return parallel(tasks)
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
     return started
+
+
+@contextlib.contextmanager
+def _warnings_filtered(how: str) -> Iterator[None]:
+    """Filter the warnings of processes that are started meanwhile, beside what the user has set."""
+    given = os.environ.get("PYTHONWARNINGS")
+    os.environ["PYTHONWARNINGS"] = how if given is None else f"{given},{how}"
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ["PYTHONWARNINGS"]
+        else:
+            os.environ["PYTHONWARNINGS"] = given

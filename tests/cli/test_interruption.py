@@ -272,6 +272,22 @@ def test_worker_processes_leave_ctrl_c_to_the_one_that_ends_them(jobs):
     assert signal.SIGINT not in signals(0)
 
 
+LEFT = """
+import joblib
+from joblib.externals.loky.backend import resource_tracker
+from ldpopt.core.workers import workers
+with workers(2, None) as parallel:
+    assert list(parallel([joblib.delayed(abs)(-1)])) == [1]
+resource_tracker.register("no/such/folder", "folder")
+"""
+
+
+def test_a_folder_that_is_gone_when_workers_end_is_no_line():
+    """After Ctrl-C, two processes may remove it; one of them printed a warning in five lines."""
+    found = subprocess.run([sys.executable, "-c", LEFT], capture_output=True, text=True, check=True)
+    assert found.stderr == ""
+
+
 def test_a_terminal_shows_what_is_left_of_a_progress_bar():
     drawn = "first\r\nbar 1\r\x1b[2Kbar 2\r\x1b[2K\x1b[1A\x1b[1B"
     assert screen(drawn + "\r\nlast\r\n").split() == ["first", "last"]
