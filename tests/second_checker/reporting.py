@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from second_checker import any_reports, unary
+from second_checker import any_reports, stated, unary
 from second_checker.confidence import OPTIONAL, Robust, audit, information, is_private, joint
 from second_checker.intervals import both, surely, top
 from second_checker.membership import is_member, last
@@ -28,17 +28,11 @@ def claims(found):
     robust = Robust(params)
     demand(kind != "ue-conditional" or len(robust.table) <= 12, "at most 12 secrets")
     if found["mechanism"] is None and kind == "ue-conditional" and blocks == "grr":
-        yield "stated by parameters", None
-        return
-    W = matrix(found, robust.cells)
-    yield "stochastic", all(sum(row) == 1 for row in W)
-    if blocks == "grr":
-        yield "member", is_member(W, Protocol(kind, robust, () if calibrate else None))
-    elif kind != "ue-conditional":
-        yield "member", any_reports.made_of(proof, found["bound"], W, Protocol(kind, robust))
-    yield "private", is_private(W, robust, robust.e)
-    yield "value", surely(Fraction(found["value"]), information(W, robust.table))
-    yield from audit(found, W, robust)
+        yield from stated.claims(found, Protocol(kind, robust, () if calibrate else None))
+        W = None
+    else:
+        W = matrix(found, robust.cells)
+        yield from of_matrix(found, W, robust, calibrate)
     if found["bound"] is not None:
         bound = Fraction(found["bound"])
         if calibrate:
@@ -52,6 +46,17 @@ def claims(found):
             yield "bound", bound >= ceiling
         else:
             yield "bound", any_reports.at_most(bound, proof, Protocol(kind, robust))
+
+
+def of_matrix(found, W, robust, calibrate):
+    """The claims about a mechanism: stochastic, of its kind, private, worth its value; and the audit."""
+    kind, blocks = found["problem"], found["params"].get("blocks", "grr")
+    yield "stochastic", all(sum(row) == 1 for row in W)
+    if blocks == "grr":
+        yield "member", is_member(W, Protocol(kind, robust, () if calibrate else None))
+    yield "private", is_private(W, robust, robust.e)
+    yield "value", surely(Fraction(found["value"]), information(W, robust.table))
+    yield from audit(found, W, robust)
 
 
 KNOWN = {}

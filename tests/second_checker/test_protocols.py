@@ -35,7 +35,7 @@ def test_calibrated_protocols(kind):
     document = json.loads(written(kind))
     assert judged(document) == opinion(json.dumps(document)) == "verified"
     for forged in forgeries(document):
-        assert judged(forged) == opinion(json.dumps(forged)) == "refuted"
+        assert (judged(forged), opinion(json.dumps(forged))) == ("refuted", "refuted")
 
 
 def forgeries(document):
@@ -75,6 +75,25 @@ def mixed(rows, x):
     entries = [Fraction(int((0.75 * p + 0.25 * q) * 2**50), 2**50) for p, q in weighed]
     entries[entries.index(max(entries))] += 1 - sum(entries)
     return [float(p) for p in entries]
+
+
+def test_a_unary_encoding_that_is_stated_by_its_parameters():
+    """Seven secrets have too many reports for a matrix; another λ, y or value is refuted."""
+    counts = [[1 + (3 * s + u * u) % 5 for u in range(3)] for s in range(7)]
+    document = json.loads(json.dumps(solve(problem(KINDS[2], epsilon=1.0, counts=counts)).to_json()))
+    assert document["mechanism"] is None
+    assert judged(document) == opinion(json.dumps(document)) == "verified"
+    lower = {**document, "status": "gap", "value": 0.0, "bound": document["value"] - 1e-6}
+    del lower["gap"]
+    plain = {**document, "status": "feasible", "bound": None, "gap": None}
+    answer, y = document["answer"], document["answer"]["right"]
+    for forged in (
+        lower,
+        plain | {"value": document["value"] + 1e-12},
+        plain | {"answer": answer | {"lambda": answer["lambda"] - 2**-10}},
+        plain | {"value": 0.0, "answer": answer | {"right": [y[0] + 2**-20, *y[1:]]}},
+    ):
+        assert (judged(forged), opinion(json.dumps(forged))) == ("refuted", "refuted")
 
 
 @pytest.mark.parametrize("kind", KINDS[:2])
