@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from programs import in_python
 
 from ldpopt import audit, report
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
@@ -12,6 +13,7 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.estimating import estimate, frequencies
+from ldpopt.release.exporting import export
 from ldpopt.release.planning import plan
 from ldpopt.release.reading import report_counts
 from ldpopt.release.releasing import privatize
@@ -158,7 +160,7 @@ def test_compare_ranks_encodings_by_their_error():
 
 
 def test_thousands_of_cells(tmp_path):
-    """6,000 cells are designed, released and estimated; methods that write a matrix say why not."""
+    """6,000 cells are designed, released, estimated and exported; methods with a matrix say why not."""
     rng, n = np.random.default_rng(0), 3000
     table = {
         name: [f"{name}{i}" for i in np.arange(n) * step % size]
@@ -169,6 +171,9 @@ def test_thousands_of_cells(tmp_path):
     made = design(table, "a", "b", epsilon=4.0, goal="estimates")
     assert (made.method, made.inputs) == ("subset", 6000)
     assert made.verification
+    program = export(made, "python")
+    assert len(program) < 100_000
+    assert in_python(program)["self_test"]() == 40
     with pytest.raises(InvalidInputError, match="writes a matrix, of at most 4,096 cells, not 6,000"):
         design(table, "a", "b", epsilon=4.0, method="grr")
     hadamard = design(table, "a", "b", epsilon=4.0, method="hadamard")
