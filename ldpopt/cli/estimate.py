@@ -42,7 +42,7 @@ def estimate(
     if plot is not None:
         check_picture(plot, force, released, mechanism)
     made = load_mechanism(mechanism)
-    with watching(f"estimating from {released}" + (", and sampling the posterior" if others else "")):
+    with watching(f"estimating from {released}" + (", by every method" if others else "")):
         found = estimating.estimate(
             released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
         )
@@ -77,6 +77,9 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
                 ],
                 "maximum likelihood": [_known(row, row.ml) for row in rows],
                 "least squares": [_known(row, row.mmse) for row in rows],
+            }
+        if rows[0].bayes is not None:
+            columns |= {
                 "posterior mean": [f"{row.bayes:.4f}" for row in rows],
                 f"{percent} credible": [_between(row.credible_low, row.credible_high) for row in rows],
             }
@@ -92,9 +95,9 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
     if any(row.determined and row.estimate in (0.0, 1.0) for row in shown_rows):
         hang("", "Estimates below 0 or above 1 are shown as 0 or 1, so a column may not sum to 1.")
     if found.posterior:
-        hang(
-            "", f"The posterior: {found.posterior}. It depends on the prior where there are many cells."
-        )
+        known = found.rows[0].bayes is not None
+        beware = " It depends on the prior where there are many cells." if known else ""
+        hang("", f"The posterior: {found.posterior}.{beware}")
     if not all(row.determined for row in found.rows):
         hang(
             "Not determined: ",

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import binom, binomtest, norm
 
+from ldpopt.cli.estimate import _print_frequencies
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import randomized_response
 from ldpopt.release import estimating
@@ -144,6 +145,25 @@ def test_the_mean_of_an_exact_posterior_is_exact():
     other = (1 - mean) / 4
     assert [row.bayes for row in found.rows] == pytest.approx([other, other, mean, other, other])
     assert found.posterior == "uniform prior, closed-form; the intervals from 4000 draws"
+
+
+def test_a_posterior_that_takes_too_long_is_left_out_and_nothing_else(monkeypatch, capsys):
+    made = design("adult:sex-race", "race", epsilon=2.0, method="grr")
+    counts = np.array([300, 300, 400, 200, 2000])
+    whole = frequencies(counts, made, others=True)
+    monkeypatch.setattr(estimating, "MOST_SAMPLED", 4)
+    found = frequencies(counts, made, others=True)
+    for row, known in zip(found.rows, whole.rows, strict=True):
+        kept = {k: v for k, v in known.plain().items() if k != "bayes" and "credible" not in k}
+        assert row.plain() == kept
+        assert row.ml is not None
+    words = "left out, as the mechanism tells 5 inputs apart, and more than 4 take minutes to sample"
+    assert found.posterior == words
+    _print_frequencies(found, ["secret"])
+    printed = " ".join(capsys.readouterr().out.split())
+    assert f"The posterior: {words}." in printed
+    assert "credible" not in printed
+    assert "prior where" not in printed
 
 
 @pytest.mark.parametrize("level", [0, 1, -3, math.nan])
