@@ -15,7 +15,7 @@ from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import Sampler, export
 from ldpopt.release.procedures import MOST_VECTORS
 
-ROWS = 20_000
+ROWS = 100_000
 SURE = "0.999999"
 """A correct sampler fails the audit once in a million runs."""
 NASTY = {
@@ -26,7 +26,7 @@ NASTY = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A table of 20,000 rows with a binned column, its mechanism, and the values of each row."""
+    """A table of 100,000 rows with a binned column, its mechanism, and the values of each row."""
     directory = tmp_path_factory.mktemp("export")
     rng = np.random.default_rng(3)
     cells = {
