@@ -55,7 +55,9 @@ PATIENCE = 2.0
 DRAWN = re.compile(r"\x1b\[([0-9;?]*)([A-Za-z])|([\r\n])|([^\r\n\x1b]+)")
 """What a terminal gets: a sequence that moves or erases, the end of a line, or text."""
 
-BESIDE = re.compile(r"note: |warning: |wrote |ldpopt: kept the |[a-z]+: \S+ nats, ")
+BESIDE = re.compile(
+    r"note: |warning: |wrote |ldpopt: kept the |[a-z]+: (\S+ nats|its nats are not computed), "
+)
 """What is there, told before the line that ends the command."""
 
 
