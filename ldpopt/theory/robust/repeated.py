@@ -39,6 +39,8 @@ from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 MOST_COLUMNS = 2_000_000
 """The most collections of reports that are listed."""
+MOST_ENTRIES = 50_000_000
+"""The most entries of their product columns for which :func:`together` lists them: some seconds."""
 CHUNK = 20_000
 MOST_CLIMBED = 64
 """The most reports for which :func:`together` adds one at a time if the collections are too many."""
@@ -161,7 +163,9 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
     if isinstance(uncertainty, AllDistributions):
         return Together(_added_up(mechanism, uncertainty, reports), exact=True)
     found = least_composed_level(uses, uncertainty)
-    if collections(uses) <= MOST_COLUMNS and _told(found):
+    listed = collections(uses)
+    few = listed <= MOST_COLUMNS and listed * len(mechanism.matrix) <= MOST_ENTRIES
+    if few and _told(found):
         proven = not isinstance(uncertainty, ConvexSet)  # there a climb finds the worst member
         return Together(composed_level(uses, uncertainty), exact=proven)
     if reports <= MOST_CLIMBED and _told(found):

@@ -144,3 +144,17 @@ def test_a_level_over_a_ball_is_not_called_exact():
     flip = Mechanism(np.array([[0.7, 0.3], [0.4, 0.6], [0.6, 0.4], [0.3, 0.7]]))
     assert not together(flip, ball, 2).exact
     assert together(flip, Single(p_hat), 2).exact
+
+
+def test_where_listing_takes_long_a_lower_bound_is_given_and_called_so(monkeypatch):
+    rng = np.random.default_rng(3)
+    F = Chi2Set(rng.dirichlet(np.full(6, 3.0)).reshape(2, 3), 500)
+    mechanism = Mechanism(rng.dirichlet(np.full(4, 3.0), 6))
+    exact = together(mechanism, F, 2)
+    assert exact.exact
+    monkeypatch.setattr(repeated, "MOST_ENTRIES", 10 * 6)  # two reports of four: ten collections
+    assert together(mechanism, F, 2).exact
+    monkeypatch.setattr(repeated, "MOST_ENTRIES", 10 * 6 - 1)
+    least = together(mechanism, F, 2)
+    assert not least.exact
+    assert together(mechanism, F, 1).found.level <= least.found.level <= exact.found.level
