@@ -89,6 +89,8 @@ def audit(
         raise InvalidInputError("a released table is tested against its data: give --data too")
     seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
     limits = Limits.within(seconds)
+    if data is not None:
+        _check_table(design, data)
     verification = _verified(design, limits)
     rng = np.random.default_rng(seed)
     claims = verification.claims
@@ -294,6 +296,20 @@ class _Examined(NamedTuple):
     tests: list[Empirical]
 
 
+def _check_table(design: Audited, data: Any) -> None:
+    """Refuse a table that cannot be counted before the long work begins.
+
+    A file that cannot be loaded is left to the checker, which says more of it.
+    """
+    try:
+        made = loaded(design)
+    except LdpoptError:
+        return
+    if not isinstance(made, AnyDesign):
+        raise InvalidInputError("data need a file of ldpopt design, which alone names the columns")
+    made.domain.count(open_table(data))
+
+
 def _with_data(
     made: AnyDesign | Result,
     of: Subject,
@@ -302,8 +318,7 @@ def _with_data(
     confidence: float,
     rng: np.random.Generator,
 ) -> _Examined:
-    if not isinstance(made, AnyDesign):
-        raise InvalidInputError("data need a file of ldpopt design, which alone names the columns")
+    assert isinstance(made, AnyDesign)  # as _check_table found
     tests = []
     if released is None:
         counts = made.domain.count(open_table(data))

@@ -309,6 +309,12 @@ def test_tables_that_do_not_fit(census, table, message):
 # ------------------------------------------------------------ the command line
 
 
+def test_a_table_is_read_before_the_checker_begins(file, monkeypatch):
+    monkeypatch.setattr(auditing, "verify", lambda *_, **__: pytest.fail("the checker was asked first"))
+    with pytest.raises(InvalidInputError, match="empty"):
+        audit(file, {"sex": ["Female", None], "race": ["White", "White"]})
+
+
 def test_as_a_user(file, tmp_path, ldpopt):
     shown = ldpopt("audit", file, "--samples", 10_000, "--confidence", SURE)
     assert shown.code == 0, shown.err
