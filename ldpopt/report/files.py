@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -69,6 +70,8 @@ def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> L
     silent = result.status in NOTHING_FOUND and result.answer is None
     silent = silent or result.problem.statement() is None
     decided = Verification(()) if silent else verify_document(document, budget=seconds)
+    if isinstance(content, Design):
+        content = replace(content, decided=decided)  # the audit does not ask the checker again
     return Loaded(name, digest, content, decided)
 
 
