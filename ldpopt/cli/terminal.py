@@ -45,8 +45,11 @@ def say(line: str) -> None:
 
 
 def tell(line: str) -> None:
-    """Print a line on standard error, in the same way."""
-    print(printable(line), file=sys.stderr)
+    """Print a line on standard error, in the same way.
+
+    It is one write, so that Ctrl-C does not come between the line and its end.
+    """
+    sys.stderr.write(f"{printable(line)}\n")
 
 
 NARROW = 16

@@ -11,12 +11,14 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import joblib
 import psutil
 import pytest
 
+from ldpopt.cli.terminal import tell
 from ldpopt.core.registry import Registry
 from ldpopt.core.workers import workers
 from ldpopt.engine.plugins import load_object
@@ -272,6 +274,13 @@ def test_worker_processes_leave_ctrl_c_to_the_one_that_ends_them(jobs):
         (blocked,) = parallel([joblib.delayed(signals)(0)])
     assert (signal.SIGINT in blocked) == (jobs > 1)
     assert signal.SIGINT not in signals(0)
+
+
+def test_ctrl_c_does_not_come_between_a_line_and_its_end(monkeypatch):
+    written = []
+    monkeypatch.setattr(sys, "stderr", SimpleNamespace(write=written.append))
+    tell("warning: one")
+    assert written == ["warning: one\n"]
 
 
 LEFT = """
