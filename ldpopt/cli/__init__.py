@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import atexit
 import os
 import signal
 import sys
@@ -74,7 +75,26 @@ def main() -> None:
         if not _pressed:
             raise
         code = _interrupted()
+    if _pressed:
+        _end(code)
     sys.exit(code)
+
+
+def _end(code: int) -> None:
+    """End the process as Python does, but for the last step: it takes its modules apart.
+
+    An import that Ctrl-C stopped leaves C code half ready, which crashes there after all is said.
+    """
+    import threading
+
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:  # nobody reads it any more
+            continue
+    os._exit(code)
 
 
 def _open_closed_streams() -> None:
