@@ -89,8 +89,7 @@ def audit(
         raise InvalidInputError("a released table is tested against its data: give --data too")
     seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
     limits = Limits.within(seconds)
-    if data is not None:
-        _check_table(design, data)
+    counts = None if data is None else _counted(design, data)
     verification = _verified(design, limits)
     rng = np.random.default_rng(seed)
     claims = verification.claims
@@ -106,8 +105,8 @@ def audit(
         return judged(None, claims, (), ())
     worst = worst_level(of)
     levels, tests = _Examined((), [])
-    if data is not None:
-        levels, tests = _with_data(made, of, data, released, confidence, rng)
+    if counts is not None:
+        levels, tests = _with_data(made, of, counts, data, released, confidence, rng)
     box = _sampler(made, claims, sampler, rng)
     if box is not None:
         tests = [_attacked(*box, of, worst, samples, confidence, rng, limits), *tests]
@@ -296,35 +295,33 @@ class _Examined(NamedTuple):
     tests: list[Empirical]
 
 
-def _check_table(design: Audited, data: Any) -> None:
-    """Refuse a table that cannot be counted before the long work begins.
+def _counted(design: Audited, data: Any) -> Indices | None:
+    """Count the rows of a table, before the long work begins: one that cannot be counted is refused.
 
-    A file that cannot be loaded is left to the checker, which says more of it.
+    A file that cannot be loaded is left to the checker, which says more of it: None.
     """
     try:
         made = loaded(design)
     except LdpoptError:
-        return
+        return None
     if not isinstance(made, AnyDesign):
         raise InvalidInputError("data need a file of ldpopt design, which alone names the columns")
-    made.domain.count(open_table(data))
+    return made.domain.count(open_table(data))
 
 
 def _with_data(
     made: AnyDesign | Result,
     of: Subject,
+    counts: Indices,
     data: Any,
     released: Any,
     confidence: float,
     rng: np.random.Generator,
 ) -> _Examined:
-    assert isinstance(made, AnyDesign)  # as _check_table found
+    assert isinstance(made, AnyDesign)  # or there would be no counts
     tests = []
-    if released is None:
-        counts = made.domain.count(open_table(data))
-    else:
+    if released is not None:
         counted = black_box.tally(paired(made, data, released), made.mechanism.shape, rng)
-        counts = counted.counts.sum(axis=1).reshape(made.domain.shape)
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
 

@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
+from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
@@ -203,7 +204,7 @@ class StatedUnary(UncorrelatedEncoding):
         return self.inputs
 
     def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        below = _steps(self.plain["own"]), _steps(self.plain["other"])
+        below = steps(self.plain["own"]), steps(self.plain["other"])
         marked = block < below[1]
         rows = np.arange(len(x))
         marked[rows, x] = block[rows, x] < below[0]
@@ -231,7 +232,7 @@ class StatedSubset(StatedEncoding):
         return self.inputs + 1
 
     def _drawn(self, x: NDArray[np.int64], block: Words, more: RandomWords) -> Reports:
-        inside = block[:, 0] < _steps(self.plain["own"])
+        inside = block[:, 0] < steps(self.plain["own"])
         marked = np.zeros((len(x), self.inputs), dtype=bool)
         for part, size in ((inside, self.plain["size"] - 1), (~inside, self.plain["size"])):
             rows = np.flatnonzero(part)
@@ -294,13 +295,16 @@ class StatedHashing(UncorrelatedEncoding):
         g: int = self.plain["buckets"]
         return g
 
+    @property
+    def digits(self) -> int:
+        """How many digits an input has in base g."""
+        return next(d for d in count(1) if self.buckets**d >= self.inputs)
+
     @cached_property
     def points(self) -> NDArray[np.int64]:
         """The digits of every input in base g, and for g > 2 their squares, a row per input."""
-        g, count = self.buckets, 1
-        while g**count < self.inputs:
-            count += 1
-        digits = np.arange(self.inputs)[:, None] // g ** np.arange(count) % g
+        g = self.buckets
+        digits = np.arange(self.inputs)[:, None] // g ** np.arange(self.digits) % g
         return digits if g == 2 else np.hstack([digits, digits**2 % g])
 
     @property
@@ -317,7 +321,7 @@ class StatedHashing(UncorrelatedEncoding):
         g, size = self.buckets, self.points.shape[1]
         seeds = _uniform(block[:, :size], g, more)
         bucket = (seeds * self.points[x]).sum(axis=1) % g
-        told = block[:, size] < _steps(self.plain["own"])
+        told = block[:, size] < steps(self.plain["own"])
         step = 1 + _uniform(block[:, size + 1], g - 1, more)
         bucket = np.where(told, bucket, (bucket + step) % g)
         return (seeds * g ** np.arange(size)).sum(axis=1) * g + bucket
@@ -353,9 +357,9 @@ def encoding(plain: dict[str, Any]) -> StatedEncoding:
         raise InvalidInputError(str(error)) from None
 
 
-def _steps(share: float) -> np.uint64:
-    """Return a probability as a multiple of 2^−52."""
-    return np.uint64(Fraction(share) * 2**BITS)
+def steps(share: float) -> int:
+    """Return a stated probability as a whole multiple of 2^−52."""
+    return int(Fraction(share) * 2**BITS)
 
 
 def _uniform(block: Words, most: int, more: RandomWords) -> NDArray[np.int64]:

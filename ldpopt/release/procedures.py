@@ -16,7 +16,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.mechanisms.stated import StatedEncoding, StatedHashing, StatedSubset, StatedUnary
+from ldpopt.mechanisms.stated import (
+    StatedEncoding,
+    StatedHashing,
+    StatedSubset,
+    StatedUnary,
+    steps,
+)
 from ldpopt.release.reading import written_sets
 from ldpopt.release.sampling import BITS, ExactSampler, RandomWords, Words
 
@@ -63,8 +69,8 @@ class RowProcedure(Procedure):
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
-        steps = (mechanism.matrix * 2.0**BITS).astype(np.int64)
-        self.ends: list[list[int]] = np.cumsum(steps, axis=1).tolist()
+        multiples = (mechanism.matrix * 2.0**BITS).astype(np.int64)
+        self.ends: list[list[int]] = np.cumsum(multiples, axis=1).tolist()
 
     @property
     def numbers(self) -> dict[str, Any]:
@@ -93,7 +99,7 @@ class EncodingProcedure(Procedure):
 
     def __init__(self, encoding: StatedEncoding) -> None:
         self.encoding = encoding
-        self.own = _steps(encoding.plain["own"])
+        self.own = steps(encoding.plain["own"])
 
     @abstractmethod
     def comparisons(self, x: int) -> Iterator[tuple[int, int]]:
@@ -128,12 +134,12 @@ class UnaryProcedure(EncodingProcedure):
     def numbers(self) -> dict[str, Any]:
         """How many inputs there are, and both probabilities."""
         plain = self.encoding.plain
-        return {"inputs": plain["inputs"], "own": self.own, "other": _steps(plain["other"])}
+        return {"inputs": plain["inputs"], "own": self.own, "other": steps(plain["other"])}
 
     def comparisons(self, x: int) -> Iterator[tuple[int, int]]:
         """Yield those of x and of the input after it."""
         yield x, self.own
-        yield (x + 1) % self.encoding.inputs, _steps(self.encoding.plain["other"])
+        yield (x + 1) % self.encoding.inputs, steps(self.encoding.plain["other"])
 
 
 class SubsetProcedure(EncodingProcedure):
@@ -158,22 +164,19 @@ class HashingProcedure(EncodingProcedure):
 
     pieces: ClassVar[tuple[str, ...]] = ("hashing",)
 
-    @property
-    def _buckets(self) -> int:
-        return int(self.encoding.plain["buckets"])
+    encoding: StatedHashing
 
     @property
     def numbers(self) -> dict[str, Any]:
         """How many buckets there are, how many digits an input has, how likely its bucket is told."""
-        g = self._buckets
-        digits = next(d for d in count(1) if g**d >= self.encoding.inputs)
-        return {"buckets": g, "digits": digits, "own": self.own}
+        known = self.encoding
+        return {"buckets": known.buckets, "digits": known.digits, "own": self.own}
 
     def comparisons(self, x: int) -> Iterator[tuple[int, int]]:
         """Yield that of the bucket, and those that refuse numbers: of a digit, and of another bucket."""
         told = self.encoding.words - 2
         yield told, self.own
-        for place, most in ((0, self._buckets), (told + 1, self._buckets - 1)):
+        for place, most in ((0, self.encoding.buckets), (told + 1, self.encoding.buckets - 1)):
             yield place, SPAN - SPAN % most
 
 
@@ -198,8 +201,3 @@ def stated_words(first: int) -> RandomWords:
         return np.array(drawn, dtype=np.uint64)
 
     return words
-
-
-def _steps(share: float) -> int:
-    """Return a probability as a multiple of 2^−52."""
-    return int(share * 2.0**BITS)
