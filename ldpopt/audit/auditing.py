@@ -49,7 +49,7 @@ from ldpopt.theory.robust.level import Level
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""
 LEAST_SECONDS = 1.0
-"""The least that the checker gets."""
+"""The least that the checker gets, and on a page the audit and the curve."""
 MOST_WORDS = 1 << 24
 """Random words that the reports of an encoding may take, per input that is attacked."""
 
@@ -80,8 +80,8 @@ def audit(
             design, and :meth:`ldpopt.Mechanism.sample` for a plain result.
         seed: repeats the inputs that are drawn for the sampler. It must not be the sampler's own: the
             reports would depend on the draws of the inputs.
-        time_limit: seconds: up to half for the checker, which has a minute without it, and then reports
-            are drawn until it is over.
+        time_limit: seconds: up to half for the checker, which has a minute without it, up to half of the
+            rest for the measures that are NP-hard, and then reports are drawn until it is over.
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
@@ -104,14 +104,14 @@ def audit(
             raise
         return judged(None, claims, (), ())
     worst = worst_level(of)
+    found = measures(of, worst, limits)
     levels, tests = _Examined((), [])
     if counts is not None:
         levels, tests = _with_data(made, of, counts, data, released, confidence, rng)
     box = _sampler(made, claims, sampler, rng)
     if box is not None:
         tests = [_attacked(*box, of, worst, samples, confidence, rng, limits), *tests]
-    found = (*levels, *measures(of, worst))
-    return judged(of.epsilon, claims, found, tuple(tests), _undecidable(made))
+    return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made))
 
 
 # ------------------------------------------------------------ the certificate

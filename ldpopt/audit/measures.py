@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.plain import plain_number
 from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.subject import Subject, Uncertainty
@@ -30,8 +31,11 @@ from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROUNDING = 1e-9
 """The relative rounding that a level in floats may have; the checker decides exactly."""
-LEAKAGE_SECONDS = 10.0
-"""The time for each measure that is NP-hard; what is not proven by then is an interval."""
+LEAKAGE_SECONDS, LEAKAGE_SHARE = 10.0, 0.25
+"""The most seconds, and the share of the time left, for each measure that is NP-hard.
+
+What is not proven by then is an interval.
+"""
 
 
 @dataclass(frozen=True)
@@ -153,17 +157,18 @@ def worst_level(of: Subject) -> Level | None:
 # ------------------------------------------------------------ the list
 
 
-def measures(of: Subject, worst: Level | None) -> list[Measured]:
+def measures(of: Subject, worst: Level | None, limits: Limits = UNLIMITED) -> list[Measured]:
     """List every measure that applies, with what is promised about it, those with a promise first.
 
     Args:
         of: the mechanism and its secrets.
         worst: its :func:`worst_level`.
+        limits: the time that this and what comes after may take.
 
     Raises:
         InvalidInputError: the subject promises something that is not measured.
     """
-    found = [*_levels(of, worst), *_leakages(of), *_averages(of)]
+    found = [*_levels(of, worst), *_leakages(of, limits), *_averages(of)]
     keys = [measure.key for measure in found]
     for key in of.promises:
         if key not in keys:
@@ -269,9 +274,12 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
     )
 
 
-def _leakages(of: Subject) -> Iterator[Measured]:
+def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
+    def seconds() -> float:
+        return min(LEAKAGE_SECONDS, limits.part(LEAKAGE_SHARE).remaining())
+
     W, secrets = of.mechanism.matrix, of.secrets.tolist()
-    low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, seconds=LEAKAGE_SECONDS)
+    low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, seconds=seconds())
     yield Measured(
         "statistic-maximal-leakage",
         "statistic maximal leakage",
@@ -280,7 +288,7 @@ def _leakages(of: Subject) -> Iterator[Measured]:
         "a report multiplies the chance to guess the secret by at most e^this, whatever the prior",
         upper=high,
     )
-    low, high = leakage.infimum_leakage(W, secrets, effort=math.inf, seconds=LEAKAGE_SECONDS)
+    low, high = leakage.infimum_leakage(W, secrets, effort=math.inf, seconds=seconds())
     yield Measured(
         "infimum-leakage",
         "infimum leakage",

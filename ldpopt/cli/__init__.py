@@ -50,6 +50,7 @@ def main() -> None:
     Packages whose import is interrupted raise errors of their own.
     """
     _open_closed_streams()
+    os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads wait for each other on a busy machine
     try:
         signal.signal(signal.SIGTERM, _terminate)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as behind nohup

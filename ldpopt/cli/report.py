@@ -39,9 +39,23 @@ def report(
     check_writable(out, *results)
     check_new(out, force)
     know(problem)
-    with counting("trade-off curves") as progress:
+    with counting("report") as count:
+
+        def step(name: str) -> None:
+            if count is not None:
+                count(0, None, name)
+
+        def progress(finished: int, total: int) -> None:
+            if count is not None:
+                count(finished, total, "trade-off curve")
+
         parts = write_page(
-            results, out, curve_seconds=curve_seconds, time_limit=time_limit, progress=progress
+            results,
+            out,
+            curve_seconds=curve_seconds,
+            time_limit=time_limit,
+            progress=progress,
+            step=step,
         )
     refuted = [part.path for part in parts if part.sound is False]
     undecided = [part.path for part in parts if part.sound is None]

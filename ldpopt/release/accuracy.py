@@ -202,10 +202,11 @@ def accuracies(
     """
     likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
     used = W[:, W.any(axis=0)]
-    law = likely @ used
-    found = []
-    for name, C in column_queries(domain, names):
-        a = unbiased_weights(used, C, law)
-        spread = np.maximum((a**2) @ law - (C @ likely) ** 2, 0.0)
-        found.append(Accuracy(name, np.where(are_determined(used, C, a), spread, math.inf)))
-    return tuple(found)
+    law, queries = likely @ used, column_queries(domain, names)
+    C = np.vstack([query.weights for query in queries])
+    a = unbiased_weights(used, C, law)
+    spread = np.maximum((a**2) @ law - (C @ likely) ** 2, 0.0)
+    variances = np.where(are_determined(used, C, a), spread, math.inf)
+    ends = np.cumsum([len(query.weights) for query in queries])
+    parts = np.split(variances, ends[:-1])
+    return tuple(Accuracy(query.name, part) for query, part in zip(queries, parts, strict=True))

@@ -172,7 +172,8 @@ def design(
         time_limit: seconds for the table and all methods that are tried together.
         progress: called with (value, bound) during long work.
         step: called with the name of a method before it is tried.
-        warn: called with what was left out or taken together, and with bins that hold all rows.
+        warn: called with what was left out or taken together, methods too, and with bins that hold all
+            rows.
     """
     whole = Limits.within(validate.positive_number("time_limit", time_limit))
     domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
@@ -180,7 +181,8 @@ def design(
     column_codes(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
-    found, failed = [], []
+    found: list[Design] = []
+    failed: dict[str, LdpoptError] = {}
     names = chosen(question, method, goal)
     for i, name in enumerate(names):
         part = whole.part(1 / (len(names) - i))
@@ -189,11 +191,14 @@ def design(
         try:
             found.append(solved(domain, asked, name, gap, part.remaining(), progress))
         except LdpoptError as error:
-            failed.append(error)
+            failed[name] = error
         if found and found[-1].interrupted:
             break
     if not found:
-        raise failed[0]
+        raise next(iter(failed.values()))
+    for name, error in failed.items():
+        if warn is not None:
+            warn(f"the method {name} was left out: {error}")
     best = max(found, key=lambda made: made.worth(goal, queries))
     stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
     return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))

@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
@@ -31,6 +32,7 @@ SUFFIX = ".releases.json"
 ROUNDING = 1e-9
 
 
+@lru_cache(maxsize=16)  # a page says it in several places
 def reports_together(made: AnyDesign, reports: int) -> Together:
     """Compute the level of several reports about one person, over the design's uncertainty set.
 

@@ -12,12 +12,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from ldpopt.audit.auditing import LEAST_SECONDS
 from ldpopt.checker.budget import SECONDS
 from ldpopt.core import validate
 from ldpopt.core.files import write_whole
-from ldpopt.core.limits import Limits
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
@@ -36,26 +37,36 @@ from ldpopt.report.reproducing import design_commands, embedded_table, result_co
 from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
 
-CHECKER_SHARE, CURVE_SHARE, LEAST_SECONDS = 0.5, 0.8, 1.0
-"""The shares of the time left for the checker and then for curves, and the least that both get."""
+CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
+"""The share of the time for the checker; of the rest, that for writing the page; and of what is left of a
+result's time, those for its audit and then for its curve."""
 
 
-def described(loaded: Loaded, name: str, seconds: float, progress: Progress | None = None) -> Part:
-    """Describe a result as one part of the page.
+def described(
+    loaded: Loaded,
+    name: str,
+    seconds: float,
+    progress: Progress | None = None,
+    limits: Limits = UNLIMITED,
+) -> Part:
+    """Describe a result as one part of the page; the curve comes last, in the time that is left.
 
     Args:
         loaded: the result.
         name: the id of the part; other ids begin with it.
         seconds: how long the trade-off curve may take; 0 for none.
         progress: called with (finished, total) solves of the curve.
+        limits: the time that the part may take.
     """
     content, result = loaded.content, loaded.result
     made = content if isinstance(content, Design) else None
-    curve, sentence = trade_off_curve(loaded, name, seconds, progress)
+    audit, signed = audited(content, limits.part(AUDIT_SHARE)), signing(loaded)
+    left = max(limits.part(CURVE_SHARE).remaining(), LEAST_SECONDS)
+    curve, sentence = trade_off_curve(loaded, name, min(seconds, left), progress)
     return Part(
         id=name,
         title=title(loaded),
-        signing=signing(loaded),
+        signing=signed,
         path=loaded.path,
         complaint=loaded.complaint,
         explanation=explanation(loaded),
@@ -68,7 +79,7 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
         verified=loaded.verification.verdict,
         curve=curve,
         curve_sentence=sentence,
-        audit=audited(content),
+        audit=audit,
         audit_facts=worst_case(made) if made else certificate_audit(result),
         witness=witness(made) if made else None,
         commands=design_commands(made, loaded.path) if made else result_commands(result, loaded.path),
@@ -78,7 +89,11 @@ def described(loaded: Loaded, name: str, seconds: float, progress: Progress | No
 
 
 def parts(
-    results: Sequence[Loaded | Published], seconds: float, progress: Progress | None = None
+    results: Sequence[Loaded | Published],
+    seconds: float,
+    progress: Progress | None = None,
+    limits: Limits = UNLIMITED,
+    step: Callable[[str], object] = str,
 ) -> list[Part]:
     """Describe every result as a part of the page.
 
@@ -86,13 +101,18 @@ def parts(
         results: what the page is about.
         seconds: how long all curves may take; 0 for none.
         progress: called with (finished, total) solves of a curve.
+        limits: the time that all parts may take.
+        step: called with what is done next, in words.
     """
-    return [
-        published.described(loaded, f"r{i + 1}")
-        if isinstance(loaded, Published)
-        else described(loaded, f"r{i + 1}", seconds / len(results), progress)
-        for i, loaded in enumerate(results)
-    ]
+    found = []
+    for i, loaded in enumerate(results):
+        part = limits.part(1 / (len(results) - i))
+        step(f"audit and curve of {loaded.path}")
+        if isinstance(loaded, Published):
+            found.append(published.described(loaded, f"r{i + 1}", part))
+        else:
+            found.append(described(loaded, f"r{i + 1}", seconds / len(results), progress, part))
+    return found
 
 
 def page(parts: Sequence[Part]) -> str:
@@ -108,6 +128,7 @@ def report(
     curve_seconds: float = 60.0,
     time_limit: float | None = None,
     progress: Progress | None = None,
+    step: Callable[[str], object] = str,
 ) -> list[Part]:
     """Write one self-contained HTML page on files of designs, private or public, or results.
 
@@ -115,8 +136,10 @@ def report(
         results: the file, or the files.
         out: where the page is written, whole or not at all.
         curve_seconds: how long all trade-off curves may take; 0 for none.
-        time_limit: seconds for the page: up to half for the checker, most of the rest for the curves.
+        time_limit: seconds for the page: up to half for the checker, up to half of the rest for the
+            audit, and most of what is left then for the curves.
         progress: called with (finished, total) solves of a curve.
+        step: called with what is done next, in words.
 
     Returns:
         The parts of the page, one per file; ``sound`` says whether every claim of it holds.
@@ -126,12 +149,12 @@ def report(
     limits, opened = Limits.within(seconds), []
     for i, path in enumerate(paths):
         left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
+        step(f"check of {os.fspath(path)}")
         reading = read_public if SECTION in read_document(path) else read
         opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
-    left = max(limits.part(CURVE_SHARE).remaining(), LEAST_SECONDS)
-    described = parts(opened, min(curve_seconds, left), progress)
-    write_whole(out, page(described))
-    return described
+    found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
+    write_whole(out, page(found))
+    return found
 
 
 def _releases(path: str, made: Design) -> list[Fact]:

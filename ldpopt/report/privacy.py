@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 
-from ldpopt.audit.auditing import audit
+from ldpopt.audit.auditing import LEAST_SECONDS, audit
 from ldpopt.audit.findings import Audit
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.engine.result import Result
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -19,11 +20,12 @@ EITHER = Fact("Report", "any that supports one of two inputs and not the other",
 """The reports of an encoding at which its level is attained."""
 
 
-def audited(content: AnyDesign | Result) -> Audit | None:
-    """Compute every measure of a mechanism, and attack its sampler."""
+def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | None:
+    """Compute every measure of a mechanism, and attack its sampler, within the time of the limits."""
     if isinstance(content, Result) and content.mechanism is None:
         return None
-    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE)
+    seconds = None if limits.deadline is None else max(limits.remaining(), LEAST_SECONDS)
+    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE, time_limit=seconds)
 
 
 def worst_case(made: Design) -> list[Fact]:

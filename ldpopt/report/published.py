@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ldpopt.checker.budget import SECONDS
+from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS
@@ -58,12 +59,13 @@ def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Publi
     return Published(name, digest, load_public(name, document), decided)
 
 
-def described(loaded: Published, name: str) -> Part:
+def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
     """Describe a public mechanism as one part of the page.
 
     Args:
         loaded: the mechanism.
         name: the id of the part; other ids begin with it.
+        limits: the time that the part may take.
     """
     made, verification = loaded.content, loaded.verification
     title = f"{released(made.domain, made.promise.method)}, ε = {made.promise.epsilon:g}"
@@ -83,7 +85,7 @@ def described(loaded: Published, name: str) -> Part:
         verified=verification.verdict,
         curve=None,
         curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
-        audit=audited(made),
+        audit=audited(made, limits),
         audit_facts=_worst_case(made),
         witness=None,
         commands=public_commands(loaded.path),

@@ -14,6 +14,7 @@ from ldpopt.audit.auditing import audit
 from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
 from ldpopt.engine.solving import problem, solve
@@ -152,6 +153,24 @@ def test_hard_leakage_is_an_interval(monkeypatch):
     assert undecided.holds is None
     assert replace(sml, promised=sml.value / 2).holds is False
     assert replace(sml, promised=sml.upper).holds is True
+
+
+def test_hard_leakages_share_the_time_that_is_left(monkeypatch, clock):
+    given = []
+
+    def taking(W, secrets, *, effort, seconds):
+        given.append(seconds)
+        clock.move(seconds)
+        return 0.0, 1.0
+
+    for name in ("statistic_maximal_leakage", "infimum_leakage"):
+        monkeypatch.setattr(measures.leakage, name, taking)
+    of = Subject.of_values(Mechanism([[0.7, 0.3], [0.3, 0.7]]), None, {})
+    measures.measures(of, None, Limits.within(16.0))
+    assert given == [4.0, 3.0]
+    given.clear()
+    measures.measures(of, None)
+    assert given == [measures.LEAKAGE_SECONDS] * 2
 
 
 # ------------------------------------------------------------ tampering

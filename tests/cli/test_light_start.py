@@ -1,6 +1,7 @@
 """What a command imports before it answers: counted in a fresh interpreter, never timed."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -141,3 +142,16 @@ main()
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert (ended.returncode, ended.stdout, ended.stderr) == (130, "", "ldpopt: interrupted\n")
+
+
+@pytest.mark.parametrize(("given", "used"), [(None, "1"), ("3", "3")])
+def test_linear_algebra_has_one_thread_unless_asked(given, used):
+    """Two threads wait for each other on a busy machine: a page then took three times its time limit."""
+    env = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+    env |= {} if given is None else {"OMP_NUM_THREADS": given}
+    code = (
+        "import atexit, os, sys; from ldpopt.cli import main; sys.argv = ['ldpopt', '--version']; "
+        "atexit.register(lambda: print(os.environ['OMP_NUM_THREADS'])); main()"
+    )
+    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[-1] == used

@@ -58,6 +58,21 @@ def test_every_method(robust):
     assert best(found).information >= first.information
 
 
+def test_a_method_that_fails_is_named(monkeypatch):
+    def failing(domain, question, name, *rest):
+        if name == "polyopt":
+            raise InvalidInputError("no mechanism was found in 1 s")
+        return solved(domain, question, name, *rest)
+
+    solved = designing.solved
+    monkeypatch.setattr(designing, "solved", failing)
+    monkeypatch.setattr(designing, "chosen", lambda *_: ["polyopt", "srr"])
+    said = []
+    assert design(SMALL, "s", "u", epsilon=1.0, warn=said.append).method == "srr"
+    assert said == ["the method polyopt was left out: no mechanism was found in 1 s"]
+    assert design(SMALL, "s", "u", epsilon=1.0).method == "srr"
+
+
 def test_the_less_is_known_the_less_is_released():
     values = [
         design(SMALL, "s", "u", epsilon=1.0, robust=r).result.value for r in ("known", "chi2", "all")

@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 
 import pytest
 from web import sound
@@ -129,7 +130,7 @@ def test_bad_places(words, message, files, tmp_path, monkeypatch, ldpopt):
 
 
 def test_a_page_shares_its_time_limit(files, tmp_path, clock, monkeypatch):
-    """The checker has half of it, file after file; the curves have most of what is left."""
+    """The checker has half of it, file after file; then come audits and, in what they leave, curves."""
     given = []
 
     def taking(path, seconds):
@@ -137,16 +138,27 @@ def test_a_page_shares_its_time_limit(files, tmp_path, clock, monkeypatch):
         clock.move(seconds)
         return read(path, 60.0)
 
-    def described(opened, seconds, progress):
+    def audited(content, limits):
+        given.append(limits.remaining())
+        clock.move(0.0 if math.isinf(given[-1]) else given[-1])
+
+    def curve(loaded, name, seconds, progress):
         given.append(seconds)
-        return []
+        clock.move(seconds)
+        return None, ""
 
     monkeypatch.setattr(report, "read", taking)
-    monkeypatch.setattr(report, "parts", described)
+    monkeypatch.setattr(report, "audited", audited)
+    monkeypatch.setattr(report, "trade_off_curve", curve)
     monkeypatch.setattr(report, "page", lambda parts: "")
-    paths = [files["census"], files["plain"]]
-    report.report(paths, tmp_path / "page.html", time_limit=16.0)
-    assert given == [4.0, 6.0, pytest.approx(4.8)]
+    paths, steps = [files["census"], files["plain"]], []
+    report.report(paths, tmp_path / "page.html", time_limit=20.0, step=steps.append)
+    # 20 s: 5 and 7.5 for the checker; 90 % of the other 7.5 for two parts, 3.375 for the first
+    first = [3.375 * 0.5, 3.375 * 0.5 * 0.8]
+    rest = 6.75 - sum(first)
+    assert given == pytest.approx([5.0, 7.5, *first, rest * 0.5, rest * 0.5 * 0.8])
+    checks, parts = ([f"{word} of {path}" for path in paths] for word in ("check", "audit and curve"))
+    assert steps == [*checks, *parts]
     given.clear()
     report.report(paths, tmp_path / "page.html")
-    assert given == [60.0, 60.0, 60.0]
+    assert given == [60.0, 60.0, math.inf, 30.0, math.inf, 30.0]
