@@ -38,7 +38,7 @@ from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, verify
-from ldpopt.mechanisms.stated import StatedEncoding
+from ldpopt.mechanisms.stated import Reports, StatedEncoding
 from ldpopt.release.designing import AnyDesign, read_design
 from ldpopt.release.publishing import SECTION, PublicDesign, load_public
 from ldpopt.release.sampling import ExactSampler, secure_words
@@ -216,7 +216,11 @@ def _tested(source: str, of: Subject, drawn: dict[str, Tally], confidence: float
 
 
 class _Encoded(NamedTuple):
-    """The audit of an encoding: of what a report says about two inputs, which has the same level."""
+    """The audit of an encoding: of what a report says about two inputs, which has the same level.
+
+    Whatever the two are, one of them the user's own, it has the law of :attr:`StatedEncoding.pair`. So
+    the other one is drawn for each report, and with it which of the two is called the first.
+    """
 
     made: AnyDesign
     encoding: StatedEncoding
@@ -241,18 +245,22 @@ class _Encoded(NamedTuple):
             samples: how many reports are drawn for each of two inputs.
             given: the sampler to test, if it is not the exact one.
         """
-        tests, of = [], self._pair(0, 1)
+        tests, of = [], self._pair()
         if given is not None or all(claim.holds for claim in claims):
             known = self.encoding
             sample = given or (lambda x: known.sample(x, secure_words))
             source = "the exact sampler" if given is None else "the given sampler"
             most = max(black_box.LEAST_SAMPLES, MOST_WORDS // known.words)
             drawn = min(samples or MOST_SAMPLES, most)
-            pairs = _Box(source, lambda x: known.supported_of(sample(x), 0, 1))
-            tests.append(_attacked(*pairs, of, None, drawn, self.confidence, self.rng, self.limits))
-        if data is not None:
-            counts = self.made.domain.count(open_table(data))
-            tests += [] if released is None else [self._released(data, released, counts)]
+
+            def pairs(first: Indices) -> Indices:
+                own = self.rng.integers(0, known.inputs, len(first))
+                return self._said(first, own, sample(own))
+
+            rest = self.confidence, self.rng, self.limits
+            tests.append(_attacked(source, pairs, of, None, drawn, *rest))
+        if released is not None:
+            tests.append(self._released(data, released, of))
         return judged(of.epsilon, claims, self._levels(), tuple(tests), _undecidable(self.made))
 
     def _levels(self) -> tuple[Measured, ...]:
@@ -264,26 +272,33 @@ class _Encoded(NamedTuple):
             Measured("two-reports", two, 2 * level, "nats", ADDS_UP, asked.together),
         )
 
-    def _pair(self, first: int, second: int) -> Subject:
+    def _pair(self) -> Subject:
         """Return the subject of what a report says about two inputs."""
-        epsilon = self.made.promise.epsilon
-        names = tuple(self.made.domain.labels[x] for x in (first, second))
-        of = Subject.of_values(self.encoding.pair, None, {"ldp": epsilon})
-        return replace(of, secret_names=names)
+        of = Subject.of_values(self.encoding.pair, None, {"ldp": self.made.promise.epsilon})
+        return replace(of, secret_names=("the first of two inputs", "the second of two inputs"))
 
-    def _released(self, data: Any, released: Any, counts: Indices) -> Empirical:
-        """Test the reports on the two inputs that are most frequent in the table."""
-        first, second = (int(x) for x in np.argsort(-counts.ravel(), kind="stable")[:2])
-        number = np.full(self.encoding.inputs, -1)
-        number[[first, second]] = 0, 1
+    def _said(self, number: Indices, own: Indices, reports: Reports) -> Indices:
+        """Say what each report tells of its own input and of another one that is drawn here.
+
+        Args:
+            number: 0 where the own input is the first of the two, 1 where it is the second.
+            own: the input of each report.
+            reports: the reports.
+        """
+        inputs = self.encoding.inputs
+        other = (own + self.rng.integers(1, inputs, len(own))) % inputs
+        first, second = np.where(number == 0, (own, other), (other, own))
+        return self.encoding.supported_of(reports, first, second)
+
+    def _released(self, data: Any, released: Any, of: Subject) -> Empirical:
+        """Test the reports of all rows."""
 
         def pairs() -> Iterator[tuple[Indices, Indices]]:
             for x, reports in paired(self.made, data, released):
-                own = number[x] >= 0
-                yield number[x[own]], self.encoding.supported_of(reports[own], first, second)
+                number = self.rng.integers(0, 2, len(x))
+                yield number, self._said(number, x, reports)
 
         drawn = black_box.tally(pairs(), (2, 4), self.rng)
-        of = self._pair(first, second)
         return _tested("the released table", of, {"the table": drawn}, self.confidence)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cached_property
 from itertools import count
@@ -90,16 +90,17 @@ class StatedEncoding(ABC):
         rows = [[none, alone, other, both], [none, other, alone, both]]
         return Mechanism(rows, outputs=("neither", "the first", "the second", "both"))
 
-    def supported_of(self, reports: Reports, first: int, second: int) -> NDArray[np.int64]:
+    def supported_of(
+        self, reports: Reports, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
         """Give each report the number of what it says of two inputs, as the outputs of :attr:`pair`.
 
         Args:
             reports: the reports.
-            first: one of the inputs.
-            second: the other one.
+            first: for each report one of the inputs.
+            second: for each report the other one.
         """
-        found: NDArray[np.int64] = self.supports(reports, [first, second]) @ np.array([1, 2])
-        return found
+        return self.supported(reports, first) + 2 * self.supported(reports, second)
 
     @property
     @abstractmethod
@@ -116,9 +117,14 @@ class StatedEncoding(ABC):
             more: draws the numbers that replace those refused.
         """
 
-    @abstractmethod
-    def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:
-        """Mark which of the inputs (by default all) each report supports, a row per report."""
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
+        """Mark which of the inputs each report supports, a row per report; by default its bits."""
+        return np.unpackbits(reports, axis=1, count=self.inputs).astype(bool)
+
+    def supported(self, reports: Reports, x: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return for each report 1 if it supports the input that is given for it, and otherwise 0."""
+        bytes_ = reports[np.arange(len(reports)), x // 8].astype(np.int64)
+        return (bytes_ >> (7 - x % 8)) & 1
 
     @abstractmethod
     def squares(self, sizes: Array) -> tuple[Array, Array]:
@@ -210,10 +216,6 @@ class StatedUnary(UncorrelatedEncoding):
         marked[rows, x] = block[rows, x] < below[0]
         return np.packbits(marked, axis=1)
 
-    def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:
-        """Return the reported sets."""
-        return _bits(reports, self.inputs, inputs)
-
 
 class StatedSubset(StatedEncoding):
     """Report a set of m inputs: with probability p a random one that has the own input."""
@@ -260,10 +262,6 @@ class StatedSubset(StatedEncoding):
                 keys = keys.copy()
                 keys[left] = more(left.size * self.inputs).reshape(-1, self.inputs)
         return marked
-
-    def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:
-        """Return the reported sets."""
-        return _bits(reports, self.inputs, inputs)
 
     def squares(self, sizes: Array) -> tuple[Array, Array]:
         """See :meth:`StatedEncoding.squares`; how many inputs are supported is hypergeometric."""
@@ -331,12 +329,16 @@ class StatedHashing(UncorrelatedEncoding):
         g, size = self.buckets, self.points.shape[1]
         return reports[:, None] // g ** np.arange(1, size + 1) % g, reports % g
 
-    def supports(self, reports: Reports, inputs: Sequence[int] | None = None) -> NDArray[np.bool_]:
+    def supports(self, reports: Reports) -> NDArray[np.bool_]:
         """Mark the inputs whose bucket was reported; the products are whole numbers below 2^53."""
         seeds, bucket = self._parts(reports)
-        points = self.points if inputs is None else self.points[list(inputs)]
-        hashed = seeds.astype(float) @ points.T.astype(float)
+        hashed = seeds.astype(float) @ self.points.T.astype(float)
         return np.asarray(np.remainder(hashed, self.buckets) == bucket[:, None])
+
+    def supported(self, reports: Reports, x: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return 1 where the bucket of the input was reported."""
+        seeds, bucket = self._parts(reports)
+        return ((seeds * self.points[x]).sum(axis=1) % self.buckets == bucket).astype(np.int64)
 
     def counted(self, reports: Reports) -> NDArray[np.int64]:
         """Count how many of the reports support each input; two buckets by the Hadamard transform."""
@@ -369,13 +371,6 @@ def _uniform(block: Words, most: int, more: RandomWords) -> NDArray[np.int64]:
         block = block.copy()
         block[bad] = more(int(bad.sum()))
     return (block % np.uint64(most)).astype(np.int64)
-
-
-def _bits(reports: Reports, count: int, inputs: Sequence[int] | None) -> NDArray[np.bool_]:
-    if inputs is None:
-        return np.unpackbits(reports, axis=1, count=count).astype(bool)
-    place = np.array(inputs)
-    return ((reports[:, place // 8] >> (7 - place % 8).astype(np.uint8)) & 1).astype(bool)
 
 
 def _hypergeometric(total: int, good: Array, drawn: int) -> tuple[Array, Array]:

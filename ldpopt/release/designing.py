@@ -196,9 +196,9 @@ def design(
             break
     if not found:
         raise next(iter(failed.values()))
-    for name, error in failed.items():
-        if warn is not None:
-            warn(f"the method {name} was left out: {error}")
+    if warn is not None:
+        for name, reason in failed.items():
+            warn(f"the method {name} was left out: {reason}")
     best = max(found, key=lambda made: made.worth(goal, queries))
     stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
     return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))

@@ -38,8 +38,8 @@ from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
 
 CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
-"""The share of the time for the checker; of the rest, that for writing the page; and of what is left of a
-result's time, those for its audit and then for its curve."""
+"""The share of the time for the checker; of the rest, that for writing the page; of what is left of the
+time of each result, those for its audit and then for its curve."""
 
 
 def described(

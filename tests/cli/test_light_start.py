@@ -153,5 +153,5 @@ def test_linear_algebra_has_one_thread_unless_asked(given, used):
         "import atexit, os, sys; from ldpopt.cli import main; sys.argv = ['ldpopt', '--version']; "
         "atexit.register(lambda: print(os.environ['OMP_NUM_THREADS'])); main()"
     )
-    run = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
-    assert run.stdout.splitlines()[-1] == used
+    said = subprocess.check_output([sys.executable, "-c", code], env=env, text=True)
+    assert said.splitlines()[-1] == used

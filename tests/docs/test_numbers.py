@@ -387,3 +387,14 @@ def test_the_study_of_a_hospital(row):
         pytest.importorskip("multi_freq_ldpy")
         errors, searched = hospital.peer(table, hospital.FEW_RUNS), True
     assert errors == pytest.approx(said, rel=0.15 if searched else 0, abs=5.1e-5)
+
+
+@pytest.mark.slow
+def test_queries_is_ahead_of_split_in_the_hospital():
+    hospital = SimpleNamespace(**runpy.run_path(str(DOCS / "hospital.py")))
+    table, text = hospital.hospital(), (DOCS / "fidelity.md").read_text()
+    best, split = (hospital.predicted(hospital.designed(table, name)) for name in ("auto", "split"))
+    for name in hospital.COLUMNS:
+        assert best[name] < split[name]
+    for errors in (best, split):
+        assert f"{errors['diagnosis']:.6f} and {errors['ward']:.6f}" in " ".join(text.split())
