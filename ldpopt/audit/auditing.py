@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.audit import black_box
+from ldpopt.audit.audited import subject
 from ldpopt.audit.black_box import Indices, Sample, Tally
 from ldpopt.audit.findings import Audit, Empirical, judged
 from ldpopt.audit.measures import (
@@ -25,7 +26,6 @@ from ldpopt.audit.measures import (
     Measured,
     data_measures,
     measures,
-    subject,
     worst_level,
 )
 from ldpopt.audit.pairing import paired

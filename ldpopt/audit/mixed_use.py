@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ldpopt.audit.audited import subject
 from ldpopt.audit.auditing import Audited, loaded
-from ldpopt.audit.measures import subject
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.subject import Subject
 from ldpopt.engine.verifying import NOT_CHECKED

@@ -10,6 +10,7 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 from ldpopt.audit import auditing, measures
+from ldpopt.audit.audited import subject
 from ldpopt.audit.auditing import audit
 from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import Claim
@@ -263,7 +264,7 @@ def test_a_readable_section_of_another_table_is_refuted(file, place, other):
 
 def test_an_infinite_level_is_the_word_inf_in_json(response):
     """A report that one secret never gives, measured for all distributions."""
-    of = measures.subject(response)
+    of = subject(response)
     sure = np.zeros((10, 2))
     sure[:5, 0] = sure[5:, 1] = 1
     open_book = replace(of, mechanism=Mechanism(sure))
