@@ -50,6 +50,11 @@ if TYPE_CHECKING:
 
 COMPARING = 0.8
 """The share of the time left for the other methods; the rest is for the check of their claims."""
+RESERVED, MOST_RESERVED = 0.5, 3.0
+"""The share of the time limit, and the most seconds, that are kept for the check of the certificate.
+
+With ``--compare`` half of the time limit is kept: the other methods come first.
+"""
 
 
 def design(
@@ -101,7 +106,7 @@ def design(
         str, typer.Option(help="Columns whose frequencies are wanted, comma-separated; default: all.")
     ] = "",
     time_limit: Annotated[
-        float | None, typer.Option(help="Seconds for all solves; default: 30, with --compare 120.")
+        float | None, typer.Option(help="Seconds for solves and check; default: 30, with --compare 120.")
     ] = None,
     force: Force = False,
     as_json: AsJson = False,
@@ -112,15 +117,18 @@ def design(
     OUT.public without them, which the other commands also accept. The exit code is that of ldpopt
     verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
     """
+    start = time.monotonic()
+    from ldpopt.core import validate
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
     from ldpopt.tables.files import open_table
 
-    start = time.monotonic()
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS
-    seconds = time_limit / 2 if compare else time_limit  # the other half is for the other methods
+    time_limit = validate.positive_number("time_limit", time_limit)
+    later = 0.5 * time_limit if compare else min(RESERVED * time_limit, MOST_RESERVED)
+    seconds = max(time_limit - later - (time.monotonic() - start), designing.LEAST_SECONDS)
     public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
         check_writable(file, table)

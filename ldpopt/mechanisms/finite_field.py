@@ -46,11 +46,8 @@ class Field:
         found = prime_power(q)
         assert found is not None, q
         p, e = found
-        for tail in product(range(p), repeat=e):
-            cycle = _cycle(p, tail)
-            if len(cycle) == q - 1:
-                return cls((p,) * e, tuple(cycle))
-        raise AssertionError(f"no primitive polynomial of degree {e} over GF({p})")
+        tail = next(tail for tail in product(range(p), repeat=e) if _is_primitive(p, tail))
+        return cls((p,) * e, tuple(_cycle(p, tail)))
 
     @property
     def zero(self) -> Element:
@@ -65,6 +62,26 @@ class Field:
         """Return the non-zero elements that are an ``exponent``-th power."""
         n = len(self.cycle)
         return {self.cycle[i * exponent % n] for i in range(n)}
+
+
+def _is_primitive(p: int, tail: Element) -> bool:
+    """Return whether x has the order n = p^e − 1 modulo x^e + tail: xⁿ = 1, x^(n/r) ≠ 1 for primes r.
+
+    Then the powers of x are all n elements but zero, so each of these has an inverse.
+    """
+    e = len(tail)
+    n, one, x = p**e - 1, np.eye(e, dtype=np.int64), np.eye(e, k=-1, dtype=np.int64)
+    x[:, -1] = (x[:, -1] - tail) % p
+
+    def is_one(exponent: int) -> bool:
+        power, square = one, x
+        while exponent:
+            power = power @ square % p if exponent % 2 else power
+            square, exponent = square @ square % p, exponent // 2
+        return np.array_equal(power, one)
+
+    primes = (r for r in range(2, n + 1) if n % r == 0 and prime_power(r) == (r, 1))
+    return is_one(n) and not any(is_one(n // r) for r in primes)
 
 
 def _cycle(p: int, tail: Element) -> list[Element]:

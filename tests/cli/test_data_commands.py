@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine import verifying
 from ldpopt.release import comparing, designing
 from ldpopt.release.methods import METHODS
@@ -308,3 +309,25 @@ def test_an_interrupted_comparison_is_written_and_exits_with_130(work, ldpopt, m
     assert said.code == 130
     assert "grr: interrupted" in said.out
     assert (work / "i.json").exists()
+
+
+@pytest.mark.parametrize(("words", "given"), [(["20"], 17.0), (["4"], 2.0), (["20", "--compare"], 10.0)])
+def test_a_design_keeps_time_for_its_check(words, given, work, clock, monkeypatch, tmp_path, ldpopt):
+    seen = []
+
+    def refusing(*_, time_limit, **__):
+        seen.append(time_limit)
+        raise InvalidInputError("seen enough")
+
+    monkeypatch.setattr(designing, "design", refusing)
+    asked = [work / "table.csv", *DESIGN, "-o", tmp_path / "m.json"]
+    assert ldpopt("design", *asked, "--time-limit", *words).code == 2
+    assert seen == [given]
+
+
+@pytest.mark.parametrize("limit", ["-1", "0", "nan", "inf"])
+def test_a_design_refuses_a_time_limit_without_time(limit, work, tmp_path, ldpopt):
+    asked = [work / "table.csv", *DESIGN, "-o", tmp_path / "m.json"]
+    answer = ldpopt("design", *asked, f"--time-limit={limit}")
+    assert (answer.code, answer.err.count("\n")) == (2, 1)
+    assert "time_limit must be a finite number > 0" in answer.err

@@ -41,7 +41,8 @@ MOST_COLUMNS = 2_000_000
 """The most collections of reports that are listed."""
 MOST_ENTRIES = 50_000_000
 """The most entries of their product columns for which :func:`together` lists them: some seconds."""
-CHUNK = 20_000
+CHUNK, FEW = 2_000, 20_000
+"""How many collections are looked at together, and how many count as few."""
 MOST_CLIMBED = 64
 """The most reports for which :func:`together` adds one at a time if the collections are too many."""
 ROUNDING = 1e-12
@@ -178,7 +179,7 @@ def _climbed(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Re
 
     The level never falls: Σ_y P(y₁…y_r, y|s) = P(y₁…y_r|s), so for some y the ratio is no smaller.
     """
-    few = next(r for r in range(reports, 0, -1) if collections([mechanism] * r) <= CHUNK or r == 1)
+    few = next(r for r in range(reports, 0, -1) if collections([mechanism] * r) <= FEW or r == 1)
     (use,) = _uses([mechanism])
     found = repeated_level(mechanism, uncertainty, few)
     outputs = use.outputs.tolist()
@@ -196,12 +197,12 @@ def _climbed(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> Re
 def least_composed_level(mechanisms: Sequence[Mechanism], uncertainty: Uncertainty) -> RepeatedLevel:
     """Bound :func:`composed_level` from below by collections in which each mechanism repeats one output.
 
-    For several mechanisms, at most :data:`CHUNK` such collections are looked at.
+    For several mechanisms, at most :data:`FEW` such collections are looked at.
     """
     uses = _uses(mechanisms)
     powers = product(*(range(use.columns.shape[1]) for use in uses))
     repeats = [use.times for use in uses]
-    most = None if len(uses) == 1 else CHUNK
+    most = None if len(uses) == 1 else FEW
     chosen = np.array([np.repeat(which, repeats) for which in islice(powers, most)])
     best = rldp_level(_columns(uses, chosen), uncertainty)
     return _named(best, uses, chosen[best.y])

@@ -102,7 +102,7 @@ def test_more_reports_than_can_be_listed_have_no_less_than_fewer(monkeypatch):
     mechanism = Mechanism(rng.dirichlet(np.full(9, 0.3), 6))
     two, five = (repeated_level(mechanism, F, r).level for r in (2, 5))
     alone = least_composed_level([mechanism] * 5, F).level
-    monkeypatch.setattr(repeated, "CHUNK", 100)
+    monkeypatch.setattr(repeated, "FEW", 100)
     monkeypatch.setattr(repeated, "MOST_COLUMNS", 100)
     many = together(mechanism, F, 5)
     assert not many.exact
