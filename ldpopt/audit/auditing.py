@@ -34,6 +34,7 @@ from ldpopt.checker.claims import Claim
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.limits import Limits
+from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
@@ -356,6 +357,6 @@ def _undecidable(made: AnyDesign | Result) -> str:
     if not isinstance(made, PublicDesign) or made.universal:
         return ""
     return (
-        f" NOT CHECKED: the promise ε = {made.promise.epsilon:g} {against(made)}; it is about the "
-        "counts of a table, and a public file has none."
+        f" NOT CHECKED: the promise ε = {in_full(made.promise.epsilon)} {against(made)}; it is about "
+        "the counts of a table, and a public file has none."
     )

@@ -10,7 +10,7 @@ from ldpopt.audit.black_box import Fit, LowerBound
 from ldpopt.audit.measures import Measured
 from ldpopt.checker.claims import Claim
 from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least
+from ldpopt.core.rounding import at_least, in_full
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Empirical:
         chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
         return (
             f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {at_least(bound.epsilon)} "
-            f"({self.confidence:.4g} confidence), allowed {self.allowed:.4g}; {chosen} chosen from "
+            f"({in_full(self.confidence)} confidence), allowed {self.allowed:.4g}; {chosen} chosen from "
             f"inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
             f"{secret} and {bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
             f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
@@ -150,14 +150,22 @@ def judged(
 
 
 def _broken(measure: Measured) -> str:
-    said = f"the {measure.name} is {measure.value:.4g}, above the promised {measure.promised:.4g}"
+    assert measure.promised is not None
+    value, promised = _told_apart(measure.value, measure.promised)
+    said = f"the {measure.name} is {value}, above the promised {promised}"
     if measure.key == "data-observed":
         return f"this table's distribution is outside what the mechanism was designed for: {said}"
     return said
 
 
+def _told_apart(high: float, low: float) -> tuple[str, str]:
+    """Write two different numbers with as many digits as tell them apart, at least four."""
+    written = ((f"{high:.{digits}g}", f"{low:.{digits}g}") for digits in range(4, 18))
+    return next(pair for pair in written if pair[0] != pair[1])
+
+
 def _caught(test: Empirical) -> Iterator[str]:
-    sure = f"{test.confidence:.4g} confidence"
+    sure = f"{in_full(test.confidence)} confidence"
     if not test.private:
         yield (
             f"{test.source} gives away at least ε = {at_least(test.bound.epsilon)}, more than "
@@ -181,7 +189,7 @@ def _kept(
     promises = f"{whole} holds ({', '.join(kept)})" if kept else "no promise was checked"
     shown = ", ".join(
         f"an attack on {t.reports:,} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
-        f"({t.confidence:.4g} confidence)"
+        f"({in_full(t.confidence)} confidence)"
         for t in tests
     )
     chance = "".join(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least, at_most
+from ldpopt.core.rounding import at_least, at_most, in_full
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.release.agreement import homogeneity
@@ -335,7 +335,7 @@ def in_words(uncertainty: Uncertainty) -> str:
     """Name the distributions of a set, as the end of a sentence."""
     if isinstance(uncertainty, Chi2Set):
         return (
-            f"every distribution that a χ² test at {uncertainty.alpha:g} does not reject after "
+            f"every distribution that a χ² test at {in_full(uncertainty.alpha)} does not reject after "
             f"{uncertainty.n:.12g} rows"
         )
     if isinstance(uncertainty, ConvexSet):

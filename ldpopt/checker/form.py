@@ -61,6 +61,8 @@ class Form:
         proof: what ``certificate.proof`` may be.
         audit: claims about ``certificate.audit``; None: the audit is reported as not checked.
         unchecked: from the statement to what else is reported as not checked.
+        noise: by how much value and bound of an optimal answer may differ where the optimum is zero; 0
+            where a question can be rescaled, so that no difference is small for all.
     """
 
     statement: Record
@@ -73,6 +75,7 @@ class Form:
     proof: Schema = field(default_factory=Anything)
     audit: Callable[[Case], Iterator[Claim]] | None = None
     unchecked: Callable[[dict[str, Any]], list[str]] = lambda plain: []
+    noise: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ imported when a file needs it. What all files have in common is decided here, on
 * the answer is what was asked for, private, and worth ``value`` (the section decides);
 * nothing is better than ``bound`` (the section decides), and value and bound are in that order;
 * ``gap`` is what value and bound give;
-* "optimal" says what :func:`is_optimal` tells of value, bound and the certificate's gap;
+* "optimal" says what ``optimality.is_optimal`` tells of value, bound and the certificate's gap;
 * ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`;
 * where the file is a design for a table, its labels and counts are those of the question
   (:mod:`.design`);
@@ -35,17 +35,12 @@ from .budget import MOST_SECONDS, SECONDS, UndecidedError, alarmed, limited
 from .claims import GIVES_UP, Claim, decided, escaped, named, quoted, verdict, why
 from .design import DESIGN, design_claims, unchecked_design
 from .form import Case, Form, Kind, Section
+from .optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .public import public_claims, unchecked_public
 from .reading import UnreadableError, read
 from .schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
 
 FORMAT = 1
-OPTIMAL_GAP = 1e-6
-"""The largest relative gap at which a result may call itself optimal."""
-OPTIMAL_PART, OPTIMAL_NOISE = Fraction(1, 100), 1e-15
-"""However small both are: an optimal value is within 1 % of its bound, or within rounding noise."""
-GAP_FLOOR = 1e-4
-"""A gap is relative to the larger of value and bound, or to this number if both are smaller."""
 GAP_ROUNDING = Fraction(1, 2**50)
 """The relative error that a stated gap may have, as it is rounded to a float."""
 
@@ -169,6 +164,11 @@ def _form(plain: dict[str, Any]) -> Form:
     return section(FORMS[name]).forms[name]
 
 
+def noise(plain: dict[str, Any]) -> float:
+    """Return by how much value and bound of a statement may differ where the optimum is zero."""
+    return _form(plain).noise
+
+
 def question(plain: dict[str, Any]) -> Any:
     """Build the exact question that a statement asks, every part of it checked by its form's schema."""
     form = _form(plain)
@@ -260,7 +260,7 @@ def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[
     if "gap" in document:
         yield _gap(case, document["gap"])
     if case.status == "optimal":
-        yield _agreement(case, document["certificate"]["gap"])
+        yield _agreement(case, document["certificate"]["gap"], form.noise)
 
 
 def _order(case: Case, form: Form) -> Claim:
@@ -275,32 +275,6 @@ def _order(case: Case, form: Form) -> Claim:
     )
 
 
-def relative_gap(value: float, bound: float) -> Fraction:
-    """Compute |bound − value| relative to the larger of the two, at least to :data:`GAP_FLOOR`."""
-    exact = Fraction(value), Fraction(bound)
-    return abs(exact[1] - exact[0]) / max(abs(exact[0]), abs(exact[1]), Fraction(GAP_FLOOR))
-
-
-def is_optimal(value: float, bound: float, asked: float) -> bool:
-    """Tell whether value and bound are so close that the value is called optimal.
-
-    The gap is at most the one asked for and :data:`OPTIMAL_GAP`; and as it is relative to at least
-    :data:`GAP_FLOOR`, tiny values must also be within :data:`OPTIMAL_PART` of their bound, or within
-    :data:`OPTIMAL_NOISE` where the optimum is zero but for the rounding of floats.
-
-    Args:
-        value: the value of the answer.
-        bound: what no answer exceeds, or undercuts where the problem minimises.
-        asked: the relative gap that was asked for.
-    """
-    larger = max(abs(Fraction(value)), abs(Fraction(bound)))
-    near = max(larger * OPTIMAL_PART, Fraction(OPTIMAL_NOISE))
-    return (
-        relative_gap(value, bound) <= Fraction(min(asked, OPTIMAL_GAP))
-        and abs(Fraction(bound) - Fraction(value)) <= near
-    )
-
-
 def _gap(case: Case, stated: float) -> Claim:
     assert case.bound is not None
     exact = relative_gap(case.value, case.bound)
@@ -310,15 +284,14 @@ def _gap(case: Case, stated: float) -> Claim:
     return decided("gap", words, lambda: near, value=stated)
 
 
-def _agreement(case: Case, asked: float) -> Claim:
+def _agreement(case: Case, asked: float, noise: float) -> Claim:
     """Check what the status "optimal" says: the gap is within what was asked for, and small enough."""
     assert case.bound is not None
     tolerance, value, bound = min(asked, OPTIMAL_GAP), case.value, case.bound
-    words = (
-        f"the gap is at most {tolerance!r}, and value and bound differ by at most 1 % or "
-        f'{OPTIMAL_NOISE!r}: what "optimal" says'
-    )
-    return decided("agreement", words, lambda: is_optimal(value, bound, asked), value=tolerance)
+    near = f"1 % or {noise!r}" if noise else "1 %"
+    words = f"the gap is at most {tolerance!r}, and value and bound differ by at most {near}"
+    words += ': what "optimal" says'
+    return decided("agreement", words, lambda: is_optimal(value, bound, asked, noise), value=tolerance)
 
 
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:

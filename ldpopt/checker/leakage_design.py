@@ -41,6 +41,7 @@ from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, minimise
 from .labels import Labels
 from .mechanism import MECHANISM, Rows, is_stochastic, private, read_matrix, stochastic
+from .optimality import NOISE
 from .reading import UnreadableError
 from .schema import EPSILON, List, Number, Record, Whole, Word
 from .statistic_leakage import (
@@ -370,6 +371,7 @@ SECTION = Section(
             bound=_bound,
             sense=minimise,
             proof=PROOF,
+            noise=NOISE,  # costs are multiples of 1/scale, and the scale is at most 10⁹
         )
     },
 )

@@ -38,6 +38,7 @@ from .budget import reserve, tick
 from .claims import Claim, decided
 from .form import Case, Form, Kind, Section, maximise
 from .labels import Labels
+from .optimality import NOISE
 from .reading import UnreadableError
 from .schema import SUM_TOLERANCE, Either, List, Matrix, Number, Record, Schema, Whole, Word
 
@@ -330,6 +331,7 @@ SECTION = Section(
             bound=_bound,
             sense=maximise,
             proof=Tree(),
+            noise=NOISE,  # leakages are in nats
         )
     },
 )

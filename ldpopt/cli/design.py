@@ -306,7 +306,7 @@ def _share(made: Design) -> str:
 
 def _nats(made: Design) -> str:
     """Say the information of a design; of an encoding it is not computed."""
-    return f"{made.information:.4g} nats" if made.encoding is None else "nats not computed"
+    return f"{at_least(made.information)} nats" if made.encoding is None else "nats not computed"
 
 
 def _margins(made: Design, queries: list[str]) -> dict[str, Any]:

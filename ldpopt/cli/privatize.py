@@ -10,6 +10,7 @@ import typer
 from ldpopt.checker.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
+from ldpopt.core.rounding import in_full
 
 if TYPE_CHECKING:
     from ldpopt.release.agreement import Agreement
@@ -37,7 +38,9 @@ def privatize(
     encoding: Encoding = "utf-8",
     max_level: Annotated[
         float | None,
-        typer.Option(help="Refuse if all releases together would have a level above this, in nats."),
+        typer.Option(
+            help="Refuse if all releases by it together would have a level above this, in nats."
+        ),
     ] = None,
     force: Annotated[
         bool,
@@ -110,8 +113,8 @@ def _compare(made: AnyDesign, found: Agreement | None) -> None:
 
     if isinstance(made, PublicDesign) and not made.universal:
         tell(
-            f"warning: the promise ε = {made.promise.epsilon:g} is made {against(made)}; a public file "
-            "has no counts to compare the table with"
+            f"warning: the promise ε = {in_full(made.promise.epsilon)} is made {against(made)}; a "
+            "public file has no counts to compare the table with"
         )
     elif found is None:
         say("the promise holds whatever the distribution of the table")

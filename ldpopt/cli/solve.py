@@ -120,6 +120,15 @@ def _parts(result: Result) -> str:
     return ", ".join(f"{part} {cell(result.stats[f'{part}_seconds'], digits=2)}" for part in parts)
 
 
+def _gap(result: Result) -> str:
+    """Say the gap, and what it is relative to where that is neither value nor bound."""
+    from ldpopt.checker.optimality import GAP_FLOOR
+
+    numbers = [abs(number) for number in (result.value, result.bound) if number is not None]
+    small = result.gap is not None and max(numbers) < GAP_FLOOR
+    return f"{cell(result.gap)}{f' of {GAP_FLOOR:g}, as value and bound are smaller' if small else ''}"
+
+
 def _print_result(result: Result, verification: Verification, reason: str) -> None:
     from ldpopt.engine.certifying import HURRIED
     from ldpopt.engine.verifying import NOT_CHECKED
@@ -131,7 +140,7 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
         "status": verification.marked_utility(verification.told(result.status.value)),
         "value": verification.marked_utility(f"{cell(result.value, digits=12)}{unit}"),
         "bound": verification.marked_utility(_bound(result) + ("" if result.bound is None else unit)),
-        "relative gap": verification.marked_utility(cell(result.gap)),
+        "relative gap": verification.marked_utility(_gap(result)),
         "proven": verification.proven or "nothing about better answers",
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
         "solver": result.solver,

@@ -1,4 +1,4 @@
-"""Write numbers rounded in one direction: up after "at most", down after "at least".
+"""Write numbers in full, or rounded in one direction: up after "at most", down after "at least".
 
 Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven.
 """
@@ -25,6 +25,15 @@ def at_least(number: float, digits: int = 4) -> str:
     ('1.238', '0.7', '1.234e+05')
     """
     return _written(number, digits, decimal.ROUND_FLOOR)
+
+
+def in_full(number: float) -> str:
+    """Write a number with as many digits as tell it from every other float.
+
+    >>> in_full(1.0), in_full(1.0000004), in_full(0.05), in_full(math.inf)
+    ('1', '1.0000004', '0.05', '∞')
+    """
+    return repr(float(number)).removesuffix(".0").replace("inf", "∞")
 
 
 def factor_at_most(level: float, digits: int = 3) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ldpopt.checker.frame import is_optimal
+from ldpopt.checker import frame
+from ldpopt.checker.optimality import NOISE, is_optimal
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Overdue
 from ldpopt.core.problem import Problem
@@ -119,7 +120,7 @@ class Finishing:
         bound = _not_better(value, solution.bound, self.problem.sense)
         status = Status.FEASIBLE
         if bound is not None:
-            status = Status.OPTIMAL if is_optimal(value, bound, gap) else Status.GAP
+            status = Status.OPTIMAL if self._is_optimal(value, bound) else Status.GAP
         return {
             "status": status,
             "value": value,
@@ -128,6 +129,11 @@ class Finishing:
             "answer": answer,
             "certificate": Certificate(solution.proof, gap, loss, self.audited(answer)),
         }
+
+    def _is_optimal(self, value: float, bound: float) -> bool:
+        """Return whether the checker will call the value optimal."""
+        plain = self.problem.statement() if abs(bound - value) <= NOISE else None
+        return is_optimal(value, bound, self.limits.gap, 0.0 if plain is None else frame.noise(plain))
 
 
 def _not_better(value: float, bound: float | None, sense: str) -> float | None:

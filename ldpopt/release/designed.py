@@ -23,6 +23,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
@@ -208,7 +209,7 @@ class Design(MatrixOrEncoding):
         facts = [
             ("secret", self.domain.secret.name),
             ("public", "–" if self.domain.public is None else self.domain.public.name),
-            ("level", f"{self.promise.total:g} nats"),
+            ("level", f"{in_full(self.promise.total)} nats"),
             ("method", self.method),
             told,
             ("certificate", self.verification.summary),

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
-from ldpopt.core.rounding import at_least
+from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -39,8 +39,15 @@ def reports_together(made: AnyDesign, reports: int) -> Together:
     Of an encoding, whose level holds for all distributions, over all of them.
     """
     if made.encoding is not None:
-        return together(made.encoding.pair, AllDistributions(2, 1), reports)
+        return _against_all(made, reports)
     return together(made.mechanism, made.uncertainty, reports)
+
+
+def _against_all(made: AnyDesign, reports: int) -> Together:
+    """Compute the level of several reports about one person over all distributions: levels add up."""
+    if made.encoding is not None:
+        return together(made.encoding.pair, AllDistributions(2, 1), reports)
+    return together(made.mechanism, AllDistributions(*made.domain.shape), reports)
 
 
 def _level(reports: Together) -> str:
@@ -69,10 +76,9 @@ def repetition(made: Design) -> str:
     """Say what another report about the same person does to the promise, in words."""
     question, covered = made.question, made.question.reports
     if adds_up(made):
-        two = reports_together(made, 2)
         return (
-            f"two reports about one person have {_level(two)}; r reports at most r times the level of "
-            "one, as the mechanism keeps it against all distributions"
+            f"two reports about one person have {_level(_against_all(made, 2))}, whatever the "
+            "distribution of the data; r reports have r times the level of one"
         )
     more = reports_together(made, covered + 1)
     if keeps_promise(made, more):
@@ -82,7 +88,7 @@ def repetition(made: Design) -> str:
         f"{_number(covered + 1)} have {_level(more)} (reports {outputs}), as robust LDP does not add up"
     )
     if covered == 1:
-        return f"ε = {question.epsilon:g} is for one report about a person; {said}"
+        return f"ε = {in_full(question.epsilon)} is for one report about a person; {said}"
     kept = _level(reports_together(made, covered))
     return f"{_number(covered)} reports about one person have {kept}; {said}"
 
@@ -175,7 +181,7 @@ def warning(made: AnyDesign, before: Sequence[Release]) -> str:
     return (
         f"this mechanism was used {times} before (last on {before[-1].date}): on the same people, the "
         f"{count} reports about a person have together {total(made, count)} [{NOT_CHECKED}], where "
-        f"{asked.total:g} is promised for {_number(asked.reports)}"
+        f"{in_full(asked.total)} is promised for {_number(asked.reports)}"
     )
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ldpopt.checker.polyopt import CEILING
-from ldpopt.core.rounding import at_most, factor_at_most
+from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import LEVEL, Accuracy
@@ -27,7 +27,8 @@ def promise(made: AnyDesign) -> str:
     """Say what ε means for this table."""
     asked, epsilon = made.promise, made.promise.epsilon
     several = (
-        f"{asked.reports} reports about one person together have at most the level {asked.total:g}; "
+        f"{asked.reports} reports about one person together have at most the level "
+        f"{in_full(asked.total)}; "
         if asked.reports > 1
         else ""
     )
@@ -52,7 +53,7 @@ def against(made: AnyDesign) -> str:
     if joint and asked.robust == "known":
         return "if the data have the distribution of the table"
     if joint and asked.robust == "chi2":
-        return f"for all distributions that a χ² test at {asked.alpha:.2g} does not reject"
+        return f"for all distributions that a χ² test at {in_full(asked.alpha)} does not reject"
     return "whatever the distribution of the data"
 
 
@@ -134,12 +135,13 @@ def two_digits(points: float) -> str:
 def attained(made: Design) -> str:
     """Say the exact level of the mechanism, and by which report two secrets are told apart so far."""
     level, labels = made.level, made.domain.secret.labels
+    attains = f"level {level.level:.4g} of {in_full(made.question.epsilon)} allowed"
     if made.encoding is not None:
         said = "by a report that supports one of two inputs and not the other"
-        return f"level {level.level:.4g} of {made.question.epsilon:g} allowed, {said}"
+        return f"{attains}, {said}"
     return (
-        f"level {level.level:.4g} of {made.question.epsilon:g} allowed, at report {level.y}: "
-        f"{labels[level.s]} against {labels[level.other]}"
+        f"{attains} {against(made)}, at report {level.y}: {labels[level.s]} against "
+        f"{labels[level.other]}"
     )
 
 

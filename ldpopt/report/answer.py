@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.status import Status
@@ -20,7 +21,7 @@ from ldpopt.report.words import abbreviated, number
 from ldpopt.theory.columns.utilities import entropy
 
 STATUS_WORDS = {
-    Status.OPTIMAL: "proven optimal among {among}, to the relative gap that was asked for",
+    Status.OPTIMAL: "proven optimal among {among}, to the gap that was asked for",
     Status.GAP: "feasible, with a proven bound that is farther away than was asked for",
     Status.FEASIBLE: "feasible; nothing is proven about better ones",
     Status.INFEASIBLE: "infeasible: the solver found that there is no answer",
@@ -55,12 +56,26 @@ def summary(loaded: Loaded, name: str) -> Summary:
         title(loaded),
         made.method if isinstance(made, Design) else result.solver,
         number(loaded.epsilon),
-        f"{number(result.value)} {result.problem.measure.unit}".strip(),
+        f"{_value(result)} {result.problem.measure.unit}".strip(),
         _share(loaded) or "–",
-        number(result.bound),
+        _bound(result),
         number(result.gap, 2),
         loaded.verification.marked_utility(loaded.verification.told(result.status.value)),
     )
+
+
+def _value(result: Result) -> str:
+    """Write the value, rounded to the side on which it is proven."""
+    if result.value is None:
+        return number(None)
+    return (at_most if result.problem.sense == "minimise" else at_least)(result.value, 6)
+
+
+def _bound(result: Result) -> str:
+    """Write the bound, rounded to the side on which it is proven."""
+    if result.bound is None:
+        return number(None)
+    return (at_least if result.problem.sense == "minimise" else at_most)(result.bound, 6)
 
 
 def answer(loaded: Loaded) -> list[Fact]:
@@ -68,7 +83,7 @@ def answer(loaded: Loaded) -> list[Fact]:
     result, unit = loaded.result, loaded.result.problem.measure.unit
     sense = "less is better" if result.problem.sense == "minimise" else "more is better"
     marked = _marked_utility(loaded)
-    value = f"{number(result.value)} {unit}".strip()
+    value = f"{_value(result)} {unit}".strip()
     facts = [Fact("Value", marked(value), f"{result.problem.measure.name}; {sense}")]
     share, entropy = _share(loaded), data_entropy(loaded)
     if share is not None:
@@ -81,10 +96,10 @@ def answer(loaded: Loaded) -> list[Fact]:
         note = f"no answer of its kind (see the certificate) is {side}"
         if not loaded.verification.certifies_utility:
             note = f"the solver's word: no answer of its kind is {side}"
-        shown = (at_least if side == "below" else at_most)(result.bound, 6)
-        facts.append(Fact("Bound", marked(f"{shown} {unit}".strip()), note))
+        facts.append(Fact("Bound", marked(f"{_bound(result)} {unit}".strip()), note))
     if result.gap is not None:
-        note = "distance of value and bound, relative to the larger"
+        least = f"or to {GAP_FLOOR:g} if both are smaller"
+        note = f"distance of value and bound, relative to the larger, {least}"
         facts.append(Fact("Gap", marked(number(result.gap, 2)), note))
     facts.append(_status(loaded))
     facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.rounding import in_full
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.words import margin, promise_of
@@ -74,7 +75,7 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
     like = [series for series in found.series if promises[series.name] == promises[found.own_name]]
     own, names = found.own, ", ".join(series.name for series in like)
     description = (
-        f"Curves of {names}. This result: {number(own.value)} at ε = {own.epsilon:g}. "
+        f"Curves of {names}. This result: {number(own.value)} at ε = {in_full(own.epsilon)}. "
         "All numbers are in the table below the figure."
     )
     svg, places, foot = figures.curve_svg(

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpopt.checker.budget import SECONDS
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.core.rounding import at_most, factor_at_most
+from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
@@ -68,7 +68,9 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         limits: the time that the part may take.
     """
     made, verification = loaded.content, loaded.verification
-    title = f"{released(made.domain, made.promise.method)}, ε = {made.promise.epsilon:g}"
+    unproven = "" if made.universal else f" [{NOT_CHECKED}]"
+    level = in_full(made.promise.epsilon)
+    title = f"{released(made.domain, made.promise.method)}, ε = {level}{unproven}"
     return Part(
         id=name,
         title=title,
@@ -113,8 +115,8 @@ def _proven(made: PublicDesign) -> str:
     if made.universal:
         return "This file proves it: the promise holds whatever the distribution of the data."
     said = (
-        f"The promise ε = {made.promise.epsilon:g} is about the counts of a table, which this file does "
-        "not hold: nobody can check it here. "
+        f"The promise ε = {in_full(made.promise.epsilon)} is about the counts of a table, which this "
+        "file does not hold: nobody can check it here. "
     )
     if made.level is None:
         return f"{said}The file proves no level."
@@ -138,7 +140,9 @@ def _question(made: PublicDesign) -> list[Fact]:
 def _level(made: PublicDesign) -> Fact:
     if made.level is None:
         return Fact("Level", "none", "no level up to 30 holds whatever the distribution of the data")
-    note = f"in nats, whatever the distribution of the data; promised are {made.promise.epsilon:g}"
+    note = (
+        f"in nats, whatever the distribution of the data; promised are {in_full(made.promise.epsilon)}"
+    )
     return Fact("Level", at_most(made.level, 6), note)
 
 
@@ -189,7 +193,7 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
         else f"the odds between two values of {secret} shift by a factor of "
         f"{factor_at_most(made.level)} at most, whatever the distribution of the data"
     )
-    asked = f"ε = {epsilon:g} is promised {against(made)}, and this file cannot prove it"
+    asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
     yield Guard(
         "somebody who sees one report and knows nothing else about the person",
         True if made.universal else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldpopt.core.problem import Problem
-from ldpopt.core.rounding import at_most, factor_at_most
+from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.release import words
 from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS
@@ -17,7 +17,7 @@ from ldpopt.tables.domain import Attribute, Domain
 def title(loaded: Loaded) -> str:
     """Name what is hidden and released, or the kind of the problem."""
     made = loaded.content
-    level = "" if loaded.epsilon is None else f", ε = {loaded.epsilon:g}"
+    level = "" if loaded.epsilon is None else f", ε = {in_full(loaded.epsilon)}"
     if not isinstance(made, Design):
         return f"{made.problem.kind}{level}"
     return f"{released(made.domain, made.method)}{level}"
@@ -53,7 +53,7 @@ def explanation(loaded: Loaded) -> list[str]:
     else:
         first = (
             f"{people} and one of {made.domain.public.name}. The mechanism turns both into one random "
-            f"report, which tells as much as possible about the row and yet hides {secret}."
+            f"report that hides {secret}."
         )
     second = (
         f"Privacy level ε = {at_most(epsilon, 6)}: no report is more than e^ε ≤ "

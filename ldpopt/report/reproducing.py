@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import shlex
+from collections.abc import Iterable
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.result import Result
+from ldpopt.release.accuracy import query_rows
 from ldpopt.release.designed import Design
 from ldpopt.tables import datasets
 from ldpopt.tables.domain import Column
@@ -26,17 +31,16 @@ def design_commands(made: Design, file: str) -> list[Command]:
     """List the commands from the table to this page, for a design in the given file."""
     table = embedded_table(made) or "TABLE.csv"
     question, domain = made.question, made.domain
-    options = ["--secret", ",".join(column.name for column in domain.secret.columns)]
+    columns = [*domain.secret.columns, *(domain.public.columns if domain.public else ())]
+    options = ["--secret", _listed(column.name for column in domain.secret.columns)]
     if domain.public is not None:
-        options += ["--public", ",".join(column.name for column in domain.public.columns)]
+        options += ["--public", _listed(column.name for column in domain.public.columns)]
     options += ["--epsilon", repr(question.promised)]
     options += [] if question.reports == 1 else ["--reports", str(question.reports)]
     options += ["--known"] if question.robust == "known" else ["--robust", question.robust]
     options += ["--alpha", repr(question.alpha), "--method", made.method]
     options += [] if question.width is None else ["--width", str(question.width)]
-    options += _reading_options(
-        [*domain.secret.columns, *(domain.public.columns if domain.public else ())]
-    )
+    options += _asked_columns(made) + _reading_options(columns)
     return [
         _command("Design it", "design", table, *options, "-o", file),
         _command("Check the proof", "verify", file),
@@ -71,7 +75,25 @@ def _reading_options(columns: list[Column]) -> list[str]:
         if column.other_code is not None:
             options += ["--top", f"{column.name}={column.other_code}"]
     words = [column.name for column in columns if column.text]
-    return [*options, "--text", ",".join(words)] if words else options
+    options += ["--text", _listed(words)] if words else []
+    return [*options, "--missing", "category"] if any(column.missing for column in columns) else options
+
+
+def _asked_columns(made: Design) -> list[str]:
+    """Return the columns whose frequencies were asked for, where these are not all."""
+    names, asked = made.domain.columns, made.question.queries
+    if asked is None or asked == query_rows(made.domain):
+        return []
+    subsets = (part for size in range(1, len(names)) for part in combinations(names, size))
+    found = next((part for part in subsets if query_rows(made.domain, part) == asked), ())
+    return ["--queries", _listed(found)] if found else []
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Write names of columns as an option takes them; one with a comma stands in double quotes."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator="").writerow(names)
+    return line.getvalue()
 
 
 def result_commands(result: Result, file: str) -> list[Command]:

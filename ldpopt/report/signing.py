@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ldpopt.checker.design import counted
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL
@@ -81,6 +82,7 @@ def table_digest(made: Design) -> str:
 def _facts(loaded: Loaded, made: Design) -> list[Fact]:
     name = embedded_table(made)
     rows = f"{int(made.question.counts.sum()):,} rows{f' of {name}' if name else ''}"
+    rows += "" if counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
     facts = [
         Fact("Date of this page", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
         Fact("Table", rows, f"SHA-256 of its values and counts {table_digest(made)}"),
@@ -99,7 +101,7 @@ def ledger(path: str, made: AnyDesign) -> list[Fact]:
 
 def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
     if caveat(made):
-        yield f"{caveat(made)}."
+        yield f"{caveat(made)} [{NOT_CHECKED}]."
     yield from ledger_warning(loaded.path, made)
 
 
@@ -206,11 +208,12 @@ def _accuracy(made: Design) -> Iterator[str]:
     n = int(made.question.counts.sum())
     for part in made.accuracy():
         if math.isinf(part.margin(n)):
-            yield f"{part.name}: the reports leave the share of some values open; estimates are ranges"
+            said = "the reports leave the share of some values open; estimates are ranges"
         elif 100 * part.margin(n) >= MOST_POINTS:
-            yield f"{part.name}: {n:,} reports leave the share of some value open by 100 points or more"
+            said = f"{n:,} reports leave the share of some value open by 100 points or more"
         else:
-            yield (
-                f"{part.name}: from {n:,} reports, the share of each value is known to within "
-                f"{margin(part, n)} ({100 * LEVEL:g} of 100 times)"
+            said = (
+                f"from {n:,} reports, the share of each value is known to within {margin(part, n)} "
+                f"({100 * LEVEL:g} of 100 times)"
             )
+        yield f"{part.name}: {said} [{NOT_CHECKED}]"

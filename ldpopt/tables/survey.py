@@ -122,7 +122,7 @@ def _remarks(domain: Domain, counts: Codes) -> Iterator[str]:
                 yield f"all {rows:,} rows of {column.name!r} are in the bin {name!r}: it says nothing"
             if column.missing:
                 where = f"{found[-1]:,} of {rows:,} cells of {column.name!r}"
-                yield f"{where} are empty and count as {MISSING}"
+                yield f"{where} are empty, or say {MISSING}, and count as {MISSING}"
 
 
 def _check_names(names: list[str], secret: Sequence[str], described: Sequence[str]) -> None:

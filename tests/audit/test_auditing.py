@@ -12,6 +12,7 @@ from scipy.stats import beta
 from ldpopt.audit import auditing, measures
 from ldpopt.audit.audited import subject
 from ldpopt.audit.auditing import audit
+from ldpopt.audit.findings import judged
 from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import Claim
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
@@ -210,6 +211,12 @@ def test_no_distribution_at_all(file):
     assert not found.passed
     assert "every row of the mechanism sums to exactly 1" in found.verdict
     assert found.measures == ()
+
+
+def test_a_level_just_above_the_promise_is_told_from_it():
+    high = measures.Measured("ldp", "LDP level", 1.00017, "nats", "", promised=1.0)
+    found = judged(1.0, (), (high,), ())
+    assert found.verdict == "FAILED: the LDP level is 1.0002, above the promised 1."
 
 
 def test_another_promise_than_the_certificate(file):

@@ -44,9 +44,13 @@ def test_words_state_the_exact_level_of_two_reports(made):
 
 def test_levels_against_all_distributions_add_up():
     srr = design(SMALL, "s", "u", epsilon=1.0, method="srr", robust="all")
-    assert "two reports about one person have the exact level 2;" in repetition(srr)
+    assert "two reports about one person have the exact level 2, whatever the distri" in repetition(srr)
     alone = design(SMALL, "s", epsilon=0.5)
-    assert "have the exact level 1; r reports at most r times the level of one" in repetition(alone)
+    said = "have the exact level 1, whatever the distribution of the data; r reports have r times"
+    assert said in repetition(alone)
+    own = design(SMALL, "s", "u", epsilon=1.0, method="srr")  # below 1 over its χ² set
+    assert own.level.level < 0.95
+    assert "two reports about one person have the exact level 2, whatever the distri" in repetition(own)
 
 
 def test_the_ledger_holds_dates_and_hashes_and_no_data(made, tmp_path):

@@ -120,7 +120,7 @@ def test_gaps_as_a_value():
     assert set(domain.public.labels) == {"x, < 2", f"{MISSING}, ≥ 2", "y, ≥ 2", f"y, {MISSING}"}
     assert int(counts.sum()) == 120
     assert len(said) == 3
-    assert said[0] == "30 of 120 cells of 's' are empty and count as (missing)"
+    assert said[0] == "30 of 120 cells of 's' are empty, or say (missing), and count as (missing)"
     rows = np.concatenate(list(domain.rows(open_table(GAPS))))
     assert np.array_equal(np.bincount(rows, minlength=counts.size), counts.ravel())
     domain, _ = survey(open_table({"s": ["a", "b"], "u": ["x", "y"]}), ["s"], ["u"], missing=True)
@@ -135,7 +135,7 @@ def test_a_design_with_gaps_is_certified_released_and_exported(ldpopt, tmp_path)
     words += ["--missing", "category", "--method", "srr", "--robust", "all", "-o", "m.json"]
     answer = ldpopt("design", *words, cwd=tmp_path)
     assert answer.code == 0, answer.err
-    assert "note: 30 of 120 cells of 's' are empty and count as (missing)" in answer.err
+    assert "note: 30 of 120 cells of 's' are empty, or say (missing), and count as" in answer.err
     assert ldpopt("verify", "m.json", cwd=tmp_path).code == 0
     assert ldpopt("verify", "m.public.json", cwd=tmp_path).code == 0
     answer = ldpopt("privatize", "t.csv", "-m", "m.public.json", "-o", "r.csv", cwd=tmp_path)
