@@ -11,10 +11,11 @@ class Status(Enum):
     OPTIMAL = "optimal"
     """Feasible; the :func:`relative_gap` of value and bound is at most the one asked for and 1e-6.
 
-    As that gap is relative to at least 1e-4, value and bound must also differ by at most 1 % (or 1e-15).
+    As that gap is relative to at least 1e-4, value and bound must also differ by at most 1 %; those of
+    leakages by at most 1 % or 1e-15.
     """
     GAP = "gap"
-    """Feasible with a proven bound, but the gap is larger than asked for."""
+    """Feasible with a proven bound, but farther from it than :attr:`OPTIMAL` allows."""
     FEASIBLE = "feasible"
     """Feasible; nothing proven about better ones."""
     INFEASIBLE = "infeasible"

@@ -22,7 +22,7 @@ from ldpopt.theory.columns.utilities import entropy
 
 STATUS_WORDS = {
     Status.OPTIMAL: "proven optimal among {among}, to the gap that was asked for",
-    Status.GAP: "feasible, with a proven bound that is farther away than was asked for",
+    Status.GAP: "feasible, with a proven bound that is farther away than “optimal” allows",
     Status.FEASIBLE: "feasible; nothing is proven about better ones",
     Status.INFEASIBLE: "infeasible: the solver found that there is no answer",
     Status.UNBOUNDED: "unbounded: the solver found answers of any value",
