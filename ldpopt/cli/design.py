@@ -42,7 +42,7 @@ from ldpopt.cli.terminal import (
 )
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least, at_most
+from ldpopt.core.rounding import at_least, at_most, bound_text
 
 if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification
@@ -289,8 +289,8 @@ def _publishable(made: Design) -> str:
 def _utility(made: Design) -> str:
     """Say the value that the method aims at, and what is proven about it."""
     result = made.result
-    side = at_least if result.problem.sense == "minimise" else at_most
-    bound = "" if result.bound is None else f"; proven bound {side(result.bound)}"
+    known = "" if result.bound is None else bound_text(result.bound, result.problem.sense)
+    bound = f"; proven bound {known}" if known else ""
     if made.informs:
         return f"{_nats(made)} of information{bound}"
     return f"{result.problem.measure.name}: {result.value:.4g}{bound}"

@@ -13,7 +13,7 @@ import typer
 from ldpopt.cli.options import AsJson, Force
 from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
-from ldpopt.core.rounding import at_least, at_most
+from ldpopt.core.rounding import bound_text
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -111,7 +111,7 @@ def _bound(result: Result) -> str:
     """Write the bound, rounded away from the value."""
     if result.bound is None:
         return cell(None)
-    return (at_least if result.problem.sense == "minimise" else at_most)(result.bound, 12)
+    return bound_text(result.bound, result.problem.sense, 12)
 
 
 def _parts(result: Result) -> str:

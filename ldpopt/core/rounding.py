@@ -27,6 +27,31 @@ def at_least(number: float, digits: int = 4) -> str:
     return _written(number, digits, decimal.ROUND_FLOOR)
 
 
+def bound_text(bound: float, sense: str, digits: int = 4) -> str:
+    """Write a proven bound: rounded up where the problem maximises, down where it minimises.
+
+    Args:
+        bound: what no answer exceeds, or undercuts where the problem minimises.
+        sense: "maximise" or "minimise".
+        digits: how many digits are written.
+
+    >>> bound_text(1.23826, "maximise"), bound_text(1.23826, "minimise")
+    ('1.239', '1.238')
+    """
+    return (at_least if sense == "minimise" else at_most)(bound, digits)
+
+
+def value_text(value: float, sense: str, digits: int = 4) -> str:
+    """Write a proven value: rounded to the other side than its bound.
+
+    Args:
+        value: the value of the answer.
+        sense: "maximise" or "minimise".
+        digits: how many digits are written.
+    """
+    return (at_most if sense == "minimise" else at_least)(value, digits)
+
+
 def in_full(number: float) -> str:
     """Write a number with as many digits as tell it from every other float.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from ldpopt.checker.optimality import GAP_FLOOR
+
 
 class Status(Enum):
     """The end of a solve. Only a crash raises; everything else is one of these."""
@@ -38,4 +40,4 @@ def relative_gap(value: float, bound: float | None) -> float | None:
     """
     if bound is None:
         return None
-    return abs(bound - value) / max(abs(value), abs(bound), 1e-4)
+    return abs(bound - value) / max(abs(value), abs(bound), GAP_FLOOR)

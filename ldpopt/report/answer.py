@@ -8,7 +8,7 @@ from typing import Any
 
 from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core.measure import INFORMATION
-from ldpopt.core.rounding import at_least, at_most
+from ldpopt.core.rounding import at_most, bound_text, value_text
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
@@ -68,14 +68,14 @@ def _value(result: Result) -> str:
     """Write the value, rounded to the side on which it is proven."""
     if result.value is None:
         return number(None)
-    return (at_most if result.problem.sense == "minimise" else at_least)(result.value, 6)
+    return value_text(result.value, result.problem.sense, 6)
 
 
 def _bound(result: Result) -> str:
     """Write the bound, rounded to the side on which it is proven."""
     if result.bound is None:
         return number(None)
-    return (at_least if result.problem.sense == "minimise" else at_most)(result.bound, 6)
+    return bound_text(result.bound, result.problem.sense, 6)
 
 
 def answer(loaded: Loaded) -> list[Fact]:
