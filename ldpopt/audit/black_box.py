@@ -23,11 +23,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import beta, chi2, norm
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED, Limits
+from ldpopt.core.quantiles import chi2_tail, greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array
 
 Indices = NDArray[np.int64]
@@ -231,7 +231,7 @@ def strongest_attack(
     """
     if not 0 < confidence < 1:
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
-    margin = float(norm.isf((1 - confidence) / (2 * MOST_TESTS)))
+    margin = normal_quantile((1 - confidence) / (2 * MOST_TESTS))
     plans = [
         plan
         for which, counted in enumerate(tallies)
@@ -284,8 +284,8 @@ def _worthwhile(seen: Indices, frequencies: Array) -> Iterable[tuple[int, int]]:
 def _tested(plan: Attack, counts: Indices, error: float, confidence: float, tests: int) -> LowerBound:
     hits, other_hits = (int(counts[s][plan.outputs].sum()) for s in (plan.secret, plan.other))
     trials, other_trials = int(counts[plan.secret].sum()), int(counts[plan.other].sum())
-    low = at_least(hits, trials, error / 2)
-    high = at_most(other_hits, other_trials, error / 2)
+    low = float(least_share(error / 2, hits, trials))
+    high = float(greatest_share(error / 2, other_hits, other_trials))
     return LowerBound(
         epsilon=max(math.log(low / high), 0.0) if low > 0 else 0.0,
         confidence=confidence,
@@ -299,31 +299,6 @@ def _tested(plan: Attack, counts: Indices, error: float, confidence: float, test
         distribution=plan.distribution,
         tests=tests,
     )
-
-
-def at_least(hits: int, trials: int, error: float) -> float:
-    """Bound a probability from below by Clopper and Pearson; wrong with probability at most ``error``.
-
-    Args:
-        hits: how many trials had the event.
-        trials: how many independent trials there were.
-        error: the probability with which the bound may be wrong.
-
-    >>> round(at_least(10, 10, 0.05), 6) == round(0.05 ** 0.1, 6)
-    True
-    """
-    return float(beta.ppf(error, hits, trials - hits + 1)) if hits > 0 else 0.0
-
-
-def at_most(hits: int, trials: int, error: float) -> float:
-    """Bound a probability from above by Clopper and Pearson; wrong with probability at most ``error``.
-
-    Args:
-        hits: how many trials had the event.
-        trials: how many independent trials there were.
-        error: the probability with which the bound may be wrong.
-    """
-    return 1 - at_least(trials - hits, trials, error)
 
 
 # ------------------------------------------------------------ the fit
@@ -346,7 +321,7 @@ def goodness_of_fit(counts: Indices, matrix: Array, error: float = 0.005) -> Fit
     rows = np.flatnonzero(counts.sum(axis=1))
     if not len(rows):
         raise InvalidInputError("there are no reports to test")
-    farther = norm.isf(error / len(rows) / 2) / norm.isf(0.001 / 2)
+    farther = normal_quantile(error / len(rows) / 2) / normal_quantile(0.001 / 2)
     least = LEAST_EXPECTED * max(1.0, farther**6)
     p_values = [_row_p_value(counts[x], matrix[x], least) for x in rows]
     worst = int(np.argmin(p_values))
@@ -364,4 +339,4 @@ def _row_p_value(counts: Indices, row: Array, least: float) -> float:
         return 1.0
     expected = np.append(expected[: rare + 1].sum(), expected[rare + 1 :])
     found = np.append(found[: rare + 1].sum(), found[rare + 1 :])
-    return float(chi2.sf(((found - expected) ** 2 / expected).sum(), len(expected) - 1))
+    return chi2_tail(((found - expected) ** 2 / expected).sum(), len(expected) - 1)

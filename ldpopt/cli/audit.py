@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
 from ldpopt.cli.terminal import hang, print_table, say, watching
 
@@ -62,6 +63,7 @@ def audit(
 
     Exit code 0: passed, 1: failed, 2: bad input, 3: undecided within the checker's budget.
     """
+    clock = Clock()
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.mixed_use import used_beside
     from ldpopt.audit.set_levels import levels_over
@@ -69,7 +71,7 @@ def audit(
     know(problem)
     what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
     shares = 1 + len(sets or ())  # the levels over sets have as much time each as the rest together
-    part = None if time_limit is None else time_limit / shares
+    part = None if time_limit is None else clock.left(time_limit) / shares
     with watching(what, time_limit):
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=part)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.cli.clock import Clock
 from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
 from ldpopt.cli.options import (
     AsJson,
@@ -33,7 +33,6 @@ from ldpopt.cli.options import (
 from ldpopt.cli.terminal import (
     check_new,
     check_writable,
-    checker_seconds,
     err_console,
     print_facts,
     say,
@@ -51,9 +50,9 @@ if TYPE_CHECKING:
 COMPARING = 0.8
 """The share of the time left for the other methods; the rest is for the check of their claims."""
 RESERVED, MOST_RESERVED = 0.5, 3.0
-"""The share of the time limit, and the most seconds, that are kept for the check of the certificate.
+"""The share of the time limit, and the most seconds of work, that are kept for check and printing.
 
-With ``--compare`` half of the time limit is kept: the other methods come first.
+With ``--compare`` the whole share is kept: the other methods come first.
 """
 
 
@@ -117,7 +116,7 @@ def design(
     OUT.public without them, which the other commands also accept. The exit code is that of ldpopt
     verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
     """
-    start = time.monotonic()
+    clock = Clock()
     from ldpopt.core import validate
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
@@ -127,8 +126,10 @@ def design(
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS
     time_limit = validate.positive_number("time_limit", time_limit)
-    later = 0.5 * time_limit if compare else min(RESERVED * time_limit, MOST_RESERVED)
-    seconds = max(time_limit - later - (time.monotonic() - start), designing.LEAST_SECONDS)
+    later = RESERVED * time_limit
+    if not compare:
+        later = min(later, clock.stretched(MOST_RESERVED))
+    seconds = clock.left(time_limit - later)
     public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
         check_writable(file, table)
@@ -158,7 +159,7 @@ def design(
         )
     found: dict[str, Design | str] = {}
     if compare:
-        left = max(COMPARING * (time_limit - (time.monotonic() - start)), designing.LEAST_SECONDS)
+        left = COMPARING * clock.left(time_limit)
         with watching("comparing methods", left) as watch:
             found = comparing.compare(
                 made,
@@ -173,11 +174,11 @@ def design(
     if any(map(comparing.was_interrupted, [made, *found.values()])):
         _print_unfinished(made, found, out, as_json)
         raise KeyboardInterrupt
-    allowed = checker_seconds(start, time_limit)
+    allowed = clock.checker_seconds(time_limit)
     with watching("checking the certificate", allowed):
         made = replace(made, decided=verify(out, budget=allowed))
     if compare:
-        allowed = checker_seconds(start, time_limit)
+        allowed = clock.checker_seconds(time_limit)
         with watching("checking the other methods", allowed):
             found = comparing.checked_within(found, made, allowed)
     if as_json:

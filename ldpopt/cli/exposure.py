@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
 from ldpopt.cli.terminal import (
     check_new,
     check_writable,
-    checker_seconds,
     print_facts,
     print_table,
     tell,
@@ -47,9 +46,9 @@ def exposure(
     A row is exposed if too few rows have the same values. This is about the rows of this table, without
     noise; to hide a column from everybody, design a mechanism (ldpopt design).
     """
+    clock = Clock()
     from ldpopt.release.exposing import exposed
 
-    start = time.monotonic()
     if out is not None:
         check_writable(out, table)
         check_new(out, force)
@@ -61,9 +60,9 @@ def exposure(
             budget=budget,
             sep=sep,
             encoding=encoding,
-            time_limit=time_limit,
+            time_limit=clock.left(time_limit),
         )
-        found = replace(found, patience=checker_seconds(start, time_limit))
+        found = replace(found, patience=clock.checker_seconds(time_limit))
         watch.step("checking the certificate", found.patience)
         verdict = found.verification.verdict
     if as_json:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import (
     AsJson,
     BinsOption,
@@ -69,6 +70,7 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Find the privacy level, or with --epsilon the number of rows, that a precision takes."""
+    clock = Clock()
     from ldpopt.release import planning
     from ldpopt.tables.files import open_table
 
@@ -90,7 +92,7 @@ def plan(
             top=read_top(top or []),
             levels=read_levels(levels or []),
             missing=missing,
-            time_limit=time_limit,
+            time_limit=clock.left(time_limit),
             progress=progress,
             warn=lambda sentence: tell(f"note: {sentence}"),
         )

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import Force, OwnProblem, know
 from ldpopt.cli.terminal import check_new, check_writable, counting, say
 
@@ -34,6 +35,7 @@ def report(
 
     Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided.
     """
+    clock = Clock()
     from ldpopt.report.page import report as write_page
 
     check_writable(out, *results)
@@ -53,7 +55,7 @@ def report(
             results,
             out,
             curve_seconds=curve_seconds,
-            time_limit=time_limit,
+            time_limit=None if time_limit is None else clock.left(time_limit),
             progress=progress,
             step=step,
         )

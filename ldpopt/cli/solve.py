@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Force
-from ldpopt.cli.terminal import cell, check_new, check_writable, checker_seconds, hang, say, watching
+from ldpopt.cli.terminal import cell, check_new, check_writable, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.rounding import bound_text
 
@@ -37,11 +37,11 @@ def solve(
 
     KIND is a registered kind of problem, or one of your own: file.py:CLASS.
     """
+    clock = Clock()
     from ldpopt.engine.plugins import load_solver
     from ldpopt.engine.solving import chosen_solver
     from ldpopt.engine.solving import solve as solve_problem
 
-    start = time.monotonic()
     name, problem = _read_spec(spec)
     chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
@@ -49,13 +49,12 @@ def solve(
         check_new(out, force)
     with watching(f"reading {problem.kind}", time_limit) as watch:
         watch.step(f"{problem.kind} by {chosen_solver(problem, chosen)}")
-        result = solve_problem(
-            problem, chosen, gap=gap, time_limit=time_limit, seed=seed, progress=watch
-        )
+        left = None if time_limit is None else clock.left(time_limit)
+        result = solve_problem(problem, chosen, gap=gap, time_limit=left, seed=seed, progress=watch)
         if out is not None:
             result.save(out)
         watch.step("checking the certificate")
-        verification, reason = _verified(result, out, checker_seconds(start, time_limit))
+        verification, reason = _verified(result, out, clock.checker_seconds(time_limit))
     if as_json:
         verified = verification.verdict if verification.claims else None
         print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))

@@ -8,7 +8,6 @@ import os
 import signal
 import sys
 import textwrap
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol
@@ -30,7 +29,6 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
-from ldpopt.checker.budget import SECONDS
 from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import relative_gap
@@ -160,25 +158,6 @@ def cell(value: Any, digits: int = 4) -> str:
     if isinstance(value, float):
         return f"{value:.{digits}g}"
     return printable(str(value))
-
-
-def checker_seconds(start: float, time_limit: float | None) -> float:
-    """Return how long the checker may take so that a command ends with its time limit, or soon after.
-
-    Args:
-        start: when the command began, by :func:`time.monotonic`.
-        time_limit: the command's time limit in seconds; without one the checker has its usual time.
-    """
-    if time_limit is None:
-        return SECONDS
-    left = LATEST * time_limit + 1.5 - (time.monotonic() - start)
-    return min(SECONDS, max(1.0, time_limit / 3, left))
-
-
-LATEST = 1.1
-"""A command ends within this many times its time limit, and two seconds. Where the solver used up the
-time limit, the checker still has a third of it, so that a busy machine does not leave a good design
-undecided."""
 
 
 def check_new(path: Path, force: bool) -> None:

@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import hadamard
 from scipy.special import comb
-from scipy.stats import binom
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Channel, Label, Mechanism
+from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.subsets import subsets
 
@@ -174,7 +174,7 @@ class UnaryEncoding(SetMechanism):
     @property
     def sizes(self) -> Array:
         """Binomial(k, λ)."""
-        return np.asarray(binom.pmf(np.arange(self.k + 1), self.k, self.lam))
+        return binomial(self.k, self.lam)
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
         """Draw a row of k booleans per user."""
@@ -207,7 +207,7 @@ class LocalHashing(SetMechanism):
     @property
     def sizes(self) -> Array:
         """Binomial(k, 1/g): how many values share a bucket."""
-        return np.asarray(binom.pmf(np.arange(self.k + 1), self.k, 1 / self.g))
+        return binomial(self.k, 1 / self.g)
 
     def sample(self, x: ArrayLike, rng: np.random.Generator) -> Reports:
         """Draw an array of (seed, bucket) rows."""

@@ -20,9 +20,9 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.tables.domain import Domain
@@ -156,7 +156,7 @@ class Accuracy:
             n: the number of reports.
             level: the probability with which the interval of each value by itself covers it.
         """
-        return float(norm.isf((1 - level) / 2) * math.sqrt(self.variances.max() / n))
+        return normal_quantile((1 - level) / 2) * math.sqrt(self.variances.max() / n)
 
     def rows_for(self, target: float, level: float = LEVEL) -> float:
         """Compute how many reports it takes for this margin; infinitely many if undetermined.

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
+from ldpopt.core.quantiles import chi2_quantile, chi2_tail
 from ldpopt.core.validate import Array
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -97,7 +97,7 @@ def agreement(made: AnyDesign, counts: Any) -> Agreement | None:
     return Agreement(
         rows=int(rows),
         distance=_distance(p, q, n),
-        radius=float(chi2.isf(proven.alpha, cells - 1)),
+        radius=chi2_quantile(proven.alpha, cells - 1),
         statistic=test.statistic,
         degrees=test.degrees,
         p_value=test.p_value,
@@ -143,7 +143,7 @@ def homogeneity(first: Any, second: Any) -> Homogeneity:
     both = (one + other) / (n + rows)
     statistic = float((((one - n * both) ** 2 / n + (other - rows * both) ** 2 / rows) / both).sum())
     degrees = len(both) - 1
-    return Homogeneity(statistic, degrees, float(chi2.sf(statistic, degrees)) if degrees else 1.0)
+    return Homogeneity(statistic, degrees, chi2_tail(statistic, degrees) if degrees else 1.0)
 
 
 def _groups(expected: Array) -> NDArray[np.int64]:

@@ -185,6 +185,9 @@ def design(
     failed: dict[str, LdpoptError] = {}
     names = chosen(question, method, goal)
     for i, name in enumerate(names):
+        if found and whole.expired():
+            failed[name] = InvalidInputError("no time was left; allow more (--time-limit)")
+            continue
         part = whole.part(1 / (len(names) - i))
         step(name)
         asked = with_width(question, name, part.remaining())
@@ -197,8 +200,11 @@ def design(
     if not found:
         raise next(iter(failed.values()))
     if warn is not None:
-        for name, reason in failed.items():
-            warn(f"the method {name} was left out: {reason}")
+        for reason in dict.fromkeys(map(str, failed.values())):
+            left_out = [name for name, error in failed.items() if str(error) == reason]
+            one = f"the method {left_out[0]} was"
+            many = f"the methods {', '.join(left_out)} were"
+            warn(f"{one if len(left_out) == 1 else many} left out: {reason}")
     best = max(found, key=lambda made: made.worth(goal, queries))
     stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
     return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))

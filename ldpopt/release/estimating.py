@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
-from scipy.stats import beta, norm
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
+from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
@@ -327,7 +327,7 @@ def confidence_intervals(
     if determined.any():
         a, centre = weights[determined], centres[determined]
         variance = _largest_means((a - centre[:, None]) ** 2, _box(counts, alpha))
-        half = norm.isf(alpha / 2 / len(a)) * np.sqrt(variance / n)
+        half = normal_quantile(alpha / 2 / len(a)) * np.sqrt(variance / n)
         low[determined], high[determined] = centre - half, centre + half
     free = np.flatnonzero(~determined)
     for i in free if len(free) <= MOST_RANGES else ():
@@ -338,9 +338,7 @@ def confidence_intervals(
 def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
     """Compute Clopper–Pearson intervals for the probability of every report, all at once."""
     n, tail = int(counts.sum()), alpha / 2 / len(counts)
-    low = np.where(counts > 0, beta.ppf(tail, counts, n - counts + 1), 0.0)
-    high = np.where(counts < n, beta.isf(tail, counts + 1, n - counts), 1.0)
-    return low, high
+    return least_share(tail, counts, n), greatest_share(tail, counts, n)
 
 
 def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:

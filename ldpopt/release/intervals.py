@@ -18,8 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import norm
 
+from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.accuracy import are_determined, unbiased_weights
@@ -82,7 +82,7 @@ def encoded_intervals(
 
 def _solved(mean: Array, g1: Array, g0: Array, n: int, level: float) -> Array:
     """Solve the quadratic inequality; return the estimates and the ends, cut to [0, 1]."""
-    share = norm.isf((1 - level) / 2) ** 2 / n
+    share = normal_quantile((1 - level) / 2) ** 2 / n
     middle = (mean + share * (g1 - g0) / 2) / (1 + share)
     square = middle**2 - (mean**2 - share * g0) / (1 + share)
     half = np.sqrt(np.maximum(square, 0.0))

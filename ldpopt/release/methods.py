@@ -41,7 +41,7 @@ MOST_QUERIED = 120
 """Cells for which a mechanism for the wanted frequencies is sought; more take minutes."""
 MOST_PROVEN = 9
 """Cells up to which the exact robust optimum is proven within seconds, so that ``auto`` takes it."""
-BUILT = ("learn", "sampled", "public", "blurred", "srr", "grr", "subset")
+BUILT = ("sampled", "public", "srr", "learn", "grr", "blurred", "subset")
 """Methods that are built, not searched: ``ldpopt plan`` tries them at every level."""
 QUICK = (*BUILT, "cr", "split", "queries")
 """Methods for estimates from large tables; "split" or "queries" is last and has all the time left."""

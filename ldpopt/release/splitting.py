@@ -22,11 +22,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
+from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.subject import Uncertainty
@@ -177,7 +177,7 @@ def _part(
     rows = np.vstack([own, *(share * part for part in of_secret)]) if a2 > 1 else own
     if not isinstance(F, Chi2Set) or a2 == 1:
         return Part(RobustFidelity(epsilon, merged, rows), own, groups)
-    same = float(chi2.isf(F.alpha, merged.size - 1)) / F.merged(groups).bound
+    same = chi2_quantile(F.alpha, merged.size - 1) / F.merged(groups).bound
     return Part(RobustFidelity(epsilon, None, rows, merged, same, F.alpha), own, groups)
 
 

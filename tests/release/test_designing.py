@@ -11,6 +11,7 @@ import pytest
 
 from ldpopt import load, verify
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify_within
 from ldpopt.release import comparing, designing, methods
@@ -71,6 +72,23 @@ def test_a_method_that_fails_is_named(monkeypatch):
     assert design(SMALL, "s", "u", epsilon=1.0, warn=said.append).method == "srr"
     assert said == ["the method polyopt was left out: no mechanism was found in 1 s"]
     assert design(SMALL, "s", "u", epsilon=1.0).method == "srr"
+
+
+def test_methods_for_which_no_time_is_left_are_named(monkeypatch):
+    """Once there is a design and the time is over, no further method is begun."""
+
+    class Over(Limits):
+        def expired(self):
+            return True
+
+    monkeypatch.setattr(designing, "Limits", Over)
+    said, tried = [], []
+    made = design(SMALL, "s", "u", epsilon=1.0, goal="estimates", step=tried.append, warn=said.append)
+    names = chosen(made.question, "auto", "estimates")
+    assert len(names) > 2
+    assert tried == names[:1] == [made.method]
+    reason = "no time was left; allow more (--time-limit)"
+    assert said == [f"the methods {', '.join(names[1:])} were left out: {reason}"]
 
 
 def test_the_less_is_known_the_less_is_released():

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.quantiles import binomial
 from ldpopt.core.validate import Array
 from ldpopt.theory.anonymity.exposure import exposure
 
@@ -82,6 +82,6 @@ def _short(counts: Array, chances: Array, threshold: float) -> float:
     """Compute the probability that at least one but fewer than t n users redact: a sum of binomials."""
     law = np.ones(1)
     for count, chance in zip(counts.astype(int), chances, strict=True):
-        law = np.convolve(law, binom.pmf(np.arange(count + 1), count, chance))
+        law = np.convolve(law, binomial(count, chance))
     least = int(np.ceil(threshold * counts.sum() * (1 - 1e-12)))
     return float(law[1:least].sum())

@@ -12,16 +12,17 @@ array([0.504471, 0.278275, 0.165176, 0.052078, 0.      ])
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import chi2, norm
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.quantiles import chi2_quantile, normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.theory.fidelity import simplex
 from ldpopt.theory.fidelity.channel import full_support, inverse_information, matrix_of, right_inverse
@@ -181,7 +182,7 @@ def confidence_intervals(
     """
     centre, spread = _inverted_with_covariance(W, counts)
     alpha = 1 - _level(level)
-    z = norm.ppf(1 - alpha / 2 / (len(centre) if simultaneous else 1))
+    z = normal_quantile(alpha / 2 / (len(centre) if simultaneous else 1))
     half = z * np.sqrt(np.maximum(np.diag(spread), 0.0))
     return Intervals(np.clip(centre - half, 0, 1), np.clip(centre + half, 0, 1))
 
@@ -209,7 +210,7 @@ def confidence_region(W: Any, counts: Any, level: float = 0.95) -> Region:
         level: the probability with which the region covers the truth.
     """
     centre, spread = _inverted_with_covariance(W, counts)
-    return Region(centre, spread, float(np.sqrt(chi2.ppf(_level(level), len(centre) - 1))))
+    return Region(centre, spread, math.sqrt(chi2_quantile(1 - _level(level), len(centre) - 1)))
 
 
 def _inverted_with_covariance(W: Any, counts: Any) -> tuple[Array, Array]:

@@ -15,7 +15,6 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
-from scipy.stats import chi2
 
 from ldpopt.checker.confidence import ALPHA, SAMPLES, check_table
 from ldpopt.checker.reading import UnreadableError
@@ -23,6 +22,7 @@ from ldpopt.checker.schema import normalised
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.validate import Array
 
 
@@ -284,7 +284,7 @@ class Chi2Set(Cleaned):
     @cached_property
     def bound(self) -> float:
         """B of (3): the quantile of χ² with (number of cells − 1) degrees of freedom, over n."""
-        return float(chi2.isf(self.alpha, (self.cells or self.p_hat.size) - 1)) / self.n
+        return chi2_quantile(self.alpha, (self.cells or self.p_hat.size) - 1) / self.n
 
     def merged(self, groups: NDArray[np.int64]) -> Chi2Set:
         """Merge public values: ``groups`` is the new value of each old one.
