@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.cli.terminal import hang, print_table, tell
-from ldpopt.core.rounding import at_most
+from ldpopt.core.rounding import at_least, at_most
 
 if TYPE_CHECKING:
     from ldpopt.release.designed import Design
@@ -78,7 +78,7 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
         return
     status, seconds = made.result.status.value, made.result.seconds
     bound = "" if made.bound is None else f", proven bound {at_most(made.bound)}"
-    worth = "its nats are not computed" if made.encoding else f"{made.information:.4g} nats{bound}"
+    worth = "its nats are not computed" if made.encoding else f"{at_least(made.information)} nats{bound}"
     if goal == "estimates":
         worth = ", ".join(f"{column} {said}" for column, said in _margins(made, queries).items())
     tell(f"{name}: {worth}, {status}, {seconds:.1f} s")

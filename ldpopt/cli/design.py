@@ -41,7 +41,7 @@ from ldpopt.cli.terminal import (
 )
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.plain import plain_number
-from ldpopt.core.rounding import at_least, at_most, bound_text
+from ldpopt.core.rounding import at_least, at_most, bound_text, value_text
 
 if TYPE_CHECKING:
     from ldpopt.engine.verifying import Verification
@@ -294,7 +294,8 @@ def _utility(made: Design) -> str:
     bound = f"; proven bound {known}" if known else ""
     if made.informs:
         return f"{_nats(made)} of information{bound}"
-    return f"{result.problem.measure.name}: {result.value:.4g}{bound}"
+    assert result.value is not None
+    return f"{result.problem.measure.name}: {value_text(result.value, result.problem.sense)}{bound}"
 
 
 def _share(made: Design) -> str:

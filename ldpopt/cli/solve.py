@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Force
 from ldpopt.cli.terminal import cell, check_new, check_writable, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
-from ldpopt.core.rounding import bound_text
+from ldpopt.core.rounding import bound_text, value_text
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -106,11 +107,18 @@ def _verified(result: Result, out: Path | None, seconds: float) -> tuple[Verific
         return Verification(()), str(error)
 
 
-def _bound(result: Result) -> str:
-    """Write the bound, rounded away from the value."""
-    if result.bound is None:
+def _proven(number: float | None, result: Result, written: Callable[[float, str, int], str]) -> str:
+    """Write a value or a bound with its unit, rounded to its proven side.
+
+    Args:
+        number: the value or the bound; None if there is none.
+        result: what it belongs to.
+        written: rounds it: :func:`value_text` or :func:`bound_text`.
+    """
+    if number is None:
         return cell(None)
-    return bound_text(result.bound, result.problem.sense, 12)
+    measured = result.problem
+    return f"{written(number, measured.sense, 12)} {measured.measure.unit}".rstrip()
 
 
 def _parts(result: Result) -> str:
@@ -133,12 +141,11 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
     from ldpopt.engine.verifying import NOT_CHECKED
 
     hurried = [said for name, said in HURRIED.items() if name in result.stats]
-    unit = f" {result.problem.measure.unit}".rstrip()
     facts = {
         "problem": result.problem.kind,
         "status": verification.marked_utility(verification.told(result.status.value)),
-        "value": verification.marked_utility(f"{cell(result.value, digits=12)}{unit}"),
-        "bound": verification.marked_utility(_bound(result) + ("" if result.bound is None else unit)),
+        "value": verification.marked_utility(_proven(result.value, result, value_text)),
+        "bound": verification.marked_utility(_proven(result.bound, result, bound_text)),
         "relative gap": verification.marked_utility(_gap(result)),
         "proven": verification.proven or "nothing about better answers",
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
