@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr
 
+from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
@@ -131,7 +132,7 @@ class CuttingPlanes(Solver[CutProgram]):
         search = tree.search
         tree.open(part)
         target = part.gap / 2
-        while tree.step(target * max(search.optimum.value, 1e-4), part):
+        while tree.step(target * max(search.optimum.value, GAP_FLOOR), part):
             self._keep(search, tree, limits, half)
 
     def _keep(

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
@@ -110,7 +111,7 @@ class TangentSearch:
             self.limits.check()
             found = [self.pricer.price(box, dual, 0.0, 1) for box in self.boxes]
             worst = max(found, key=lambda priced: priced.upper)
-            if worst.upper <= self.limits.gap / 100 * max(abs(self.value), 1e-4):
+            if worst.upper <= self.limits.gap / 100 * max(abs(self.value), GAP_FLOOR):
                 break
             size = max(float(self.reference @ worst.rays[:, 0]), 1.0)
             dual = dual + worst.upper / size * self.reference
@@ -118,7 +119,7 @@ class TangentSearch:
         return dual + max(excess, 0.0) * self.reference
 
     def _close(self) -> bool:
-        return self.bound - self.value <= self.limits.gap / 2 * max(abs(self.value), 1e-4)
+        return self.bound - self.value <= self.limits.gap / 2 * max(abs(self.value), GAP_FLOOR)
 
     def _slopes(self) -> Array:
         return self.utility.functions.T @ self.tangents

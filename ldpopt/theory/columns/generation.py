@@ -11,6 +11,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
+from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
@@ -34,7 +35,7 @@ class Generation(ABC):
 
     search_share = 0.9
     """The share of the time for the search; the rest is for the last linear program and the proof."""
-    least_value = 1e-4
+    least_value = GAP_FLOOR
     """Smaller optima count as this large where the gap is relative to them."""
 
     def __init__(
