@@ -80,6 +80,14 @@ class Design(MatrixOrEncoding):
         return encoding(self.result.answer) if stated else None
 
     @property
+    def unanswered(self) -> bool:
+        """Whether there is neither a matrix nor an encoding.
+
+        In short time, unary encoding of a secret is stated by parameters that nothing here samples.
+        """
+        return self.result.mechanism is None and self.encoding is None
+
+    @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the solve, with what was proven so far."""
         return bool(self.result.stats.get("interrupted"))

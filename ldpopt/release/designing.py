@@ -111,8 +111,7 @@ def _together(section: dict[str, Any]) -> dict[str, Any]:
 def _agrees(made: Design) -> bool:
     """Return whether domain, counts, ε and uncertainty set are those of the certified question."""
     question, proven = made.question, made.result.problem
-    unanswered = made.result.mechanism is None and made.encoding is None
-    if unanswered or made.domain.shape != question.counts.shape:
+    if made.unanswered or made.domain.shape != question.counts.shape:
         return False
     if not isinstance(made.method, str) or made.method not in METHODS:
         return False
@@ -238,8 +237,9 @@ def solved(
         answer = answered(question.epsilon)
     else:
         question, answer = several(question, METHODS[name], answered)
-    if answer.answer is None:
+    made = Design(answer, domain, question, name)
+    if made.unanswered:
         merge = ", or merge values (--width 4)" if isinstance(answer.problem, PolyOpt) else ""
         given = f"in {time_limit:.3g} s" if time_limit > LEAST_SECONDS else "as no time was left"
         raise InvalidInputError(f"no mechanism was found {given}; allow more (--time-limit){merge}")
-    return Design(answer, domain, question, name)
+    return made

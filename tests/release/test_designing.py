@@ -14,6 +14,7 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify_within
+from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.release import comparing, designing, methods
 from ldpopt.release import merging as widths
 from ldpopt.release.comparing import best, compare
@@ -72,6 +73,17 @@ def test_a_method_that_fails_is_named(monkeypatch):
     assert design(SMALL, "s", "u", epsilon=1.0, warn=said.append).method == "srr"
     assert said == ["the method polyopt was left out: no mechanism was found in 1 s"]
     assert design(SMALL, "s", "u", epsilon=1.0).method == "srr"
+
+
+def test_a_protocol_without_a_matrix_is_no_mechanism(monkeypatch):
+    """Where the proof of its matrix takes too long, unary encoding is stated by its parameters."""
+    monkeypatch.setattr(UEConditional, "lift", UEConditional.lift_quickly)
+    with pytest.raises(InvalidInputError, match="no mechanism was found in 30 s; allow more"):
+        design(SMALL, "s", "u", epsilon=1.0, method="ue")
+    said = []
+    monkeypatch.setattr(designing, "chosen", lambda *_: ["ue", "srr"])
+    assert design(SMALL, "s", "u", epsilon=1.0, warn=said.append).method == "srr"
+    assert [sentence.partition(":")[0] for sentence in said] == ["the method ue was left out"]
 
 
 def test_methods_for_which_no_time_is_left_are_named(monkeypatch):
