@@ -88,10 +88,14 @@ def read_encoding(plain: dict[str, Any]) -> Encoding:
         if m >= k:
             raise UnreadableError(f"the size of the subsets must be below the {k} inputs, not {m}")
         return _checked(Encoding(k, p, (m - p) / (k - 1), p * (k - m) / ((1 - p) * m)))
-    g = plain["buckets"]
-    if any(g % d == 0 for d in range(2, math.isqrt(g) + 1)):
-        raise UnreadableError(f"the number of buckets must be prime, not {g}")
+    g = _prime(plain["buckets"])
     return _checked(Encoding(k, p, Fraction(1, g), p * (g - 1) / (1 - p)))
+
+
+def _prime(buckets: int) -> int:
+    if any(buckets % d == 0 for d in range(2, math.isqrt(buckets) + 1)):
+        raise UnreadableError(f"the number of buckets must be prime, not {buckets}")
+    return buckets
 
 
 def _checked(found: Encoding) -> Encoding:
@@ -127,9 +131,11 @@ def _statement(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _question(plain: dict[str, Any]) -> Question:
-    if "buckets" in plain and plain["encoding"] != "hashing":
-        raise UnreadableError("buckets are for the encoding 'hashing'")
-    return Question(plain["encoding"], plain["inputs"], plain["epsilon"], plain.get("buckets"))
+    if "buckets" not in plain:
+        return Question(plain["encoding"], plain["inputs"], plain["epsilon"], None)
+    if plain["encoding"] != "hashing":
+        raise UnreadableError(f"buckets are for the encoding 'hashing', not {quoted(plain['encoding'])}")
+    return Question(plain["encoding"], plain["inputs"], plain["epsilon"], _prime(plain["buckets"]))
 
 
 def _answer(document: dict[str, Any], question: Question) -> tuple[dict[str, Any], Encoding]:

@@ -145,11 +145,6 @@ def parameters(kind: str) -> Record:
     return _kind(kind).params
 
 
-def check_params(kind: str, params: Any) -> None:
-    """Refuse parameters that the schema of their kind does not allow."""
-    _kind(kind).params.read(params)
-
-
 def statement(kind: str, params: Any) -> dict[str, Any]:
     """State what a result of this kind with these parameters claims to answer, as plain data."""
     found = _kind(kind)

@@ -50,10 +50,10 @@ class Problem(Cleaned, ABC):
         self.check_params()
 
     def check_params(self) -> None:
-        """Refuse what the checker refuses: the schema of a built-in kind is written once, there."""
+        """Refuse what the checker refuses: what a built-in kind may ask is written once, there."""
         if frame.knows(self.kind):
             try:
-                frame.check_params(self.kind, self.to_params())
+                frame.question(frame.statement(self.kind, self.to_params()))
             except UnreadableError as error:
                 raise InvalidInputError(f"{self.kind}: {error}") from None
 

@@ -10,10 +10,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
 from ldpopt.checker.arithmetic import exp_above
 from ldpopt.checker.fidelity_bounds import alpha_bound
-from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.schema import normalised
 from ldpopt.checker.supremum import alpha_above, loss_above
 from ldpopt.core import certify, validate
@@ -65,13 +63,6 @@ class Fidelity(Problem):
         validate.choice("loss", self.loss, measures.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
-
-    def check_params(self) -> None:
-        """Refuse what the checker refuses, such as entries of p that are too small once normalised."""
-        try:
-            frame.question(frame.statement(self.kind, self.to_params()))
-        except UnreadableError as error:
-            raise InvalidInputError(f"{self.kind}: {error}") from None
 
     def forms(self) -> Iterable[Form]:
         """Give α over the family, then over square mechanisms, which belong to both families."""

@@ -79,7 +79,7 @@ class LeakageDesign(Problem):
             )
         tau = validate.whole_number("tau", self.tau, 1)
         d = validate.whole_number("d", self.d, 2)
-        budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
+        budget = validate.number_from_zero("budget", self.budget)
         try:
             size = count_histograms(tau, d)
         except UnreadableError as error:
@@ -90,7 +90,7 @@ class LeakageDesign(Problem):
     def _own_costs(self) -> dict[str, Any]:
         if self.tau is not None or self.d is not None or self.secrets is None:
             raise InvalidInputError("leakage-design with costs needs secrets, and neither tau nor d")
-        budget = 0.0 if self.budget == 0 else validate.positive_number("budget", self.budget)
+        budget = validate.number_from_zero("budget", self.budget)
         numbers = validate.array("costs", self.costs, 2)
         if (numbers < 0).any() or (numbers != numbers.round()).any():
             wrong = numbers[(numbers < 0) | (numbers != numbers.round())][0]

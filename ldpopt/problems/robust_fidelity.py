@@ -12,7 +12,6 @@ import numpy as np
 
 from ldpopt.checker import frame
 from ldpopt.checker.query_bound import clear_error
-from ldpopt.checker.reading import UnreadableError
 from ldpopt.checker.robust_fidelity import Queries, bound_below, error_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
@@ -88,17 +87,9 @@ class RobustFidelity(Problem):
         rows = np.eye(cells) if self.queries is None else self.queries
         return {**found, "queries": validate.array("queries", rows, 2)}
 
-    def check_params(self) -> None:
-        """Refuse what the checker refuses, the lengths of the queries included."""
-        super().check_params()
-        try:
-            self._question()
-        except UnreadableError as error:
-            raise InvalidInputError(f"{self.kind}: {error}") from None
-
     def _confidence_set(self) -> Chi2Set:
         alpha = 0.05 if self.alpha is None else self.alpha
-        return confidence_set(self.kind, self.p_hat, self.n, self.counts, alpha)
+        return confidence_set(self.kind, self.p_hat, self.n, self.counts, alpha, ", or 'prior'")
 
     @cached_property
     def uncertainty(self) -> Chi2Set | AllDistributions:

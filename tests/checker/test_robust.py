@@ -175,7 +175,7 @@ def test_both_sides_refuse_the_same(n, alpha):
     with pytest.raises(UnreadableError, match="must be a finite number"):
         confidence.read_robust_question(plain)
     with pytest.raises(UnreadableError, match="must be a finite number"):
-        frame.check_params("polyopt", plain)
+        frame.statement("polyopt", plain)
 
 
 @pytest.mark.parametrize("table", [[[1e-61, 0.0], [0.5, 0.5]], [[0.5, 5e-324], [0.2, 0.3]]])

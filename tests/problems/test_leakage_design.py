@@ -80,7 +80,7 @@ def test_tampering_is_refuted() -> None:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"tau": 2, "d": 2, "budget": -1}, "budget must be a finite number > 0, not -1"),
+        ({"tau": 2, "d": 2, "budget": -1}, "budget must be a finite number >= 0, not -1"),
         ({"tau": 2.5, "d": 2, "budget": 1}, "tau must be a whole number"),
         (
             {"tau": 2, "d": 2, "budget": 1, "secrets": [0]},

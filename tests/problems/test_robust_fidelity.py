@@ -112,7 +112,7 @@ def test_three_by_three_tables_and_a_confidence_set():
         ({"prior": SQUARE, "queries": [[1, 1, 1, 1]]}, "two different entries"),
         ({"prior": SQUARE, "queries": [[1, 0, 1]]}, "must have 4 entries"),
         ({"prior": SQUARE, "n": 10}, "a prior stands for all distributions"),
-        ({"p_hat": SQUARE}, "needs 'p_hat' and 'n', or 'counts'"),
+        ({"p_hat": SQUARE}, "needs 'p_hat' and 'n', or 'counts', or 'prior'"),
         ({"prior": SQUARE, "queries": [[1e9, 0, 1, 1]]}, "queries"),
     ],
 )

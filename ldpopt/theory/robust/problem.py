@@ -31,7 +31,9 @@ MOST_LEVEL, LEAST_CELL, MOST_STEP = 10.0, 1e-6, 1e3
 floats may miss a level by 1e-9."""
 
 
-def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> Chi2Set:
+def confidence_set(
+    kind: str, p_hat: Any, n: Any, counts: Any, alpha: float, instead: str = ""
+) -> Chi2Set:
     """Build the uncertainty set F, the confidence set of a χ² test.
 
     Args:
@@ -40,6 +42,7 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
         n: the number of samples.
         counts: the contingency table [s][u]; None if p_hat is given.
         alpha: the significance level.
+        instead: what else the problem takes than a table, for messages.
 
     Raises:
         InvalidInputError: both or neither are given, or the table has a single row or column.
@@ -50,7 +53,7 @@ def confidence_set(kind: str, p_hat: Any, n: Any, counts: Any, alpha: float) -> 
         found = Chi2Set.from_counts(counts, alpha)
     else:
         if p_hat is None or n is None:
-            raise InvalidInputError(f"{kind} needs 'p_hat' and 'n', or 'counts'")
+            raise InvalidInputError(f"{kind} needs 'p_hat' and 'n', or 'counts'{instead}")
         found = Chi2Set(p_hat, n, alpha)
     if found.shape[0] < 2:
         raise InvalidInputError("the table must have two or more secrets (rows), not one secret alone")
