@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.cli.terminal import hang, print_table, tell
@@ -16,9 +17,14 @@ TITLES = {
     "estimates": "Frequencies from as many rows as the table's, least squared error first (* is kept)",
 }
 
-VERIFIED = (
-    "the independent checker decided status, proven bound and nats (for learn, not nats); the other "
-    "columns are computed and not checked."
+VERIFIED = {
+    "information": "the independent checker decided status, proven bound and nats",
+    "estimates": "the independent checker decided status and nats",
+}
+"""What is decided of a method that maximises information, by what the table is for."""
+ENCODED = (
+    "the level of the secret is the LDP level, which bounds it; the precision is that of estimates from "
+    "counts of reports, as ldpopt estimate makes them of an encoding."
 )
 OPTIMAL = "no mechanism of the method's own kind is better; a design by --method says which kind."
 SPARE = {
@@ -49,6 +55,7 @@ def print_comparison(
         name = made.method + (" *" if made.method == kept.method else "")
         if row.get("proven bound") is not None:
             row["proven bound"] = at_most(row["proven bound"])
+        row["nats"] = None if row["nats"] is None else at_least(row["nats"])
         rows.append({**row, "method": name, "verified": verified})
     print_table(
         list(rows[0]),
@@ -57,12 +64,21 @@ def print_comparison(
         title=TITLES[goal],
         spare=SPARE[goal],
     )
-    hang("verified: ", VERIFIED)
+    others = "the other columns are computed and not checked"
+    hang("verified: ", f"{VERIFIED[goal]}{_but(designs)}; {others}.")
     hang("optimal: ", OPTIMAL)
+    if encodings := [made.method for made in designs if made.encoding is not None]:
+        hang(f"{', '.join(encodings)}: ", ENCODED)
     for name, reason in found.items():
         if isinstance(reason, str):
             hang(f"{name}: ", reason)
     print()
+
+
+def _but(designs: Sequence[Design]) -> str:
+    """Name the methods that maximise something else: their nats are computed and not checked."""
+    names = [made.method for made in designs if not made.informs and made.encoding is None]
+    return f" (for {' and '.join(names)}, not nats)" if names else ""
 
 
 def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) -> None:

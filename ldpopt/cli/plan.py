@@ -103,6 +103,7 @@ def plan(
         wanted = None if found.wanted is None else _plain(found.wanted)
         points = [_plain(point) for point in found.points]
         plain = {"target": found.target, "n": found.n, "wanted": wanted, "levels": points}
+        plain["raw margin"] = found.raw
         print(json.dumps(plain, allow_nan=False))
         return
     hang("", _sentence(found, epsilon is not None))
@@ -140,6 +141,9 @@ def read_share(text: str) -> float:
 def _sentence(found: Plan, level_given: bool) -> str:
     wanted, points = found.wanted, f"±{100 * found.target:g} points"
     if wanted is None:
+        if found.raw > found.target:
+            without = f"without any noise they give {_points(found.raw)}"
+            return f"{points} are not reached at any level with your {found.n:,} rows: {without}."
         highest = found.points[-1].epsilon
         return (
             f"{points} are not reached up to epsilon = {highest:g} with your {found.n:,} rows by the "

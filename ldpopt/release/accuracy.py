@@ -189,6 +189,21 @@ def encoded_accuracies(
     return tuple(found)
 
 
+def data_accuracies(
+    counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
+) -> tuple[Accuracy, ...]:
+    """Compute how well the data as they are give the frequencies of the named columns.
+
+    Args:
+        counts: the observed counts [s][u].
+        domain: the columns of the table.
+        names: the names of some of them; all if none are given.
+    """
+    shares = counts.ravel() / counts.sum()
+    found = ((query.name, query.weights @ shares) for query in column_queries(domain, names))
+    return tuple(Accuracy(name, p * (1 - p)) for name, p in found)
+
+
 def accuracies(
     W: Array, counts: NDArray[np.int64], domain: Domain, names: Sequence[str] = ()
 ) -> tuple[Accuracy, ...]:

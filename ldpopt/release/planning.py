@@ -20,7 +20,14 @@ from ldpopt.core.files import save_figure
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import whole_answers
 from ldpopt.mechanisms.stated import encoding
-from ldpopt.release.accuracy import Accuracy, accuracies, column_codes, encoded_accuracies, query_rows
+from ldpopt.release.accuracy import (
+    Accuracy,
+    accuracies,
+    column_codes,
+    data_accuracies,
+    encoded_accuracies,
+    query_rows,
+)
 from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, LEAST_SECONDS, SECONDS
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
@@ -62,12 +69,14 @@ class Plan:
         wanted: the level at which the target is met with the table's rows, or the level that was given
             with the rows that it takes; None if no level of the table meets it.
         points: the levels of the table.
+        raw: ± of the frequencies of the data as they are, from the table's rows, as a share.
     """
 
     target: float
     n: int
     wanted: Point | None
     points: tuple[Point, ...]
+    raw: float
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
         """Draw ± against the level, with the target, as a PNG, SVG or PDF."""
@@ -166,7 +175,9 @@ def plan(
     wanted = search.least(points) if epsilon is None else points[0]
     if warn is not None and (late := search.unfinished(len(points), len(ladder))):
         warn(late)
-    return Plan(target, search.n, wanted, tuple(sorted(points)))
+    plain = data_accuracies(about.counts, about.domain, queries)
+    raw = max(part.margin(search.n) for part in plain)
+    return Plan(target, search.n, wanted, tuple(sorted(points)), raw)
 
 
 class _Search:

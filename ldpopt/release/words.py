@@ -15,7 +15,7 @@ from ldpopt.release.designing import AnyDesign
 from ldpopt.release.exposing import Exposed
 from ldpopt.release.methods import METHODS
 
-MOST_POINTS = 99.5
+MOST_POINTS = 99.0
 """A wider margin says nothing about a frequency."""
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
@@ -117,19 +117,26 @@ def margin(part: Accuracy, n: float) -> str:
 
     >>> import numpy as np
     >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 1_000_000)
-    '±0.39 points'
+    '±0.40 points'
     >>> margin(Accuracy("ward", np.array([4.0, 1.0])), 153_000)
-    '±1.0 points'
+    '±1.1 points'
     """
     points = 100 * part.margin(n)
     if math.isinf(points):
         return "not determined"
-    return f"±{two_digits(points)} points" if points < MOST_POINTS else "not to within 100 points"
+    return f"±{two_digits(points)} points" if points <= MOST_POINTS else "not to within 100 points"
 
 
 def two_digits(points: float) -> str:
-    """Write two significant digits: 0.39, 1.0, 12."""
-    return f"{points:#.2g}".removesuffix(".")
+    """Write a margin rounded up to two significant digits, or to a whole number.
+
+    >>> two_digits(0.392), two_digits(1.0), two_digits(11.2), two_digits(1234.5)
+    ('0.40', '1.0', '12', '1235')
+    """
+    points = float(f"{points:.12g}")  # without the error of floats
+    if points > MOST_POINTS:
+        return f"{math.ceil(points)}"
+    return f"{float(at_most(points, 2)):#.2g}".removesuffix(".")
 
 
 def attained(made: Design) -> str:

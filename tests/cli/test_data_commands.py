@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.rounding import at_least
 from ldpopt.engine import verifying
 from ldpopt.release import comparing, designing
 from ldpopt.release.methods import METHODS
@@ -98,6 +100,25 @@ def test_compare(work, ldpopt, monkeypatch):
     said = ldpopt(*words, cwd=work)
     assert (said.code, said.err.splitlines()[-1]) == (130, "ldpopt: interrupted")
     assert "wrote c.json by srr [not checked]" in said.out
+
+
+@pytest.mark.parametrize("goal", ["information", "estimates"])
+def test_a_comparison_says_what_was_decided(goal, work, monkeypatch, ldpopt):
+    """The nats of learn are only computed; proven ones are rounded down; encodings have other levels."""
+    made = {
+        name: designing.design(work / "table.csv", "sex", "job", epsilon=1.0, method=name, goal=goal)
+        for name in ("cr", "learn", "subset")
+    }
+    monkeypatch.setattr(comparing, "compare", lambda *_, **__: made)
+    words = ("design", "table.csv", *DESIGN, "--for", goal, "--compare", "-o", "d.json", "--force")
+    said = ldpopt(*words, cwd=work).out
+    lines = " ".join(said.split())
+    decided = {"information": "status, proven bound and nats", "estimates": "status and nats"}[goal]
+    assert f"decided {decided} (for learn, not nats)" in lines
+    assert "subset: the level of the secret is the LDP level, which bounds it" in lines
+    (row,) = (line for line in said.splitlines() if re.match(r"│ cr\b", line))
+    cells = [cell.strip() for cell in row.split("│")]
+    assert at_least(made["cr"].information) in cells
 
 
 def test_what_the_checker_does_not_decide_in_time_is_undecided(work, ldpopt, monkeypatch):

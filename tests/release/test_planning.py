@@ -103,7 +103,7 @@ def test_the_command_reads_tables_as_people_have_them(tmp_path, ldpopt):
 
 def test_a_curve_without_a_point(tmp_path):
     nowhere = Point(1.0, "grr", math.inf, math.inf)
-    Plan(0.01, 100, None, (nowhere,)).plot(tmp_path / "curve.svg")
+    Plan(0.01, 100, None, (nowhere,), 0.1).plot(tmp_path / "curve.svg")
     assert "the target" in (tmp_path / "curve.svg").read_text()
 
 
