@@ -136,6 +136,12 @@ def _measurements(result: Result, seconds: float) -> Row:
     }
 
 
+PRIVACY_ALONE = (
+    "its privacy is verified; value, bound and status are not: the checker knows no such utility"
+)
+"""Why a result of another package's problem is not called verified."""
+
+
 def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
     """Ask the checker for its verdict and reason; None where it has nothing to check or cannot know."""
     if result.value is None or result.problem.statement() is None:
@@ -150,4 +156,6 @@ def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
     failed = [claim for claim in found.claims if not claim.holds]
     if found.verdict is None:
         return None, f"undecided: {failed[0].statement}"
+    if not failed and not found.certifies_utility:
+        return None, PRIVACY_ALONE
     return not failed, f"refuted: {failed[0].statement}" if failed else ""

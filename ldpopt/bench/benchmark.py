@@ -96,7 +96,8 @@ def catalogue(plugins: Sequence[type[Solver[Any]]] = ()) -> dict[str, Entry]:
     """Return every form that an example of a problem has, by name."""
     entries: dict[str, Entry] = {}
     solvers = _entrants(None, plugins)
-    for kind, form in _example_forms():
+    examples = ((kind, form) for kind in PROBLEMS for form in _example_forms(PROBLEMS[kind]))
+    for kind, form in examples:
         entry = entries.setdefault(form.name, Entry(type(form), [], []))
         if kind not in entry.problems:
             entry.problems.append(kind)
@@ -106,9 +107,8 @@ def catalogue(plugins: Sequence[type[Solver[Any]]] = ()) -> dict[str, Entry]:
 
 
 @cache
-def _example_forms() -> list[tuple[str, Form]]:
-    examples = ((kind, example.problem) for kind in PROBLEMS for example in PROBLEMS[kind].examples())
-    return [(kind, form) for kind, problem in examples for form in problem.forms()]
+def _example_forms(problem: type[Problem]) -> list[Form]:
+    return [form for example in problem.examples() for form in example.problem.forms()]
 
 
 def _might_solve(solver: type[Solver[Any]], form: Form) -> bool:

@@ -173,6 +173,9 @@ def _print_benchmark(found: Benchmark) -> None:
         print_table(list(SHOWN.values()), rows, words, spare=SPARE)
         for solver, sizes, count, reason in page.refusals(found.rows).rows:
             hang("refused: ", f"{solver}, {count} instances of size {sizes}: {reason}")
+        unverified = (row["reason"] for row in found.measured if row["verified"] is None)
+        for reason in dict.fromkeys(filter(None, unverified)):
+            hang("not verified: ", reason)
         baselines = {row["problem"]: row["baseline"] for row in found.measured}
         told = ", ".join(f"{solver} for {problem}" for problem, solver in baselines.items())
         hang("× faster ", f"than the baseline: {told}")

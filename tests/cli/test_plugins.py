@@ -117,6 +117,15 @@ def test_bench_takes_a_problem_of_ones_own(files, ldpopt):
     assert "coin" in answer.out
 
 
+def test_bench_does_not_call_a_utility_verified_that_the_checker_does_not_know(files, ldpopt):
+    words = ("bench", "mine.py:Coin", "--solvers", "enumerate", "--sizes", 2)
+    said = " ".join(ldpopt(*words, cwd=files).out.split())
+    assert "not verified: its privacy is verified; value, bound and status are not" in said
+    rows = json.loads(ldpopt(*words, "--json", cwd=files).out)["rows"]
+    assert rows
+    assert {row["verified"] for row in rows} == {None}
+
+
 def test_experiment_takes_one_of_ones_own_and_notices_changed_code(files, ldpopt):
     run = ["experiment", "mine.py:SQUARES", "--out", "results"]
     assert "sum 5" in ldpopt(*run, cwd=files).out
