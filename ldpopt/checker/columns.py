@@ -269,7 +269,9 @@ def _members(case: Case) -> Iterator[Claim]:
 
 
 def _value(case: Case) -> Iterator[Claim]:
-    words = f"its utility ({case.question.utility}) is at least {case.value!r}"
+    name, order = case.question.utility, case.question.order
+    power = f", the power divergence (Σ q₀^α q₁^(1−α) − 1)/(α − 1) at α = {order!r}"
+    words = f"its utility ({name}{power if name == 'renyi' else ''}) is at least {case.value!r}"
 
     def test() -> bool | None:
         return enclose(case.value).at_most(utility_of(case.answer, case.question))

@@ -36,7 +36,8 @@ class SecretStaircase(ColumnProblem):
         utility: "mutual-information" or "guessing" (with ``prior``); "kl", "total-variation",
             "chi-squared", "hellinger", "renyi" or "bayes" (with ``hypotheses``).
         weights: the probabilities of the hypotheses, for "bayes"; equal ones if not given.
-        order: the order of "renyi".
+        order: the order α of "renyi", the power divergence (Σ_y q₀^α q₁^(1−α) − 1)/(α − 1), which grows
+            with the Rényi divergence: the same mechanism is best for both.
 
     >>> SecretStaircase(prior=[[0.2, 0.3], [0.4, 0.1]], epsilon=1).cone.secrets
     (0, 0, 1, 1)

@@ -36,7 +36,8 @@ class Staircase(ColumnProblem):
             and then ``size`` says k).
         size: the number of inputs k, for a utility that is a function.
         weights: the probabilities of the hypotheses, for "bayes"; equal ones if not given.
-        order: the order of "renyi".
+        order: the order α of "renyi", the power divergence (Σ_y q₀^α q₁^(1−α) − 1)/(α − 1), which grows
+            with the Rényi divergence: the same mechanism is best for both.
 
     >>> Staircase(epsilon=1, prior=[0.7, 0.3]).size
     2
