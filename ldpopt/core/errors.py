@@ -27,9 +27,9 @@ class UnknownNameError(InvalidInputError):
     ldpopt.core.errors.UnknownNameError: unknown problem 'stairs'; did you mean 'staircase'?
     """
 
-    def __init__(self, what: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, what: str, name: object, known: Iterable[str]) -> None:
         known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+        close = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
         hint = f"did you mean {close[0]!r}?" if close else "known: " + ", ".join(known)
         super().__init__(f"unknown {what} {name!r}; {hint}")
 

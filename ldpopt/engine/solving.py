@@ -66,7 +66,8 @@ def solve(
         Ctrl-C it is the best so far, with ``stats["interrupted"]``.
 
     Raises:
-        InvalidInputError: the solver has no such option; the message names those that it has.
+        InvalidInputError: an argument is not of its kind, or the solver has no such option; the message
+            names those that it has.
         NoSolverError: no solver accepts; the message lists every solver of the form with its reason.
         SolverError: a solver crashed.
         KeyboardInterrupt: the user interrupted before anything was found.
@@ -77,6 +78,11 @@ def solve(
     ('optimal', 0.429363219)
     """
     check_limits(gap, time_limit)
+    seed = validate.whole_number("seed", seed, 0)
+    if not isinstance(problem, Problem):
+        raise InvalidInputError(
+            f"solve takes a problem, such as ldpopt.problem('staircase', …), not {problem!r:.80}"
+        )
     start = time.perf_counter()
     seconds = None if time_limit is None else float(time_limit)
     whole = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
@@ -221,6 +227,8 @@ def _choose(
                 f"options of a solver object are given to its constructor, not to solve: {list(options)}"
             )
         return _named(problem, forms, solver)
+    if not isinstance(solver, str):
+        raise InvalidInputError(f"solver must be a name or a solver object, not {solver!r:.80}")
     if solver != "auto":
         return _named(problem, forms, _configured(solver, options))
     reasons: dict[str, str] = {}

@@ -10,7 +10,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.budget import SECONDS, UndecidedError, limited
 from ldpopt.checker.claims import MARKS, Claim, escaped, quoted, verdict
 from ldpopt.checker.reading import UnreadableError, read
-from ldpopt.core.errors import LdpoptError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -130,11 +130,16 @@ def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) 
         budget: seconds of wall time; a claim that takes longer is undecided.
 
     Raises:
+        InvalidInputError: it is neither a result nor the name of a file.
         UnreadableFileError: no claim can be read from the file.
         UndecidedFileError: not even the question can be read within the budget.
     """
     if isinstance(result, (str, os.PathLike)):
         return verify_document(read_document(result), budget=budget)
+    from ldpopt.engine.result import Result  # a file is verified without it
+
+    if not isinstance(result, Result):
+        raise InvalidInputError(f"verify takes a result or the name of a file, not {result!r:.80}")
     return verify_document(result.to_json(), result.problem, budget=budget)
 
 

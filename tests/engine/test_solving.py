@@ -361,3 +361,18 @@ def test_an_audit_that_takes_too_long_is_left_out(monkeypatch):
     assert result.certificate.audit == {}
     assert result.value == whole.value
     assert verify(result)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: solve({"problem": "staircase"}), "solve takes a problem, such as .*, not {'problem'"),
+        (lambda: solve(QUESTION, 3), "solver must be a name or a solver object, not 3"),
+        (lambda: solve(QUESTION, seed="a"), "seed must be a whole number >= 0, not 'a'"),
+        (lambda: verify(3), "verify takes a result or the name of a file, not 3"),
+        (lambda: problem(3), "unknown problem 3; known: asymptotic-utility"),
+    ],
+)
+def test_arguments_of_another_kind(call, said):
+    with pytest.raises(InvalidInputError, match=said):
+        call()
