@@ -58,15 +58,16 @@ class Agreement(NamedTuple):
     def in_words(self) -> str:
         """Return the numbers in one sentence."""
         where = "inside" if self.distance <= self.radius else "outside"
+        distance, statistic = round(self.distance, 9), round(self.statistic, 9)  # no errors of floats
         said = (
             f"the frequencies of its {self.rows:,} rows lie {where} the confidence set (χ² "
-            f"{self.distance:.4g}, the set ends at {self.radius:.4g})"
+            f"{distance:.4g}, the set ends at {self.radius:.4g})"
         )
         if self.degrees == 0:
             return f"{said}; they are too few to test whether they come from the same distribution"
         return (
             f"{said}; the χ² test that table and design come from one distribution gives "
-            f"{self.statistic:.4g} with {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
+            f"{statistic:.4g} with {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
         )
 
 

@@ -69,7 +69,7 @@ class PhiProblem(Problem):
     """
 
     sense: ClassVar = "minimise"
-    measure: ClassVar[Measure] = Measure("φ")
+    measure: ClassVar[Measure] = Measure("φ, the cost of learning the frequencies (less is better)")
     slow_to_claim: ClassVar[bool] = True
     family: ClassVar[str]
     k: int
