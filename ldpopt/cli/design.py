@@ -276,15 +276,20 @@ def _certified(verification: Verification, out: Path) -> str:
 
 def _publishable(made: Design) -> str:
     """Say what the public file still proves, and what it reveals of the table."""
+    from ldpopt.checker.schema import MOST_EPSILON
+
     level = made.public.level
     if made.public.universal:
         said = "without the counts; it proves the promise, too"
     elif level is None:
-        said = "without the counts; it proves no level, as the promise is about the counts"
+        said = "without the counts; it proves no level, as the promise is about the counts and no level "
+        said += f"up to {MOST_EPSILON:g} holds for all distributions"
     else:
         about = "as the promise is about the counts"
         said = f"without the counts; it proves only the level {at_most(level)}, {about}"
-    return said if made.encoding is not None else f"{said}. The mechanism itself was made for the counts"
+    fixed = "The mechanism does not depend on the counts, but its labels name what occurs in the table"
+    fitted = "The mechanism was made for the counts, and its labels name what occurs in the table"
+    return f"{said}. {fixed if made.public.fixed else fitted}"
 
 
 def _utility(made: Design) -> str:

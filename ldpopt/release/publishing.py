@@ -1,8 +1,8 @@
 """A mechanism that may be published: without the counts of the table that it was made for.
 
 The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
-distribution of the data. It is a function of these alone. Beware: the mechanism was optimised for the
-counts, and edges of bins that were not given are values of the table; neither is protected.
+distribution of the data. It is a function of these alone. Beware: most methods make the mechanism for
+the counts, and the labels name what occurs in the table; neither is protected.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ from ldpopt.theory.robust.uncertainty import AllDistributions
 SECTION = "public"
 NO_MATRIX = "an encoding is stated by its parameters: it has too many reports for a matrix"
 """Why what needs the matrix of a mechanism is refused for an encoding."""
+FIXED = ("srr", "grr", "learn")
+"""Methods whose matrix is the same for all tables with the same labels, as encodings are."""
 ROUNDING = 1e-12
 """The relative error that a level computed in floats may have."""
 
@@ -124,6 +126,11 @@ class PublicDesign(MatrixOrEncoding):
             return False
         together = self.promise.together
         return together is None or self.promise.reports * Fraction(self.level) <= Fraction(together)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the mechanism is the same for all tables with the same labels."""
+        return self.encoding is not None or self.promise.method in FIXED
 
     @property
     def uncertainty(self) -> AllDistributions:

@@ -221,11 +221,7 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
         "somebody who holds the table",
         False,
         "the mechanism protects reports, not what they are made from"
-        + (
-            "; it was made for the table, and its entries depend on the counts"
-            if made.encoding is None
-            else ""
-        ),
+        + ("" if made.fixed else "; it was made for the counts of the table"),
     )
 
 

@@ -13,6 +13,7 @@ from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify
 from ldpopt.release.designing import design, load_design, load_mechanism
+from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import load_public, public_path, published
 
 COUNTS = {("a", "x"): 4507, ("a", "y"): 1511, ("b", "x"): 1013, ("b", "y"): 3019}
@@ -92,6 +93,37 @@ def test_the_public_file_is_a_function_of_mechanism_labels_and_promise(private):
     assert other.public.to_json() == private.public.to_json()
     assert other.fingerprint == private.fingerprint
     assert other.to_json()["design"]["digest"] != private.to_json()["design"]["digest"]
+
+
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_which_mechanisms_do_not_depend_on_the_counts(name):
+    """Two tables with the same labels: the same public file, or the design says what it was made for."""
+    files = []
+    for times in ((4000, 5000, 6000, 5500, 4500, 5000), (9000, 5000, 600, 9500, 4500, 500)):
+        cells = [(s, u) for s in "ab" for u in "xyz"]
+        rows = [cell for cell, count in zip(cells, times, strict=True) for _ in range(count)]
+        table = dict(zip("su", map(list, zip(*rows, strict=True)), strict=True))
+        epsilon = 0.05 if name == "blurred" else 1.0
+        files.append(design(table, "s", "u", epsilon=epsilon, method=name, time_limit=20).public)
+    same = files[0].to_json() == files[1].to_json()
+    assert files[0].fixed == (same and name != "public")  # whether public applies, the counts decide
+
+
+def test_design_says_what_the_public_file_proves_and_tells(tmp_path, ldpopt):
+    words = ("design", "adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "1")
+    fixed = ldpopt(*words, "--method", "srr", "-o", "srr.json", cwd=tmp_path).out
+    assert "The mechanism does not depend on the counts, but its labels name what occurs" in fixed
+    fitted = ldpopt(*words, "--method", "cr", "-o", "cr.json", cwd=tmp_path).out
+    assert "it proves no level, as the promise is about the counts and no level up to 30 holds" in fitted
+    assert "The mechanism was made for the counts, and its labels name what occurs" in fitted
+
+
+def test_labels_are_what_occurs_and_top_names_the_most_frequent():
+    """What docs/release.md says that the public file tells about the table."""
+    table = {"s": ["a", "b"] * 4, "u": list("xxxxyyzz"), "v": list("ppppqqqq")}
+    public = design(table, "s", ["u", "v"], epsilon=1.0, method="srr", top={"u": 1}).public
+    assert public.domain.public.labels == ("x, p", "(other), q")
+    assert public.fixed
 
 
 def test_every_later_command_works_with_it(folder, ldpopt):
