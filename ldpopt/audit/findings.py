@@ -107,6 +107,11 @@ class Audit:
     def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
 
+    @property
+    def judges(self) -> bool:
+        """Whether a promise was compared with what was measured."""
+        return any(measure.holds is not None for measure in self.measures)
+
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""
         return {
@@ -145,7 +150,7 @@ def judged(
     elif undecided:
         verdict, passed = f"UNDECIDED: the checker does not decide: {'; '.join(undecided)}.", None
     else:
-        verdict, passed = f"PASSED: {kept}.", True
+        verdict, passed = f"{kept}.", True
     return Audit(epsilon, claims, found, tests, verdict + rest, passed)
 
 
@@ -186,7 +191,7 @@ def _kept(
     whole: str,
 ) -> str:
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
-    promises = f"{whole} holds ({', '.join(kept)})" if kept else "no promise was checked"
+    promises = f"PASSED: {whole} holds ({', '.join(kept)}), and" if kept else "NO PROMISE WAS CHECKED:"
     shown = ", ".join(
         f"an attack on {t.reports:,} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
         f"({in_full(t.confidence)} confidence)"
@@ -197,4 +202,4 @@ def _kept(
         for m in found
         if m.key == "data-observed" and m.promised is None and m.value > (epsilon or m.value)
     )
-    return f"{promises}, and all {len(claims)} claims of the certificate were verified; {shown}{chance}"
+    return f"{promises} all {len(claims)} claims of the certificate were verified; {shown}{chance}"

@@ -344,7 +344,10 @@ def in_words(uncertainty: Uncertainty) -> str:
 
 
 def witness_in_words(of: Subject, level: Level) -> str:
-    """Say which report tells which secrets apart, and where the worst distribution differs most."""
+    """Say which report tells which secrets apart, and where the worst distribution differs most.
+
+    Where four digits show no difference from what was observed, that place is left out.
+    """
     s, other = of.secret_names[level.s], of.secret_names[level.other]
     text = f"report {level.y}, {s} against {other}"
     if not of.public_names or of.p is None:
@@ -355,4 +358,5 @@ def witness_in_words(of: Subject, level: Level) -> str:
         worst, observed = (part / part.sum(axis=1, keepdims=True) for part in (rows, seen))
     i, u = np.unravel_index(np.nanargmax(np.abs(worst - observed)), worst.shape)
     where = f"{of.public_names[u]} given {(s, other)[i]}"
-    return f"{text}; worst where {where} has {worst[i, u]:.4g} instead of {observed[i, u]:.4g}"
+    has, had = f"{worst[i, u]:.4g}", f"{observed[i, u]:.4g}"
+    return text if has == had else f"{text}; worst where {where} has {has} instead of {had}"

@@ -109,6 +109,13 @@ def test_witness_in_words(census):
     assert f"{public} given {names[i]} has {given[i, u]:.4g} instead of {before[i, u]:.4g}" in detail
 
 
+def test_a_witness_that_is_the_observed_distribution_is_not_told(census):
+    of = subject(census)
+    seen = replace(census.level, witness=census.question.p_hat * (1 + 1e-9))
+    words = measures.witness_in_words
+    assert words(of, seen) == words(of, census.level).split("; worst")[0]
+
+
 def test_what_each_method_promises(response):
     keys = {
         ("srr", "chi2"): {"robust", "robust-all"},
@@ -372,7 +379,7 @@ def test_the_table_of_an_audit_fits_a_terminal(file, ldpopt):
 def test_a_promise_about_counts_is_not_called_absent(census):
     """A public file that states no level has one promise, which an audit cannot check."""
     found = audit(replace(census.public, level=None), samples=1000, confidence=SURE)
-    assert found.verdict.startswith("PASSED: no promise was checked, and all 3 claims")
+    assert found.verdict.startswith("NO PROMISE WAS CHECKED: all 3 claims of the certificate were")
     assert "NOT CHECKED: the promise ε = 1 for all distributions that a χ² test" in found.verdict
     made = design(TABLE, secret="sex", public="race", epsilon=1.0, method="srr").public
     more = replace(made, promise=replace(made.promise, epsilon=0.5))
