@@ -136,6 +136,7 @@ def explored(
         "start": levels.index(found.own.epsilon),
         "own": found.own_name,
         "measure": measure,
+        "most": MOST_CELLS,
         "inputs": _inputs(loaded),
         "methods": [
             {

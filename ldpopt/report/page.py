@@ -33,7 +33,7 @@ from ldpopt.report.privacy import audited, certificate_audit, witness, worst_cas
 from ldpopt.report.published import Published, read_public
 from ldpopt.report.question import design_question, explanation, problem_question, title
 from ldpopt.report.rendering import rendered
-from ldpopt.report.reproducing import design_commands, embedded_table, result_commands
+from ldpopt.report.reproducing import design_commands, embedded_table, result_commands, unsaid
 from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
 
@@ -170,6 +170,7 @@ def _provenance(loaded: Loaded) -> list[Fact]:
     made = loaded.content
     facts = [Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)]
     if isinstance(made, Design):
+        facts.insert(0, Fact("Not in the file", unsaid(made), "add what was given"))
         facts.append(Fact("Fingerprint of the mechanism", made.fingerprint))
         facts += _releases(loaded.path, made)
     versions = ", ".join(f"{name} {version}" for name, version in loaded.result.environment.items())

@@ -15,6 +15,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.result import Result
 from ldpopt.release.accuracy import query_rows
 from ldpopt.release.designed import Design
+from ldpopt.release.methods import METHODS
 from ldpopt.tables import datasets
 from ldpopt.tables.domain import Column
 from ldpopt.tables.files import open_table
@@ -31,7 +32,6 @@ def design_commands(made: Design, file: str) -> list[Command]:
     """List the commands from the table to this page, for a design in the given file."""
     table = embedded_table(made) or "TABLE.csv"
     question, domain = made.question, made.domain
-    columns = [*domain.secret.columns, *(domain.public.columns if domain.public else ())]
     options = ["--secret", _listed(column.name for column in domain.secret.columns)]
     if domain.public is not None:
         options += ["--public", _listed(column.name for column in domain.public.columns)]
@@ -40,7 +40,7 @@ def design_commands(made: Design, file: str) -> list[Command]:
     options += ["--known"] if question.robust == "known" else ["--robust", question.robust]
     options += ["--alpha", repr(question.alpha), "--method", made.method]
     options += [] if question.width is None else ["--width", str(question.width)]
-    options += _asked_columns(made) + _reading_options(columns)
+    options += _asked_columns(made) + _reading_options(_columns(made))
     return [
         _command("Design it", "design", table, *options, "-o", file),
         _command("Check the proof", "verify", file),
@@ -49,6 +49,26 @@ def design_commands(made: Design, file: str) -> list[Command]:
         _command("Estimate from the release", "estimate", "released.csv", "--mechanism", file),
         _command("Write this page", "report", file, "-o", "report.html"),
     ]
+
+
+def unsaid(made: Design) -> str:
+    """Say which options the commands may lack, as the file does not hold what they were."""
+    columns, lacking = _columns(made), []
+    if METHODS[made.method].build is not None:
+        lacking.append("for which columns it was made (--queries of design; if not given, all)")
+    if embedded_table(made) is None:
+        if not any(column.missing for column in columns):
+            lacking.append("whether rows with empty cells were dropped (--missing drop of both)")
+        lacking.append("how the table is written (--sep and --encoding of both)")
+        if any(column.groups for column in columns):
+            lacking.append("the name of the file of groups (here groups.csv)")
+    lacking.append("how long the search took at most (--time-limit of design)")
+    return "; ".join(lacking)
+
+
+def _columns(made: Design) -> list[Column]:
+    public = made.domain.public
+    return [*made.domain.secret.columns, *(public.columns if public else ())]
 
 
 def public_commands(file: str) -> list[Command]:

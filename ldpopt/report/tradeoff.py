@@ -16,6 +16,7 @@ from typing import NamedTuple
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
+from ldpopt.core.status import Status
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
@@ -26,6 +27,8 @@ FACTORS = (1 / 4, 1 / 2, 3 / 4, 1.0, 3 / 2, 2.0, 4.0)
 """The levels of a curve, as multiples of the result's own."""
 GAP, SECONDS = 1e-4, 4.0
 """The relative gap to prove at a point of a curve, and the time limit of one solve."""
+CUT = 0.25
+"""A solve that took this share of a shorter limit may have stopped for it: its stages share the time."""
 
 
 class Point(NamedTuple):
@@ -112,7 +115,7 @@ def of_design(made: Design, seconds: float, progress: Progress | None = None) ->
     }
     work = _Work(made.result, made.question.epsilon, made.method, tasks, seconds, progress)
     refused = tuple(
-        f"{name} does not apply: {reason}."
+        f"{name} does not apply: {_clause(reason)}."
         for name, reason in reasons.items()
         if reason is not None and name not in tasks
     )
@@ -131,6 +134,18 @@ def of_result(result: Result, seconds: float, progress: Progress | None = None) 
     assert problem.level is not None
     task = _Task(f"solved by {result.solver}", problem.at_level, result.solver, _own_worth)
     return _Work(result, problem.level, problem.kind, {problem.kind: task}, seconds, progress).done(())
+
+
+def _clause(reason: str) -> str:
+    """Give a reason that begins with a verb its subject; a file may lack what its design was made for.
+
+    >>> _clause("is made for the frequencies that are wanted, and none are named")
+    'it is made for the frequencies that are wanted, and the file names none'
+    >>> _clause("there is no public column of two or more values")
+    'there is no public column of two or more values'
+    """
+    whole = reason.startswith(("the ", "there "))
+    return f"{'' if whole else 'it '}{reason.replace('none are named', 'the file names none')}"
 
 
 def has_level(result: Result) -> bool:
@@ -243,7 +258,11 @@ class _Work:
         finally:
             self.took[name].append(time.perf_counter() - start)
         value, bound = task.worth(found)
-        if value is None:
+        hurried = seconds < SECONDS and self.took[name][-1] > CUT * seconds
+        if hurried and found.status is not Status.OPTIMAL:
+            allowed = f"the {self.seconds:.3g} s that this curve may take"
+            self.omitted.append(f"{name} at ε = {epsilon:.4g}: {allowed} may have cut its solve short.")
+        elif value is None:
             self.omitted.append(f"{name} at ε = {epsilon:.4g}: no answer in {seconds:.3g} s.")
         else:
             self.points[name].append(Point(epsilon, value, bound))

@@ -109,6 +109,30 @@ def test_the_design_command_has_every_option(tmp_path, ldpopt):
     assert part.title.endswith("ε = 1.0000004")
 
 
+def test_what_the_file_does_not_hold_is_said_below_the_commands(tmp_path, ldpopt):
+    """With the options that the sentence names, the command designs the same."""
+    table = {"s": ["x", "y", ""] * 40, "u": ["p", "q", "q", "r"] * 30, "v": ["1", "2"] * 60}
+    columns = pd.DataFrame(table)
+    columns.to_csv(tmp_path / "TABLE.csv", index=False)
+    given = {"epsilon": 1.0, "missing": "drop", "method": "split", "queries": ["u"]}
+    made = design(columns.replace("", None), "s", ["u", "v"], **given)
+    made.save(tmp_path / "first.json")
+    (part,) = report.parts([read(tmp_path / "first.json")], 0)
+    lacking = next(fact.text for fact in part.provenance if fact.name == "Not in the file")
+    assert "for which columns it was made (--queries of design; if not given, all)" in lacking
+    assert "whether rows with empty cells were dropped (--missing drop of both)" in lacking
+    words = shlex.split(part.commands[0].line)[1:]
+    words[1], words[-1] = tmp_path / "TABLE.csv", tmp_path / "second.json"
+    assert ldpopt(*words, "--queries", "u", "--missing", "drop")[0] == 0
+    assert read(tmp_path / "second.json").content.fingerprint == made.fingerprint
+
+
+def test_the_file_of_an_embedded_table_holds_all_but_the_time(files):
+    (part,) = report.parts([read(files["census"])], 0)
+    lacking = next(fact.text for fact in part.provenance if fact.name == "Not in the file")
+    assert lacking == "how long the search took at most (--time-limit of design)"
+
+
 def test_the_design_command_designs_the_same(tmp_path, ldpopt):
     rng = np.random.default_rng(1)
     table = {"age": rng.integers(18, 90, 300), "code": rng.choice(["1", "NA"], 300)}
@@ -124,6 +148,16 @@ def test_the_design_command_designs_the_same(tmp_path, ldpopt):
     words[1], words[-1] = tmp_path / "TABLE.csv", tmp_path / "second.json"
     assert ldpopt(*words)[0] == 0
     assert read(tmp_path / "second.json").content.fingerprint == made.fingerprint
+
+
+def test_an_audit_that_checked_no_promise_has_no_mark(tmp_path):
+    for method, mark in (("cr", False), ("srr", True)):
+        made = design("adult:sex-race", "sex", "race", epsilon=1.0, method=method)
+        made.public.save(tmp_path / "m.public.json")
+        report.report(tmp_path / "m.public.json", tmp_path / "page.html")
+        said = sound((tmp_path / "page.html").read_text(encoding="utf-8")).text
+        assert bool(re.search(r"✓\s+holds\s+(PASSED|NO PROMISE)", said)) == mark
+        assert ("NO PROMISE WAS CHECKED: all 3 claims" in said) != mark
 
 
 def test_solving_the_result_file_again_gives_the_same(files, tmp_path, ldpopt):

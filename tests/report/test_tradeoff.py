@@ -1,10 +1,13 @@
 """The trade-off curves: closed forms, levels, time that is used up, the figure."""
 
 import math
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from web import sound
 
+from ldpopt.core.status import Status
 from ldpopt.engine.solving import solve
 from ldpopt.problems import Staircase
 from ldpopt.release.designing import design
@@ -29,7 +32,7 @@ def test_curve_of_a_design(files, patient):
         series.points for series in curve.series if series.name == "srr"
     )
     assert any(
-        sentence.startswith("polyopt does not apply: is made for a confidence set")
+        sentence.startswith("polyopt does not apply: it is made for a confidence set")
         for sentence in curve.omitted
     )
 
@@ -71,6 +74,46 @@ def test_calibration_is_not_begun_if_it_would_take_too_long():
     assert sentence.startswith("calibrated at ε = 1, 2: one more solve, of about 24 s, would exceed")
 
 
+@pytest.mark.parametrize(
+    ("status", "took", "left"),
+    [
+        (
+            Status.GAP,
+            1.9,
+            "srr at ε = 2: the 2 s that this curve may take may have cut its solve short.",
+        ),
+        (Status.FEASIBLE, 0.01, None),  # nothing was cut
+        (Status.OPTIMAL, 1.9, None),  # it has its gap
+    ],
+)
+def test_a_point_that_the_whole_time_cut_short_is_left_out(files, monkeypatch, status, took, left):
+    made, clock = read(files["census"]).content, [0.0]
+
+    def slow(problem, solver, *, gap, time_limit):
+        assert time_limit == 2.0
+        clock[0] += took
+        return replace(made.result, status=status)
+
+    monkeypatch.setattr(tradeoff, "time", SimpleNamespace(perf_counter=lambda: clock[0]))
+    monkeypatch.setattr(tradeoff, "solve", slow)
+    task = tradeoff._Task("", lambda epsilon: None, "auto", tradeoff._own_worth)
+    work = tradeoff._Work(made.result, 1.0, "srr", {"srr": task}, 2.0, None)
+    work._follow("srr", [2.0])
+    assert [point.epsilon for point in work.points["srr"]] == ([] if left else [2.0])
+    assert work.omitted == ([left] if left else [])
+
+
+def test_frequencies_that_the_file_does_not_name(files):
+    """Made for estimates or not, the file of srr does not say for which: so it is worded."""
+    omitted = tradeoff.of_design(read(files["census"]).content, seconds=1e-9).omitted
+    (words,) = (sentence for sentence in omitted if sentence.startswith("queries does not apply: "))
+    assert words.endswith(": it is made for the frequencies that are wanted, and the file names none.")
+
+
+def test_one_level_has_no_slider(files, written):
+    assert "<label hidden>Level" in written(files["census"], seconds=1e-9)
+
+
 def test_figure_and_its_numbers(files, patient, written, monkeypatch):
     curves, of_design = [], tradeoff.of_design
 
@@ -82,6 +125,7 @@ def test_figure_and_its_numbers(files, patient, written, monkeypatch):
     text = written(files["census"], files["plain"], seconds=math.inf)
     page = sound(text)
     assert len(page.all("svg")) == 2
+    assert "<label>Level" in text
     assert all(given["role"] == "img" for given in page.all("svg"))
     assert {"r1-curve-curve-srr", "r1-curve-curve-staircase", "r2-curve-curve-staircase"} <= set(
         page.ids
