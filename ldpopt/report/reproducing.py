@@ -58,11 +58,13 @@ def unsaid(made: Design) -> str:
         lacking.append("for which columns it was made (--queries of design; if not given, all)")
     if embedded_table(made) is None:
         if not any(column.missing for column in columns):
-            lacking.append("whether rows with empty cells were dropped (--missing drop of both)")
-        lacking.append("how the table is written (--sep and --encoding of both)")
+            lacking.append(
+                "whether rows with empty cells were dropped (--missing drop of design and privatize)"
+            )
+        lacking.append("how the table is written (--sep and --encoding, of privatize too)")
         if any(column.groups for column in columns):
             lacking.append("the name of the file of groups (here groups.csv)")
-    lacking.append("how long the search took at most (--time-limit of design)")
+    lacking.append("how long the search might take (--time-limit of design)")
     return "; ".join(lacking)
 
 
