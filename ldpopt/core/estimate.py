@@ -11,8 +11,8 @@ ROUNDING = 1e-13
 class Estimate(float):
     """A float with ``error`` and ``method``.
 
-    For "monte-carlo" the error is a standard error; for the other methods it bounds the numerical error
-    as measured by a coarser rule or by the rounding of the sums.
+    For "monte-carlo" the error is a standard error. For the other methods it is an estimate of the
+    numerical error, not a proven bound: the difference to a coarser rule, or the rounding of the sums.
 
     >>> x = Estimate(0.25, 1e-13, "closed-form")
     >>> 2 * x, x.method

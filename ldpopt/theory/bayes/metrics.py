@@ -195,8 +195,9 @@ def asymptotic_utility(
     """Compute U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
 
     It has a closed form (one-dimensional integrals) where, after merging proportional outputs, there are
-    as many outputs as inputs; else it takes quadrature up to a = 6, and beyond Monte Carlo with a
-    control variate. Sets of many values are counted by weight, never listed.
+    as many outputs as inputs; else it takes quadrature up to a = 4, and for a = 5 and 6 where two rules
+    agree; beyond, Monte Carlo with a control variate. Sets of many values are counted by weight, never
+    listed.
 
     Args:
         m: the mechanism.

@@ -9,11 +9,18 @@ import numpy as np
 import pytest
 from scipy.stats import hypergeom
 
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.mechanism import Mechanism
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.encodings import SubsetSelection, UnaryEncoding
 from ldpopt.theory.bayes import metrics
 from ldpopt.theory.bayes.information import information_about_p
-from ldpopt.theory.bayes.metrics import asymptotic_utility, average_privacy, tally_utility
+from ldpopt.theory.bayes.metrics import (
+    asymptotic_utility,
+    average_privacy,
+    participation_factor,
+    tally_utility,
+)
 from ldpopt.theory.bayes.posterior import SampledPosterior
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.bayes.response_evidence import log_probability
@@ -44,6 +51,32 @@ def test_asymptotic_utility(m):
     prior = Dirichlet(np.linspace(1.0, 2.0, m.k))
     truth = asymptotic_utility(m, prior, method="exact")
     found = [asymptotic_utility(m, prior, method="monte-carlo", seed=i) for i in range(100)]
+    assert np.mean([within(x, truth) for x in found]) >= 0.93
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 6])
+@pytest.mark.parametrize("alpha", [0.1, 0.5, 2.0])
+def test_the_error_of_asymptotic_utility_holds_for_randomised_response_with_silence(k, alpha):
+    """Reporting with probability λ only adds ½ log λ, and F_μ is e^(2U − 2C)."""
+    prior = Dirichlet([alpha] * k)
+    for epsilon in (1.0, 2.0, 3.0, 5.0, 7.0, 10.0):
+        response = randomized_response(k, epsilon)
+        for share in (0.3, 0.5, 0.7) if k < 4 else (0.7,):
+            m = Mechanism(np.c_[share * response.matrix, np.full(k, 1 - share)])
+            found, truth = asymptotic_utility(m, prior), asymptotic_utility(response, prior)
+            assert abs(found - (truth + 0.5 * math.log(share))) <= found.error < 1e-4
+            factor = participation_factor(m, prior)
+            assert abs(factor - share * participation_factor(response, prior)) <= factor.error
+
+
+@pytest.mark.parametrize(("k", "epsilon", "alpha"), [(5, 6.0, 0.5), (6, 8.0, 0.2), (5, 10.0, 1.0)])
+def test_asymptotic_utility_where_quadrature_does_not_converge(k, epsilon, alpha):
+    m, prior = SubsetSelection(k, 2, epsilon), Dirichlet([alpha] * k)
+    with pytest.raises(InvalidInputError, match=f"at most 4 values or where.*not for {k} values"):
+        asymptotic_utility(m, prior, method="exact")
+    found = [asymptotic_utility(m, prior, method="monte-carlo", seed=i) for i in range(100)]
+    truth = np.mean([float(x) for x in found])
+    assert repr(asymptotic_utility(m, prior)) == repr(found[0])
     assert np.mean([within(x, truth) for x in found]) >= 0.93
 
 
