@@ -1,8 +1,9 @@
 """Asymptotic utility: the kinds ``asymptotic-utility`` and ``privacy-utility-frontier``.
 
 Statement. Points p_i and weights w_i of :func:`expectation.prior_points` stand for the expectation
-under Dirichlet(α); they are exact rationals, and every claim is about the sum over them. The utility of
-a mechanism W (Lopuhaä-Zwakenberg et al. 2019, (6.1), discretised) is
+under Dirichlet(α); they are exact rationals, and every claim is about the sum over them (where the
+recipe finds none, there is no statement, and the file is unreadable). The utility of a mechanism W
+(Lopuhaä-Zwakenberg et al. 2019, (6.1), discretised) is
 
     Φ(W) = −½ log 2πe + Σ_i w_i log det J(p_i)/(2k − 2),   J(p) = Σ_y W_y W_yᵀ/(W_y·p),
 

@@ -22,6 +22,7 @@ from typing import NamedTuple
 from .arithmetic import NEAREST, Interval
 from .budget import tick
 from .dirichlet import expected_log
+from .reading import UnreadableError
 
 BITS = 64
 UNIT = 1 << BITS
@@ -32,6 +33,8 @@ LEAST_CALIBRATED = 0.01
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
 NEGLIGIBLE = Decimal("1e-18")
 """Points of a smaller weight are left out; it is a few units."""
+GAUSS_NODES = {2: 60, 3: 12, 4: 6, 5: 4}
+"""The nodes of each Gauss rule, by the number of values."""
 ROUGH = Context(prec=40, rounding=ROUND_HALF_EVEN, traps=[DivisionByZero, InvalidOperation])
 """The precision of the points, which are rounded to 20 digits."""
 
@@ -51,14 +54,23 @@ def prior_points(alpha: tuple[float, ...], epsilon: float) -> Rule:
     they are random draws. Then the weights are calibrated (as in survey sampling) such that
     Σ_x E log(1 + β P_x), on which the utility of randomised response rests, is right for β = e^δ − 1
     with δ = ε, ε/2, ε/4; for up to eight values, so is the same sum over pairs and triples of values,
-    with δ = ε.
+    with δ = ε. Where that takes weights that are not positive, fewer sums are right, but always that of
+    β = e^ε − 1; where that too fails, the Gauss rules give way to random draws.
+
+    Raises:
+        UnreadableError: no weights of the random draws make even that one sum right.
     """
-    points, weights = _raw_points(alpha)
-    heavy = [(p, w) for p, w in zip(points, weights, strict=True) if w > NEGLIGIBLE]
-    units, weights = [_units(p) for p, _ in heavy], [w for _, w in heavy]
-    with localcontext(CONTEXT):
-        weights = _calibrated_weights(alpha, epsilon, units, weights)
-    return Rule(units, _units(weights))
+    for points, weights in _raw_points(alpha):
+        heavy = [(p, w) for p, w in zip(points, weights, strict=True) if w > NEGLIGIBLE]
+        units = [_units(p) for p, _ in heavy]
+        with localcontext(CONTEXT):
+            found = _calibrated_weights(alpha, epsilon, units, [w for _, w in heavy])
+        if found is not None:
+            return Rule(units, _units(found))
+    raise UnreadableError(
+        "alpha and epsilon must allow points that stand for the prior and whose weights, calibrated to "
+        f"randomised response, are positive; not alpha {list(alpha)!r} with epsilon {epsilon!r}"
+    )
 
 
 def _units(shares: Sequence[Decimal]) -> list[int]:
@@ -71,7 +83,8 @@ def _units(shares: Sequence[Decimal]) -> list[int]:
 
 def _calibrated_weights(
     alpha: Sequence[float], epsilon: float, units: list[list[int]], weights: list[Decimal]
-) -> list[Decimal]:
+) -> list[Decimal] | None:
+    """Calibrate the weights to as many sums as leave them positive; None if not even to one."""
     k = len(alpha)
     singles = [(1, _expm1(Fraction(epsilon) / divisor)) for divisor in (1, 2, 4)]
     larger = [(m, singles[0][1]) for m in (2, 3) if m <= k // 2 and k <= 8]
@@ -82,7 +95,7 @@ def _calibrated_weights(
         found = _calibrated(weights, rows, exact)
         if found is not None and min(found) > NEGLIGIBLE:
             return found
-    return weights
+    return None
 
 
 def _expm1(x: Fraction) -> Fraction:
@@ -150,24 +163,34 @@ def _solved(table: list[list[Decimal]]) -> list[Decimal] | None:
 # ---------------------------------------------------------------- the points
 
 
+Weighted = tuple[list[list[Decimal]], list[Decimal]]
+
+
+def _raw_points(alpha: tuple[float, ...]) -> Iterator[Weighted]:
+    """List the points and weights that may be calibrated, the preferred first."""
+    if len(alpha) in GAUSS_NODES:
+        yield _stick_breaking(alpha)
+    yield _drawn(alpha)
+
+
 @lru_cache(maxsize=32)
-def _raw_points(alpha: tuple[float, ...]) -> tuple[list[list[Decimal]], list[Decimal]]:
-    """Compute points and weights before the calibration: they depend on α alone, so all ε share them."""
+def _stick_breaking(alpha: tuple[float, ...]) -> Weighted:
+    """Compute the product of Gauss rules: it depends on α alone, so all ε share it."""
     with localcontext(ROUGH):
-        return _stick_breaking([Decimal(a) for a in alpha])
+        shape, order = [Decimal(a) for a in alpha], GAUSS_NODES[len(alpha)]
+        points: list[tuple[list[Decimal], Decimal, Decimal]] = [([], Decimal(1), Decimal(1))]
+        for x in range(len(shape) - 1):
+            rule = _gauss_beta(shape[x], sum(shape[x + 1 :], Decimal(0)), order)
+            points = [([*p, left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
+        return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
 
 
-def _stick_breaking(alpha: Sequence[Decimal]) -> tuple[list[list[Decimal]], list[Decimal]]:
-    k, one = len(alpha), Decimal(1)
-    if k > 5:
-        count = 96 if k <= 8 else 24
-        return list(_draws(alpha, count)), [one / count] * count
-    order = {2: 60, 3: 12, 4: 6, 5: 4}[k]
-    points: list[tuple[list[Decimal], Decimal, Decimal]] = [([], one, one)]
-    for x in range(k - 1):
-        rule = _gauss_beta(alpha[x], sum(alpha[x + 1 :], Decimal(0)), order)
-        points = [([*p, left * z], left * (1 - z), w * v) for p, left, w in points for z, v in rule]
-    return [[*p, left] for p, left, _ in points], [w for _, _, w in points]
+@lru_cache(maxsize=32)
+def _drawn(alpha: tuple[float, ...]) -> Weighted:
+    """Draw points with equal weights; all ε share them too."""
+    count = 96 if len(alpha) <= 8 else 24
+    with localcontext(ROUGH):
+        return list(_draws([Decimal(a) for a in alpha], count)), [Decimal(1) / count] * count
 
 
 def _gauss_beta(a: Decimal, b: Decimal, order: int) -> list[tuple[Decimal, Decimal]]:

@@ -29,9 +29,12 @@ from ldpopt.checker import (
 )
 from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.form import Case
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import certify
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
+from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.columns.cones import staircase_cone
 
 CORPUS = sorted((Path(__file__).parents[1] / "forgeries" / "asymptotic").glob("*.json"))
@@ -60,6 +63,40 @@ def test_points_and_weights_sum_to_exactly_1(alpha):
     assert sum(rule.weights) == expectation.UNIT
     assert min(rule.weights) > 0
     assert all(sum(p) == expectation.UNIT and min(p) >= 0 for p in rule.points)
+
+
+@pytest.mark.parametrize(
+    ("alpha", "epsilon"),
+    [
+        ((0.5,) * 5, 8.0),
+        ((0.1,) * 5, 5.0),
+        ((0.1, 0.2, 0.3, 0.4, 0.5), 5.0),
+        ((0.2,) * 4, 8.0),
+        ((0.1,) * 3, 10.0),
+        ((0.01, 1.0), 20.0),
+    ],
+)
+def test_where_gauss_rules_cannot_be_calibrated_draws_are(alpha, epsilon):
+    """Uncalibrated rules understated the utility of randomised response by 0.118 at the first."""
+    rule = expectation.prior_points(alpha, epsilon)
+    assert len(rule.points) == 96
+    assert min(rule.weights) > 0
+    beta, prior = math.expm1(epsilon), Dirichlet(alpha)
+    points = np.array(rule.points, dtype=float) / expectation.UNIT
+    found = np.array(rule.weights, dtype=float) @ np.log1p(beta * points).sum(axis=1) / expectation.UNIT
+    exact = float(prior.expected_log(1 + beta * np.eye(len(alpha))).sum())
+    assert found == pytest.approx(exact, abs=1e-12 * epsilon * len(alpha))
+
+
+def test_a_prior_without_calibrated_points_is_refused(monkeypatch, document):
+    """No such α and ε are known: from 0.01 to 10⁴ and up to ε = 30 the draws were calibrated."""
+    monkeypatch.setattr(expectation, "_calibrated", lambda *_: None)
+    expectation.prior_points.cache_clear()
+    with pytest.raises(UnreadableError, match=r"alpha and epsilon must allow points.*epsilon 1\.0"):
+        expectation.prior_points((0.5, 0.5, 0.5), 1.0)
+    assert judged(document) == "unreadable"
+    with pytest.raises(InvalidInputError, match="alpha and epsilon must allow points"):
+        solve(AsymptoticUtility([0.5] * 3, 1.0))
 
 
 def test_points_are_the_same_everywhere():
@@ -266,7 +303,7 @@ def test_sizes_on_both_sides_of_the_limits(document):
 
 def test_without_time_nothing_is_decided(document):
     expectation.prior_points.cache_clear()
-    expectation._raw_points.cache_clear()
+    expectation._stick_breaking.cache_clear()
     with limited(seconds=0), pytest.raises(UndecidedError):
         expectation.prior_points((0.7, 0.7, 0.7), 0.9)
     assert judged(document, 0.0) in ("undecided", "unreadable")

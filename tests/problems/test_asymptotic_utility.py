@@ -194,6 +194,17 @@ def test_frontier_with_free_epsilon_beats_a_fixed_one():
 # ---------------------------------------------------------------- the statement
 
 
+@pytest.mark.parametrize(
+    ("alpha", "epsilon", "known"), [(0.5, 8.0, 0.19377), (0.5, 10.0, 0.22788), (0.1, 5.0, 0.61587)]
+)
+def test_the_optimum_for_five_values_is_randomised_response_at_high_levels(alpha, epsilon, known):
+    """The first discretisation said 0.07578, 0.08263 and 0.53559."""
+    result = solve(AsymptoticUtility([alpha] * 5, epsilon))
+    assert result.value == pytest.approx(known, abs=1e-5)
+    exact = asymptotic_utility(randomized_response(5, epsilon), Dirichlet([alpha] * 5))
+    assert result.value == pytest.approx(exact, abs=1e-7)
+
+
 @pytest.mark.parametrize("alpha", [[0.5, 1.2, 2.0], [0.5] * 7])
 def test_points_are_calibrated_to_randomised_response(alpha):
     k = len(alpha)

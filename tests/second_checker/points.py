@@ -9,6 +9,8 @@ from functools import cache
 import mpmath
 import numpy as np
 
+from second_checker.reading import UnreadableError
+
 UNIT = 2**64
 NEGLIGIBLE = mpmath.mpf(10) ** -18
 
@@ -25,9 +27,12 @@ def units(shares):
 def points_of(alpha, e):
     """The points and weights of the recipe, with 80 digits instead of 40 and 60."""
     with mpmath.workdps(80):
-        found = product(alpha) if len(alpha) <= 5 else draws(alpha)
-        weights = calibrated(alpha, e, [p for p, _ in found], [w for _, w in found])
-        return list(zip([p for p, _ in found], units(weights), strict=True))
+        for rule in (product, draws) if len(alpha) <= 5 else (draws,):
+            found = rule(alpha)
+            weights = calibrated(alpha, e, [p for p, _ in found], [w for _, w in found])
+            if weights is not None:
+                return list(zip([p for p, _ in found], units(weights), strict=True))
+    raise UnreadableError("no points stand for this prior")
 
 
 def product(alpha):
@@ -99,7 +104,7 @@ def gauss(a, b, order):
 
 
 def calibrated(alpha, e, points, weights):
-    """The weights under which the means of the control functions are exact, if they are positive."""
+    """The positive weights under which the means of the control functions are exact, or None."""
     k, e = len(alpha), mpmath.mpf(e.numerator) / e.denominator
     singles = [(1, mpmath.exp(e / j) - 1) for j in (1, 2, 4)]
     larger = [(m, singles[0][1]) for m in (2, 3) if m <= k // 2 and k <= 8]
@@ -123,7 +128,7 @@ def calibrated(alpha, e, points, weights):
         found = [w * (1 + mpmath.fdot(factors, f)) for w, f in zip(weights, far, strict=True)]
         if min(found) > NEGLIGIBLE:
             return found
-    return weights
+    return None
 
 
 def set_sum(p, m, beta):

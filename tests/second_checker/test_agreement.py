@@ -12,6 +12,7 @@ from forgeries.mutating import mutant
 from forgeries.small import SMALL
 
 from ldpopt import problem, solve
+from ldpopt.checker.expectation import UNIT, prior_points
 from ldpopt.checker.frame import KINDS
 from ldpopt.core.status import relative_gap
 from second_checker import COVERED, opinion
@@ -161,6 +162,14 @@ def test_renamed_points_and_classes_of_columns_agree():
     averaged = utility_of_classes(classes_of(list(zip(*W, strict=True))), points_of(alpha, e))
     assert top(averaged) - bottom(averaged) < 1e-13
     assert bottom(averaged) <= bottom(listed) <= top(listed) <= top(averaged)
+
+
+@pytest.mark.parametrize(("alpha", "e"), [((0.5, 1.2), 1), ((0.5,) * 5, 8), ((0.1, 0.2, 0.1), 14)])
+def test_both_checkers_have_the_same_points(alpha, e):
+    """At the last two the Gauss rules cannot be calibrated and give way to draws."""
+    rule, found = prior_points(alpha, float(e)), points_of(alpha, Fraction(e))
+    assert [[int(x * UNIT) for x in p] for p, _ in found] == rule.points
+    assert [int(w * UNIT) for _, w in found] == rule.weights
 
 
 def clashes(documents, tries, seed):

@@ -24,7 +24,7 @@ HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
 BLOCK_CELLS = 4_000_000
 """Numbers in the matrices that are held at a time."""
 LARGEST_FINE = 4
-"""Up to this many values double-exponential rules are used, whose error is far below their difference."""
+"""Up to this many values the rules are double-exponential: their error is far below their difference."""
 LARGEST_QUADRATURE = 6
 """Beyond this many values the expectation over P is sampled."""
 CONVERGED = 1e-4

@@ -16,6 +16,7 @@ from ldpopt.checker.asymptotic import private_enough
 from ldpopt.checker.design_bound import atom_leakage
 from ldpopt.checker.design_value import DesignStatement, utility
 from ldpopt.checker.expectation import UNIT, prior_points
+from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
@@ -37,6 +38,8 @@ SILENCES = (0.0, *(1e-12 * 8**n for n in range(13)), *(1 - 2.0**-n for n in rang
 after the other, until it hides enough."""
 INSIDE = 1 - 1e-10
 """The share of the leakage budget that solvers use: the rest covers the rounding of the mechanism."""
+DISCRETISED = "nats, over the points that stand for the prior"
+"""The unit of value and bound: both are about the discretised expectation."""
 MOST_RENAMED = 5
 """Up to this many values the utility of any mechanism is averaged over all renamings of the inputs."""
 
@@ -57,7 +60,7 @@ class DesignProblem(Problem):
     The expectation is discretised as :mod:`ldpopt.checker.asymptotic` says.
     """
 
-    measure: ClassVar[Measure] = Measure("asymptotic utility", "nats")
+    measure: ClassVar[Measure] = Measure("asymptotic utility", DISCRETISED)
     alpha: Any
     epsilon: float
 
@@ -85,7 +88,10 @@ class DesignProblem(Problem):
 
     @cached_property
     def _points(self) -> tuple[Array, Array]:
-        rule = prior_points(self.question.alpha, self.question.epsilon)
+        try:
+            rule = prior_points(self.question.alpha, self.question.epsilon)
+        except UnreadableError as refusal:
+            raise InvalidInputError(str(refusal)) from None
         return np.array(rule.points, dtype=float) / UNIT, np.array(rule.weights, dtype=float) / UNIT
 
     @cached_property
