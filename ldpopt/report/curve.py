@@ -94,8 +94,8 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         values = [number(at[level].value, 4) if level in at else "–" for level in levels]
         groups.setdefault(promises[series.name], []).append((series.name, series.summary, values))
     sentence = (
-        f"Each point is the same question at another ε, to a relative gap of {tradeoff.GAP:g} or until "
-        f"{tradeoff.SECONDS:g} s have passed; all together took {found.seconds:.0f} s."
+        f"Each other point is the same question at its ε, to a relative gap of {tradeoff.GAP:g} or "
+        f"until {tradeoff.SECONDS:g} s have passed; all together took {found.seconds:.0f} s."
     )
     return Curve(
         Markup(svg),
