@@ -81,7 +81,7 @@ def test_randomised_response_is_exact(alpha):
     [
         (AsymptoticUtility([0.5] * 7, 1.0), -2.3e-5),
         (PrivacyUtilityFrontier([1, 2, 1], 0.5), 5.6e-4),
-        (PrivacyUtilityFrontier([0.5, 1, 1.5, 2], 0.8), 2.5e-3),
+        (PrivacyUtilityFrontier([0.1, 2, 5], 0.8), 3.4e-3),
     ],
 )
 def test_the_largest_errors_that_were_found(problem, known):
@@ -99,4 +99,4 @@ def test_optima_without_a_floor(alpha):
 def test_optima_with_a_floor(alpha):
     found = [off(PrivacyUtilityFrontier(alpha, floor, None)) for floor in (0.1, 0.3, 0.5, 0.8)]
     found += [off(PrivacyUtilityFrontier(alpha, floor, 5.0)) for floor in (0.3, 0.8)]
-    assert max(map(abs, found)) < 3e-3
+    assert max(map(abs, found)) < 4e-3
