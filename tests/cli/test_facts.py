@@ -71,7 +71,7 @@ def test_design_marks_what_is_not_checked(tmp_path, ldpopt, monkeypatch):
 
 def test_information_that_no_claim_states(tmp_path, ldpopt):
     found = lines(ldpopt(*DESIGN, "--method", "learn", "-o", "m.json", cwd=tmp_path))
-    assert found["utility"].startswith("φ: ")
+    assert found["utility"].startswith("φ, the cost of learning the frequencies (less is better): ")
     assert "nats of information, " in found["share"]
     assert found["share"].endswith("[not checked]")
 

@@ -274,7 +274,7 @@ def test_bad_input(options, message):
 
 
 def test_nothing_found_in_time(monkeypatch):
-    nothing = type("R", (), {"answer": None, "problem": None})
+    nothing = type("R", (), {"answer": None, "mechanism": None, "problem": None})
     monkeypatch.setattr(methods, "solve", lambda *_, **__: nothing)
     with pytest.raises(InvalidInputError, match=r"was found in \d.* s; allow more \(--time-limit\)$"):
         design(SMALL, "s", "u", epsilon=1.0)
