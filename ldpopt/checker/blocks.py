@@ -55,6 +55,8 @@ from .fixed import BITS, STEEP, UNIT, above, below, rounded, xlogx_above, xlogx_
 SLOPE_BITS = 64
 MOST_LISTED = 12
 """Blocks of more values are tried by ``wide_blocks.py`` first."""
+POINTS_PER_TICK = 1024
+"""A look at the clock takes as long as some points."""
 MOST_COMBINED = 2_000_000
 """Partial sums that one file may form."""
 
@@ -254,7 +256,10 @@ def _undominated(points: list[tuple[int, int, int]], low: int, high: int) -> lis
     for rest, ascending in ((low, True), (high, False)):
         kept: list[tuple[int, int, int]] = []
         best: int | None = None
-        for point in sorted(points, key=lambda p: (p[0] if ascending else -p[0], -p[1])):
+        ordered = sorted(points, key=lambda p: (p[0] if ascending else -p[0], -p[1]))
+        for i, point in enumerate(ordered):
+            if i % POINTS_PER_TICK == 0:
+                tick()
             q, f, _ = point
             at = q + rest
             if best is None or f - xlogx_units(at) > best:
