@@ -261,3 +261,9 @@ def test_blocks_too_wide_for_memory():
     with limited(), pytest.raises(UndecidedError, match="would take"):
         blocks.dominates([0.0] * 64, question, "distinct")
     assert blocks.dominates([0.1] * 64, question, "distinct")
+
+
+def test_a_long_list_of_vertices_is_left_when_the_time_is_up():
+    """Sorting out the vertices of a wide table went on for seconds after the budget of a page."""
+    with limited(seconds=-1), pytest.raises(UndecidedError, match="not decided within"):
+        blocks._undominated([(0, 0, 0)], 0, 0)
