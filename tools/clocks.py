@@ -40,6 +40,7 @@ SIZES = {
     "privacy-utility-frontier": (5, 6),
     "composition-bound": (5, 6),
     "feature-release": (16, 20, 24),
+    "frequency-encoding": (1000, 10_000, 65_536),
 }
 """The sizes that the instances of a kind take in turn."""
 SHAPES = ((3, 3), (4, 4), (3, 8), (6, 6), (8, 4))
