@@ -34,6 +34,8 @@ from ldpopt.tables.domain import Attribute, Column, Domain
 METHODS = ("unary", "subset", "hashing", "hadamard")
 SURE = "0.999999"
 """A correct sampler fails the audit once in a million runs."""
+WARY = "0.9"
+"""For samplers that are not correct: Hadamard response without noise has p near 1e-10, at times 1e-5."""
 RNG = np.random.default_rng(5)
 PEOPLE = {
     "illness": RNG.choice(["a", "b", "c", "d"], 4000, p=[0.5, 0.3, 0.15, 0.05]).tolist(),
@@ -79,7 +81,8 @@ def test_reports_are_estimated_and_audited(folder, ldpopt, tmp_path):
         assert "self-test: " in tested if code else tested == len(Sampler(made).vectors)
         released.write_text("\n".join([column, *found]))
         words = ["--data", folder / "people.csv", "--released", released, "--samples", 1000]
-        answer = ldpopt("audit", folder / "p.json", *words, "--confidence", SURE)
+        confidence = WARY if code else SURE
+        answer = ldpopt("audit", folder / "p.json", *words, "--confidence", confidence)
         assert answer.code == code, answer.out
         assert ldpopt("estimate", released, "--mechanism", folder / "m.json").code == 0
         if column is not None and not code:
