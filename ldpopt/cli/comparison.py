@@ -114,7 +114,7 @@ def comparison_row(name: str, made: Design) -> dict[str, Any]:
         "level of the secret": made.level.level,
         "LDP level": made.ldp_level,
         "reports": made.mechanism.shape[1] if made.encoding is None else None,
-        "determined": f"{made.rank}/{made.inputs}",
+        "determined": f"{made.determined}/{made.inputs}",
         "× rows": made.sample_factor,
         "seconds": made.result.seconds,
         "verified": made.verification.verdict,

@@ -12,7 +12,7 @@ from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler
 from ldpopt.cli.terminal import check_picture, hang, print_table, tell, watching
 
 if TYPE_CHECKING:
-    from ldpopt.release.estimating import Frequencies, Frequency
+    from ldpopt.release.estimating import Frequencies
 
 
 def estimate(
@@ -67,7 +67,8 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
             continue
         columns = {
             name: [row.label for row in rows],
-            "estimate": [_known(row, row.estimate) for row in rows],
+            "estimate": [row.written for row in rows],
+            "standard error": [_number(row.standard_error) for row in rows],
             f"{percent} interval": [f"{row.low:.4f} – {row.high:.4f}" for row in rows],
         }
         if found.posterior:
@@ -75,8 +76,8 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
                 f"all at once, {percent}": [
                     _between(row.together_low, row.together_high) for row in rows
                 ],
-                "maximum likelihood": [_known(row, row.ml) for row in rows],
-                "least squares": [_known(row, row.mmse) for row in rows],
+                "maximum likelihood": [_number(row.ml if row.determined else None) for row in rows],
+                "least squares": [_number(row.mmse if row.determined else None) for row in rows],
             }
         if rows[0].bayes is not None:
             columns |= {
@@ -84,30 +85,43 @@ def _print_frequencies(found: Frequencies, groups: list[str]) -> None:
                 f"{percent} credible": [_between(row.credible_low, row.credible_high) for row in rows],
             }
         shown = [tuple(cells) for cells in zip(*columns.values(), strict=True)]
-        spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[3:]))
+        spare = ("least squares", "maximum likelihood", *reversed(tuple(columns)[4:]))
         print_table(tuple(columns), shown, (name,), title, spare)
     hang(
         "",
         f"From {found.n:,} reports. Each interval covers its own frequency with a probability of about "
-        f"{percent}.",
+        f"{percent}. The covariance of the estimates: --json.",
     )
-    shown_rows = (row for group in groups for row in found.group(group))
-    if any(row.determined and row.estimate in (0.0, 1.0) for row in shown_rows):
-        hang("", "Estimates below 0 or above 1 are shown as 0 or 1, so a column may not sum to 1.")
+    if any(row.clipped is not None for group in groups for row in found.group(group)):
+        hang(
+            "",
+            "Estimates have no bias, so that of a rare value may lie below 0; cut to 0 it would be too "
+            "large on average. Intervals are cut to [0, 1].",
+        )
     if found.posterior:
         known = found.rows[0].bayes is not None
         beware = " It depends on the prior where there are many cells." if known else ""
         hang("", f"The posterior: {found.posterior}.{beware}")
-    if not all(row.determined for row in found.rows):
+    if not all(row.determined for group in groups for row in found.group(group)):
         hang(
             "Not determined: ",
-            "different distributions of the data give the same reports; the interval holds "
-            "the range that they leave open.",
+            "distributions of the data that differ much in this frequency give the same reports, or "
+            "nearly so; the interval is the range that they leave open.",
         )
+    if not found.explained:
+        hang(
+            "",
+            f"No data explain the reports at {percent}: by chance that happens in at most "
+            f"{100 * (1 - found.level):.10g} of 100 releases, or another mechanism made them. The "
+            "ranges are those of the nearest reports that data explain.",
+        )
+    absent = [f"{found.names[group]} {label}" for group, label in found.absent if group in groups]
+    if absent:
+        hang("Cannot occur: ", f"{', '.join(absent)}. The mechanism was designed for no such row.")
 
 
-def _known(row: Frequency, value: float | None) -> str:
-    return f"{value:.4f}" if row.determined else "not determined"
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.4f}"
 
 
 def _between(low: float | None, high: float | None) -> str:

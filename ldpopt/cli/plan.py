@@ -139,6 +139,8 @@ def read_share(text: str) -> float:
 
 
 def _sentence(found: Plan, level_given: bool) -> str:
+    from ldpopt.release.accuracy import MOST_ROWS
+
     wanted, points = found.wanted, f"±{100 * found.target:g} points"
     if wanted is None:
         if found.raw > found.target:
@@ -156,7 +158,7 @@ def _sentence(found: Plan, level_given: bool) -> str:
         )
     if math.isinf(wanted.rows):
         level = f"epsilon = {wanted.epsilon:g} by --method {wanted.method}"
-        return f"no number of rows gives {points} at {level}."
+        return f"no table gives {points} at {level}: it would take more than {MOST_ROWS:,} rows."
     return (
         f"{points} are reached with {wanted.rows:,.0f} rows at epsilon = {wanted.epsilon:g}, by "
         f"--method {wanted.method}; the table has {found.n:,}."

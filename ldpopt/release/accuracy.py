@@ -5,9 +5,10 @@ unbiased estimate at which the confidence intervals of ``ldpopt estimate`` are c
 
     (Σ_y q_y a_y² − (c·P)²) / n,    a of least Σ_y q_y a_y² with W a = c,
 
-for large n; where no a has W a = c, the reports do not determine c·P. P is taken as observed. Maximum
-likelihood has the same limit, but never gives a cell a negative frequency, which biases sums of many
-rare cells that are known imprecisely: there its error can be larger.
+for large n; where no a has W a = c, or where the interval is no shorter than [0, 1], n reports do not
+determine c·P (:mod:`ldpopt.theory.fidelity.intervals`). P is taken as observed. Maximum likelihood has
+the same limit, but never gives a cell a negative frequency, which biases sums of many rare cells that
+are known imprecisely: there its error can be larger.
 """
 
 from __future__ import annotations
@@ -26,11 +27,10 @@ from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.tables.domain import Domain
+from ldpopt.theory.fidelity.intervals import LEVEL, are_solved, margins, unbiased_weights
 
-LEVEL = 0.95
-"""The confidence level of the interval of one frequency by itself."""
-ERROR = 1e-9
-"""How close W·a must be to c to count as equal."""
+MOST_ROWS = 10**10
+"""No table of people has more rows; what takes more is not told by any."""
 
 
 class Query(NamedTuple):
@@ -90,47 +90,6 @@ def query_rows(domain: Domain, names: Sequence[str] = ()) -> list[list[float]]:
     return [row for query in column_queries(domain, names) for row in query.weights.tolist()]
 
 
-def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
-    """Find for each functional c the a of least variance under the law of the reports, with W a = c.
-
-    Where no a has W a = c, it is the one that comes nearest.
-
-    Args:
-        W: the mechanism W[x, y].
-        functionals: c, one per row.
-        law: the probability of every report, all positive.
-    """
-    root = np.sqrt(law)
-    return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
-
-
-def unbiased_estimates(W: Array, counts: NDArray[np.int64], functionals: Array) -> tuple[Array, Array]:
-    """Estimate c·P for each functional c without bias; return the estimates and their weights a.
-
-    The weights are best for the observed frequencies of the reports, with half a report added to each.
-
-    Args:
-        W: the mechanism W[x, y].
-        counts: how often each report was made.
-        functionals: c, one per row.
-    """
-    law = (counts + np.float64(0.5)) / (counts.sum() + 0.5 * len(counts))
-    weights = unbiased_weights(W, functionals, law)
-    return weights @ (counts / counts.sum()), weights
-
-
-def are_determined(W: Array, functionals: Array, weights: Array) -> NDArray[np.bool_]:
-    """Return for each functional c whether W a = c.
-
-    Args:
-        W: the mechanism W[x, y].
-        functionals: c, one per row.
-        weights: a, one per row.
-    """
-    found: NDArray[np.bool_] = np.abs(weights @ W.T - functionals).max(axis=1) < ERROR
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Accuracy:
     """How well the frequencies of a column are known from reports.
@@ -152,21 +111,23 @@ class Accuracy:
     def margin(self, n: float, level: float = LEVEL) -> float:
         """Compute the margin ± of the value that is known least precisely, from n reports.
 
+        Infinite where n reports do not determine it.
+
         Args:
             n: the number of reports.
             level: the probability with which the interval of each value by itself covers it.
         """
-        return normal_quantile((1 - level) / 2) * math.sqrt(self.variances.max() / n)
+        return float(margins(self.variances, n, level).max())
 
     def rows_for(self, target: float, level: float = LEVEL) -> float:
-        """Compute how many reports it takes for this margin; infinitely many if undetermined.
+        """Compute how many reports it takes for this margin; infinite beyond :data:`MOST_ROWS`.
 
         Args:
             target: the margin.
             level: the probability with which the interval of each value by itself covers it.
         """
-        needed = self.margin(1, level) ** 2 / target**2
-        return needed if math.isinf(needed) else math.ceil(needed)
+        needed = normal_quantile((1 - level) / 2) ** 2 * self.variances.max() / target**2
+        return math.ceil(needed) if needed <= MOST_ROWS else math.inf
 
 
 def encoded_accuracies(
@@ -215,13 +176,24 @@ def accuracies(
         domain: the columns of the table.
         names: the names of some of them; all if none are given.
     """
-    likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
-    used = W[:, W.any(axis=0)]
-    law, queries = likely @ used, column_queries(domain, names)
-    C = np.vstack([query.weights for query in queries])
-    a = unbiased_weights(used, C, law)
-    spread = np.maximum((a**2) @ law - (C @ likely) ** 2, 0.0)
-    variances = np.where(are_determined(used, C, a), spread, math.inf)
+    queries = column_queries(domain, names)
+    variances = report_variances(W, counts, np.vstack([query.weights for query in queries]))
     ends = np.cumsum([len(query.weights) for query in queries])
     parts = np.split(variances, ends[:-1])
     return tuple(Accuracy(query.name, part) for query, part in zip(queries, parts, strict=True))
+
+
+def report_variances(W: Array, counts: NDArray[np.int64], functionals: Array) -> Array:
+    """Compute n times the variance of the estimate of each functional; infinite where there is none.
+
+    Args:
+        W: the mechanism W[x, y].
+        counts: the observed counts [s][u]; half a row is added to each, so that none is impossible.
+        functionals: c, one per row.
+    """
+    likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
+    used = W[:, W.any(axis=0)]
+    law = likely @ used
+    a = unbiased_weights(used, functionals, law)
+    spread = np.maximum((a**2) @ law - (functionals @ likely) ** 2, 0.0)
+    return np.where(are_solved(used, functionals, a), spread, math.inf)

@@ -29,7 +29,7 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.mechanisms.stated import StatedEncoding, encoding
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
-from ldpopt.release.accuracy import Accuracy, accuracies, encoded_accuracies
+from ldpopt.release.accuracy import Accuracy, accuracies, encoded_accuracies, report_variances
 from ldpopt.release.publishing import (
     NO_MATRIX,
     MatrixOrEncoding,
@@ -42,6 +42,7 @@ from ldpopt.release.question import Question
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.bayes.metrics import mutual_information
 from ldpopt.theory.columns.utilities import entropy
+from ldpopt.theory.fidelity.intervals import margins
 from ldpopt.theory.fidelity.measures import alpha
 from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -115,11 +116,38 @@ class Design(MatrixOrEncoding):
         return level_given_public(self.mechanism.matrix, self.domain.shape)
 
     @property
-    def rank(self) -> int:
-        """The rank of the matrix: the dimensions of the data's distribution that reports determine."""
+    def rows(self) -> int:
+        """How many rows the table has."""
+        return int(self.question.counts.sum())
+
+    @cached_property
+    def determined(self) -> int:
+        """How many frequencies of inputs as many reports as the table has rows determine."""
+        counts = self.question.counts
         if self.encoding is not None:
-            return self.encoding.inputs
-        return int(np.linalg.matrix_rank(self.mechanism.matrix))
+            likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
+            variances = self.encoding.variances(likely, np.ones(self.inputs))
+        else:
+            variances = report_variances(self.mechanism.matrix, counts, np.eye(self.inputs))
+        return int(np.isfinite(margins(variances, self.rows)).sum())
+
+    @cached_property
+    def dimensions(self) -> int:
+        """How many dimensions of the data's distribution P as many reports as rows determine.
+
+        The dimensions are the functionals f with Σ P f = 0 and Σ P f² = 1 that the reports tell
+        uncorrelated, D^½ f an eigenvector of D^½ W diag(PW)⁻¹ Wᵀ D^½ for D = diag(P); 1/λ is n times
+        the variance of the estimate. As for frequencies, one is determined if its interval is shorter
+        than the range max f − min f.
+        """
+        W, counts = self.mechanism.matrix, self.question.counts.ravel() + 0.5
+        P = counts / counts.sum()
+        W = W[:, W.any(axis=0)]
+        whole = np.sqrt(P)[:, None] * W / np.sqrt(P @ W) - np.outer(np.sqrt(P), np.sqrt(P @ W))
+        vectors, values, _ = np.linalg.svd(whole, full_matrices=False)
+        ranges = np.ptp(vectors / np.sqrt(P)[:, None], axis=0)
+        with np.errstate(divide="ignore"):
+            return int(np.isfinite(margins((values * ranges) ** -2, self.rows)).sum())
 
     @property
     def informs(self) -> bool:
@@ -148,16 +176,15 @@ class Design(MatrixOrEncoding):
         """α: how many times as many rows give the frequencies as precisely as the raw data do.
 
         Pastore and Gastpar 2021, (20b), the squared error, at the observed distribution (half a row
-        added to each cell, as α needs full support); infinite if only rounding determines them.
+        added to each cell, as α needs full support); infinite if they are not :attr:`determined`.
         """
-        counts, full = self.question.counts.ravel() + 0.5, self.rank == self.inputs
+        counts, full = self.question.counts.ravel() + 0.5, self.determined == self.inputs
+        if not full:
+            return math.inf
         if self.encoding is not None:
             p, ones = counts / counts.sum(), np.ones(len(counts))
             return float(self.encoding.variances(p, ones).sum() / (1 - (p**2).sum()))
-        try:
-            return alpha(self.mechanism, counts / counts.sum(), "mse") if full else math.inf
-        except InvalidInputError:
-            return math.inf
+        return alpha(self.mechanism, counts / counts.sum(), "mse")
 
     def accuracy(self, queries: Sequence[str] = ()) -> tuple[Accuracy, ...]:
         """Compute how precisely reports give the frequencies of the named columns, by default of all."""

@@ -1,41 +1,45 @@
 """What the released reports say about the data: frequencies with their uncertainty.
 
 Every frequency is a linear function c·P of the distribution P of the inputs (s, u): a cell, a value of
-the secret or of a public column. Reports with distribution PW determine c·P iff c = W a for some a; then
-c·P = PW·a is estimated by the mean of a over the reports. Otherwise they leave a range.
+the secret or of a public column. It is estimated without bias by the mean over the reports of an a with
+W a = c, where the reports determine it (:mod:`ldpopt.theory.fidelity.intervals` says when they do).
+Otherwise they leave a range (:mod:`ldpopt.release.ranges`).
 """
 
 from __future__ import annotations
 
+import math
 import os
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
-from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.stated import StatedEncoding
-from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.functionals import functionals, group_names, value_groups
-from ldpopt.release.intervals import encoded_intervals, score_intervals
+from ldpopt.release.intervals import encoded_covariance, encoded_intervals
 from ldpopt.release.publishing import NO_MATRIX
+from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.reading import report_counts
 from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.theory.bayes.priors import Dirichlet
 from ldpopt.theory.fidelity import estimators
+from ldpopt.theory.fidelity.intervals import Estimates, score_intervals
 
 MOST_DRAWN = 60
 """Combinations of columns with more frequencies are left out of the plot."""
-MOST_RANGES = 100
-"""The most undetermined frequencies whose ranges are computed, by two linear programs each."""
+MOST_COVARIANCES = 200
+"""Groups with more frequencies have standard errors but no covariance."""
+ROUNDING = 1e-9
+"""An estimate that is so little below 0 or above 1 is not cut."""
 MOST_SAMPLED = 200
 """The most inputs with different rows whose posterior is sampled: a step takes 18 ms for 200 inputs and
 0.6 s for 763, and there are at least 600."""
@@ -48,10 +52,13 @@ class Frequency:
     Attributes:
         group: "secret", "public" or "joint"; for one of several columns "public: ward".
         label: the value in words.
-        estimate: the unbiased estimate, cut to [0, 1]; where ``determined`` is false, one of many.
-        low, high: the interval of this frequency by itself (:mod:`ldpopt.release.intervals`); where the
-            frequency is not determined, what the reports leave open.
+        low, high: the interval of this frequency by itself, cut to [0, 1]; where the frequency is not
+            determined, what the reports leave open.
         determined: whether the reports determine it.
+        estimate: the unbiased estimate, also below 0 or above 1; None where it is not determined.
+        standard_error: its standard error, by the spread of the reports.
+        clipped: the estimate cut to [0, 1], where it lies outside: the nearest that a frequency can be,
+            but biased.
         ml: the maximum-likelihood estimate; this and what follows is None unless it was asked for.
         together_low, together_high: an interval; all of these hold at once with the stated level.
         mmse: the distribution whose output law is nearest to the reports.
@@ -62,10 +69,12 @@ class Frequency:
 
     group: str
     label: str
-    estimate: float
     low: float
     high: float
     determined: bool
+    estimate: float | None = None
+    standard_error: float | None = None
+    clipped: float | None = None
     ml: float | None = None
     together_low: float | None = None
     together_high: float | None = None
@@ -73,6 +82,11 @@ class Frequency:
     bayes: float | None = None
     credible_low: float | None = None
     credible_high: float | None = None
+
+    @property
+    def written(self) -> str:
+        """The estimate in words, with its sign."""
+        return "not determined" if self.estimate is None else f"{self.estimate:z.4f}"
 
     def plain(self) -> dict[str, Any]:
         """Return what is known, as plain data."""
@@ -91,6 +105,12 @@ class Frequencies:
         names: the groups with the names of their columns.
         posterior: the prior of the Bayesian estimate and how the posterior was computed, or why it was
             left out, in words; empty if it was not asked for.
+        covariance: of the estimates of each group of at most :data:`MOST_COVARIANCES` frequencies, in
+            the order of its rows; not a number where one of the two is not determined.
+        absent: (group, label) of the values that no input of the mechanism has. They cannot be released,
+            so nothing is estimated.
+        explained: whether data exist that the ranges of undetermined frequencies could come from; if
+            not, by chance of at most 1 − level, they are those of the nearest reports.
     """
 
     rows: tuple[Frequency, ...]
@@ -98,6 +118,9 @@ class Frequencies:
     level: float
     names: dict[str, str]
     posterior: str
+    covariance: dict[str, Array]
+    absent: tuple[tuple[str, str], ...] = ()
+    explained: bool = True
 
     def group(self, name: str) -> tuple[Frequency, ...]:
         """Return the rows of one group."""
@@ -112,12 +135,13 @@ class Frequencies:
         rows = [
             (
                 f"{row.group}: {row.label}",
-                f"{row.estimate:.4f}" if row.determined else "not determined",
+                row.written,
+                "" if row.standard_error is None else f"{row.standard_error:.4f}",
                 f"{row.low:.4f} – {row.high:.4f}",
             )
             for row in self.rows
         ]
-        return notebook.table(caption, rows, ("", "estimate", "interval"))
+        return notebook.table(caption, rows, ("", "estimate", "standard error", "interval"))
 
     def to_json(self) -> dict[str, Any]:
         """Return plain data."""
@@ -126,7 +150,13 @@ class Frequencies:
             "level": self.level,
             "names": self.names,
             "posterior": self.posterior,
+            "explained": self.explained,
+            "absent": [{"group": group, "label": label} for group, label in self.absent],
             "frequencies": [row.plain() for row in self.rows],
+            "covariance": {
+                group: [[None if math.isnan(cell) else cell for cell in row] for row in rows.tolist()]
+                for group, rows in self.covariance.items()
+            },
         }
 
     def plot(self, path: str | os.PathLike[str]) -> Path:
@@ -219,43 +249,94 @@ def frequencies(
             raise InvalidInputError(f"other estimates need a matrix, and {NO_MATRIX}")
         return _encoded(made, made.encoding, counts, level)
     W = made.mechanism.matrix
-    asked = list(functionals(made.domain))
+    listed = list(functionals(made.domain))
+    asked = [functional for functional in listed if functional.weights.any()]
     C = np.array([functional.weights for functional in asked])
-    found = score_intervals(W, counts, C, level)
+    found, explained = score_intervals(W, counts, C, level), True
     if not found.determined.all():
         free = ~found.determined
         ranges = confidence_intervals(W, counts, C[free], level)
-        found.low[free], found.high[free] = ranges.low, ranges.high
+        found.low[free], found.high[free], explained = ranges.low, ranges.high, ranges.explained
     words, more = _others(made, counts, C, level, seed) if others else ("", [{} for _ in asked])
-    rows = tuple(
-        Frequency(
-            functional.group,
-            functional.label,
-            float(found.value[i]),
-            float(found.low[i]),
-            float(found.high[i]),
-            bool(found.determined[i]),
-            **more[i],
-        )
-        for i, functional in enumerate(asked)
-    )
-    return Frequencies(rows, int(counts.sum()), level, group_names(made.domain), words)
+    n = int(counts.sum())
+    rows: list[Frequency] = []
+    covariance: dict[str, Array] = {}
+    names = np.array([functional.group for functional in asked])
+    for group in group_names(made.domain):
+        part = np.flatnonzero(names == group)
+        own = _part(found, part)
+        centred = (own.weights - own.value[:, None]) * np.sqrt(counts / max(n - 1, 1) / n)
+        spread = (centred**2).sum(axis=1)
+        rows += _rows(group, [asked[i].label for i in part], own, spread, [more[i] for i in part])
+        if len(part) <= MOST_COVARIANCES:
+            covariance[group] = _known_part(centred @ centred.T, own.determined)
+    absent = tuple((one.group, one.label) for one in listed if not one.weights.any())
+    about = n, level, group_names(made.domain), words
+    return Frequencies(tuple(rows), *about, covariance, absent, explained)
+
+
+def _rows(
+    group: str, labels: Sequence[str], found: Estimates, spread: Array, more: Sequence[dict[str, Any]]
+) -> Iterator[Frequency]:
+    """List the frequencies of a group.
+
+    Args:
+        group: its name.
+        labels: its values.
+        found: the estimates and intervals.
+        spread: the variances of the estimates.
+        more: the other estimates and intervals.
+    """
+    values, errors = found.value.tolist(), np.sqrt(spread).tolist()
+    for i, label in enumerate(labels):
+        ends = float(found.low[i]), float(found.high[i])
+        row = Frequency(group, label, *ends, bool(found.determined[i]))
+        if row.determined:
+            outside = not -ROUNDING <= values[i] <= 1 + ROUNDING
+            cut = float(values[i] > 0) if outside else None
+            row = replace(row, estimate=values[i], standard_error=errors[i], clipped=cut)
+        yield replace(row, **more[i])
+
+
+def _part(found: Estimates, rows: NDArray[np.intp]) -> Estimates:
+    """Return the estimates of some functionals."""
+    ends = found.low[rows], found.high[rows]
+    return Estimates(found.value[rows], *ends, found.determined[rows], found.weights[rows])
+
+
+def _known_part(covariance: Array, determined: NDArray[np.bool_]) -> Array:
+    """Leave out what is not determined."""
+    return np.where(np.outer(determined, determined), covariance, np.nan)
 
 
 def _encoded(
     made: AnyDesign, of: StatedEncoding, counts: NDArray[np.int64], level: float
 ) -> Frequencies:
-    """Estimate frequencies from how often an encoding's reports support each input."""
+    """Estimate frequencies from how often an encoding's reports support each input.
+
+    What is not determined has the range from 0 to 1.
+    """
     n = int(counts[-1])
     cells = of.estimates(counts[:-1], n)
     rows: list[Frequency] = []
+    absent: list[tuple[str, str]] = []
+    covariance: dict[str, Array] = {}
     for group in value_groups(made.domain):
-        sizes = np.bincount(group.codes, minlength=len(group.labels))
-        mean = np.bincount(group.codes, cells, minlength=len(group.labels)).astype(float)
+        every = np.bincount(group.codes, minlength=len(group.labels))
+        here, sizes = np.flatnonzero(every), every[every > 0]
+        sized = list(zip(group.labels, every, strict=True))
+        absent += [(group.name, label) for label, size in sized if not size]
+        labels = [label for label, size in sized if size]
+        mean = np.bincount(group.codes, cells, minlength=len(group.labels)).astype(float)[here]
         found = encoded_intervals(of, mean, sizes, n, level)
-        columns = zip(group.labels, *(part.tolist() for part in found), strict=True)
-        rows += [Frequency(group.name, *cell) for cell in columns]
-    return Frequencies(tuple(rows), n, level, group_names(made.domain), "")
+        found.low[~found.determined], found.high[~found.determined] = 0, 1
+        spread = of.variances(np.clip(mean, 0, 1), sizes.astype(float)) / n
+        rows += _rows(group.name, labels, found, spread, [{} for _ in labels])
+        if len(here) <= MOST_COVARIANCES:
+            both = encoded_covariance(of, mean, sizes, n)
+            covariance[group.name] = _known_part(both, found.determined)
+    about = n, level, group_names(made.domain), ""
+    return Frequencies(tuple(rows), *about, covariance, tuple(absent))
 
 
 def _others(
@@ -280,98 +361,12 @@ def _others(
     return words, [{name: float(part[i]) for name, part in found.items()} for i in range(len(C))]
 
 
-# ------------------------------------------------------------ intervals
-
-
-class Intervals(NamedTuple):
-    """An interval per functional, and whether the reports determine it."""
-
-    low: Array
-    high: Array
-    determined: NDArray[np.bool_]
-
-
-def confidence_intervals(
-    W: Array, counts: NDArray[np.int64], functionals: Array, level: float
-) -> Intervals:
-    """Compute intervals that hold all at once with the given confidence, cut to [0, 1].
-
-    Determined functionals: normal intervals around the mean of the a of least variance with W a = c,
-    with the largest variance that a box of Clopper–Pearson intervals allows; the plain variance of few
-    or of rare reports is too small too often. Others: the range of c·P over all P whose output law lies
-    in such a box; if there are more than :data:`MOST_RANGES`, it is [0, 1]. Each kind has half of
-    1 − level if both occur, shared by Bonferroni's rule. The ranges hold for every number of reports;
-    the normal intervals rest on an approximation.
-
-    Args:
-        W: the mechanism W[x, y].
-        counts: how often each report was made, an entry per output.
-        functionals: c, one per row.
-        level: the probability with which all intervals hold.
-
-    Raises:
-        InvalidInputError: there are no reports, or no data explain them at this level.
-
-    >>> W = np.array([[0.75, 0.25], [0.25, 0.75], [0.25, 0.75]])
-    >>> found = confidence_intervals(W, np.array([500, 500]), np.eye(3), 0.95)
-    >>> found.determined.tolist(), found.low.round(2).tolist(), found.high.round(2).tolist()
-    ([True, False, False], [0.43, 0.0, 0.0], [0.57, 0.58, 0.58])
-    """
-    n = int(counts.sum())
-    if n == 0:
-        raise InvalidInputError("there are no reports to estimate from")
-    centres, weights = unbiased_estimates(W, counts, functionals)
-    determined = are_determined(W, functionals, weights)
-    alpha = (1 - level) / (1 if determined.all() or not determined.any() else 2)
-    low, high = np.zeros(len(functionals)), np.ones(len(functionals))
-    if determined.any():
-        a, centre = weights[determined], centres[determined]
-        variance = _largest_means((a - centre[:, None]) ** 2, _box(counts, alpha))
-        half = normal_quantile(alpha / 2 / len(a)) * np.sqrt(variance / n)
-        low[determined], high[determined] = centre - half, centre + half
-    free = np.flatnonzero(~determined)
-    for i in free if len(free) <= MOST_RANGES else ():
-        low[i], high[i] = _range(W, functionals[i], _box(counts, alpha))
-    return Intervals(np.clip(low, 0, 1), np.clip(high, 0, 1), determined)
-
-
-def _box(counts: NDArray[np.int64], alpha: float) -> tuple[Array, Array]:
-    """Compute Clopper–Pearson intervals for the probability of every report, all at once."""
-    n, tail = int(counts.sum()), alpha / 2 / len(counts)
-    return least_share(tail, counts, n), greatest_share(tail, counts, n)
-
-
-def _largest_means(values: Array, box: tuple[Array, Array]) -> Array:
-    """Compute for each row of values its largest mean under a law in the box: large values first."""
-    low, high = box
-    order = np.argsort(-values, axis=1)
-    room = (high - low)[order]
-    left = 1 - low.sum() - np.cumsum(room, axis=1) + room
-    law = low[order] + np.clip(left, 0.0, room)
-    return (np.take_along_axis(values, order, axis=1) * law).sum(axis=1)
-
-
-def _range(W: Array, functional: Array, box: tuple[Array, Array]) -> tuple[float, float]:
-    """Compute the least and the largest c·P over the distributions P whose output law is in the box."""
-    laws, limits = np.vstack([W.T, -W.T]), np.concatenate([box[1], -box[0]])
-    ends = []
-    for sign in (1.0, -1.0):
-        found = linprog(sign * functional, laws, limits, A_eq=np.ones((1, len(W))), b_eq=[1.0])
-        if found.fun is None:
-            raise InvalidInputError(
-                "no data explain these reports at this level: another mechanism made them, or chance, "
-                "if the level is low"
-            )
-        ends.append(sign * float(found.fun))
-    return ends[0], ends[1]
-
-
 def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:
     y = np.arange(len(rows))
-    value, low, high = (np.array([getattr(row, n) for row in rows]) for n in ("estimate", "low", "high"))
-    known = np.array([row.determined for row in rows])
+    low, high = (np.array([getattr(row, n) for row in rows]) for n in ("low", "high"))
+    known = [i for i, row in enumerate(rows) if row.estimate is not None]
     axes.hlines(y, low, high, color="C0", linewidth=8, alpha=0.5, label="interval")
-    axes.plot(value[known], y[known], "|", color="black", markersize=11, label="estimate")
+    axes.plot([rows[i].estimate for i in known], known, "|k", markersize=11, label="estimate")
     for i, row in enumerate(rows):
         words = f"{row.low:.4f} – {row.high:.4f}"
         axes.text(1.01, i, words, transform=axes.get_yaxis_transform(), va="center", fontsize="small")
@@ -392,5 +387,5 @@ def _draw(axes: Any, rows: tuple[Frequency, ...]) -> None:
     names = [row.label if row.determined else f"{row.label} (range only)" for row in rows]
     axes.set_yticks(y, names)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(left=0)
+    axes.set_xlim(left=min(0, *(rows[i].estimate or 0 for i in known), 0))
     axes.grid(axis="x", alpha=0.3)

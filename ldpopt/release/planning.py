@@ -49,8 +49,9 @@ class Point(NamedTuple):
     Attributes:
         epsilon: the level, in nats.
         method: the method of the mechanism.
-        margin: ± of the frequency that is known least, from as many rows as the table's, at 95 %.
-        rows: how many rows it takes for the target.
+        margin: ± of the frequency that is known least, from as many rows as the table's, at 95 %;
+            infinite where these do not determine it.
+        rows: how many rows it takes for the target; infinite where no table is so large.
     """
 
     epsilon: float
@@ -210,7 +211,7 @@ class _Search:
         if not points:
             reason = next(reasons[name] for name in self.names)
             raise InvalidInputError(f"no method applies: {reason}")
-        return min(points, key=lambda point: point.margin)
+        return min(points, key=lambda point: (point.margin, point.rows))
 
     def _point(self, question: Question, name: str) -> Point:
         """Compute what the mechanism of a method gives at a level."""

@@ -9,14 +9,13 @@ from ldpopt.checker.polyopt import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.release.accuracy import LEVEL, Accuracy
+from ldpopt.release.accuracy import Accuracy
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.exposing import Exposed
 from ldpopt.release.methods import METHODS
+from ldpopt.theory.fidelity.intervals import LEVEL
 
-MOST_POINTS = 99.0
-"""A wider margin says nothing about a frequency."""
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""
 MOST_NAMED = 3
@@ -86,7 +85,7 @@ def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
     """Name the goal to choose where a mechanism for information leaves frequencies open; else "".
 
     They are left open where reports about one column each, by subset selection, would tell one of the
-    columns :data:`FAR_BETTER` times as precisely, or where nothing is known to within 100 points.
+    columns :data:`FAR_BETTER` times as precisely, or where the rows of the table do not determine one.
 
     Args:
         made: the design.
@@ -96,10 +95,7 @@ def advice(made: Design, goal: str, queries: Sequence[str] = ()) -> str:
     if goal == "estimates":
         return ""
     n, parts = int(made.question.counts.sum()), made.accuracy(queries)
-    known = all(
-        part.margin(n) < min(MOST_POINTS / 100, FAR_BETTER * _selected(part, made, n / len(parts)))
-        for part in parts
-    )
+    known = all(part.margin(n) < FAR_BETTER * _selected(part, made, n / len(parts)) for part in parts)
     return "" if known else "; for frequencies design with --for estimates"
 
 
@@ -122,20 +118,16 @@ def margin(part: Accuracy, n: float) -> str:
     '±1.1 points'
     """
     points = 100 * part.margin(n)
-    if math.isinf(points):
-        return "not determined"
-    return f"±{two_digits(points)} points" if points <= MOST_POINTS else "not to within 100 points"
+    return "not determined" if math.isinf(points) else f"±{two_digits(points)} points"
 
 
 def two_digits(points: float) -> str:
-    """Write a margin rounded up to two significant digits, or to a whole number.
+    """Write a margin of less than 50 points rounded up to two significant digits.
 
-    >>> two_digits(0.392), two_digits(1.0), two_digits(11.2), two_digits(1234.5)
-    ('0.40', '1.0', '12', '1235')
+    >>> two_digits(0.392), two_digits(1.0), two_digits(11.2)
+    ('0.40', '1.0', '12')
     """
     points = float(f"{points:.12g}")  # without the error of floats
-    if points > MOST_POINTS:
-        return f"{math.ceil(points)}"
     return f"{float(at_most(points, 2)):#.2g}".removesuffix(".")
 
 
@@ -153,20 +145,17 @@ def attained(made: Design) -> str:
 
 
 def learnable(made: Design) -> str:
-    """Say which frequencies the reports determine, and from how many rows."""
-    rank, inputs = made.rank, made.inputs
-    if rank == inputs and made.sample_factor == math.inf:
-        return (
-            f"some of the {inputs} frequencies of the data change the reports by no more than rounding "
-            "does: no table is large enough for them; their estimates may be ranges"
-        )
-    if rank == inputs:
+    """Say which frequencies the reports of the table's rows determine, and what that costs."""
+    known, inputs = made.determined, made.inputs
+    if known == inputs:
         return (
             f"the reports determine all {inputs} frequencies of the data; {made.sample_factor:.3g} "
             "times as many rows give them as precisely as the raw data"
         )
-    dimensions = f"{rank - 1} of the {inputs - 1} dimensions"  # the sum of the frequencies is known
-    return f"the reports determine {dimensions} of the distribution; other estimates are ranges"
+    said = f"{made.rows:,} reports determine {known or 'none'} of the {inputs} frequencies of the data"
+    if made.encoding is None:
+        said += f", {made.dimensions} of the {inputs - 1} dimensions of their distribution"
+    return f"{said}; other estimates are ranges"
 
 
 def caveat(made: Design) -> str:

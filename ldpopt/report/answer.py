@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -136,12 +135,9 @@ def _use(made: Design) -> Iterator[Fact]:
         share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
         yield Fact("Information", f"{number(made.information)} nats", f"{share}; {NOT_CHECKED}")
     inputs = made.inputs
-    if made.rank < inputs:
-        note = "dimensions of the distribution of the data; for the rest estimates are ranges"
-        yield Fact("Estimates", f"{made.rank - 1} of {inputs - 1}", f"{note}; {NOT_CHECKED}")
-    elif made.sample_factor == math.inf:
-        note = "frequencies of the data: the others change the reports by no more than rounding does"
-        yield Fact("Estimates", f"not all {inputs}", f"{note}; {NOT_CHECKED}")
+    if made.determined < inputs:
+        note = f"frequencies of the data are determined by {made.rows:,} reports; the others are ranges"
+        yield Fact("Estimates", f"{made.determined} of {inputs}", f"{note}; {NOT_CHECKED}")
     else:
         note = "times as many rows give the frequencies as precisely as the raw data do"
         yield Fact("Estimates", f"{made.sample_factor:.3g}", f"{note}; {NOT_CHECKED}")

@@ -15,7 +15,6 @@ import numpy as np
 from ldpopt.checker.design import counted
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
-from ldpopt.release.accuracy import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import METHODS
@@ -27,11 +26,12 @@ from ldpopt.release.repetition import (
     reports_together,
     total,
 )
-from ldpopt.release.words import MOST_POINTS, against, caveat, margin
+from ldpopt.release.words import against, caveat, margin
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.words import label_text
+from ldpopt.theory.fidelity.intervals import LEVEL
 
 ALWAYS = 1 - 1e-6
 """An input with a report of at least this probability is named: it has practically no noise."""
@@ -208,9 +208,7 @@ def _accuracy(made: Design) -> Iterator[str]:
     n = int(made.question.counts.sum())
     for part in made.accuracy():
         if math.isinf(part.margin(n)):
-            said = "the reports leave the share of some values open; estimates are ranges"
-        elif 100 * part.margin(n) >= MOST_POINTS:
-            said = f"{n:,} reports leave the share of some value open by 100 points or more"
+            said = f"{n:,} reports leave the share of some values open; their estimates are ranges"
         else:
             said = (
                 f"from {n:,} reports, the share of each value is known to within {margin(part, n)} "
