@@ -70,7 +70,7 @@ def test_it_is_the_covariance_of_the_estimate(made):
 
 @pytest.mark.parametrize("method", ["learn", "srr", "grr"])
 def test_the_margin_covers_the_estimates(method):
-    """The centre of the intervals of ``ldpopt estimate``, 400 times: each ± misses as rarely as stated."""
+    """The centre of the intervals of ``ldpopt estimate``, 400 times: each ± misses rarely enough."""
     other = design(TABLE, "diagnosis", ["ward", "sex"], epsilon=2.0, method=method)
     W, p = other.mechanism.matrix, other.question.p_hat.ravel()
     counts = np.random.default_rng(7).multinomial(N, p @ W, size=400)
