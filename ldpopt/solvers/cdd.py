@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
+from scipy.optimize import linprog
 
 from ldpopt.core import elsewhere
 from ldpopt.core.errors import SolverError
@@ -22,6 +23,10 @@ MOST_INPUTS = 12
 QUICK_INPUTS = 8
 """Up to here cddlib ends within a second; beyond, it runs in a process that can be stopped in time."""
 MOST_EPSILON = 4.0
+DIRECTIONS = 20
+"""Random directions per input in which the list of rays is checked."""
+TOLERANCE = 1e-6
+ANOTHER = "another solver may answer"
 
 
 class Cdd(Solver[ColumnProgram]):
@@ -57,6 +62,10 @@ def enumerate_rays(A: Array) -> Array:
     """Enumerate the extreme rays of {T : A T ≥ 0}, scaled to mean entry 1.
 
     cddlib enumerates the vertices of the slice Σ_x T_x = 1, which is a polytope as T ≥ 0.
+
+    Raises:
+        SolverError: cddlib's floats lost vertices: a linear program finds points of the cone that lie
+            outside of what the listed rays span, or a listed ray lies outside of the cone.
     """
     import cdd
 
@@ -66,8 +75,30 @@ def enumerate_rays(A: Array) -> Array:
     rows = np.vstack([slice_row, np.hstack([np.zeros((len(A), 1)), A])]).tolist()
     matrix = cdd.matrix_from_array(rows, rep_type=cdd.RepType.INEQUALITY)
     matrix.lin_set = {0}
-    generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
+    try:
+        generators = np.array(cdd.copy_generators(cdd.polyhedron_from_matrix(matrix)).array)
+    except RuntimeError:  # "Numerical inconsistency is found"
+        generators = np.zeros(0)
     if generators.ndim != 2 or not (generators[:, 0] == 1).all():
-        raise SolverError("cddlib found no polytope: its floating-point run broke down")
+        raise SolverError(f"cddlib found no polytope: its floating-point run broke down; {ANOTHER}")
     vertices = np.maximum(generators[:, 1:].T, 0.0)
-    return vertices / vertices.mean(axis=0)
+    rays = vertices / vertices.mean(axis=0)
+    _check(A, rays)
+    return rays
+
+
+def _check(A: Array, rays: Array) -> None:
+    """Compare the rays with the cone {T : A T ≥ 0, Σ_x T_x = k} in many directions d.
+
+    The largest d·T over the cone, by a linear program, is that of a ray if none is missing.
+    """
+    k, m = rays.shape
+    rng = np.random.default_rng(0)
+    directions = np.vstack([np.eye(k), -np.eye(k), rng.normal(size=(DIRECTIONS * k, k))])
+    wrong = (A @ rays).min() < -TOLERANCE * k
+    for d in directions:
+        found = linprog(-d, -A, np.zeros(len(A)), A_eq=np.ones((1, k)), b_eq=[k])
+        if wrong or found.fun is None or -found.fun > (d @ rays).max() + TOLERANCE * k * np.abs(d).sum():
+            raise SolverError(
+                f"cddlib's floats lost rays: the {m:,} that it found do not span the cone; {ANOTHER}"
+            )

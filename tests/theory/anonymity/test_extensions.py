@@ -56,6 +56,19 @@ def test_errata_theorem_6_the_printed_bound_on_the_divergence_is_not_enough():
     assert printed > math.log(2)
     pair = hard_pair(s, n)
     assert n * rel_entr(pair.p0, pair.p1).sum() < math.log(2) / 10
+    below = 1 - s - s**2 * epsilon  # the second ≤ before (8) drops a term over this
+    assert (1 / s - s * epsilon) * s**3 * epsilon / below > s**2 * epsilon / below
+
+
+@pytest.mark.parametrize("q", [0.1, 0.5, 0.9])
+def test_errata_lemma_11_is_an_equality_at_q(q):
+    """p G_q(p) < q always is printed; at p = q it is q, and nowhere more."""
+    p = np.linspace(0.01, 0.99, 99)
+    values = p * np.minimum(1, q * (1 - p) / (p * (1 - q)))
+    assert values.max() == pytest.approx(q)
+    assert p[values.argmax()] == pytest.approx(q)
+    others = np.abs(p - q) > 1e-9
+    assert (values[others] < q).all()
 
 
 @pytest.mark.parametrize(

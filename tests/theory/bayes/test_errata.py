@@ -5,8 +5,9 @@ import math
 
 import numpy as np
 import pytest
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 from scipy.stats import beta as beta_law
+from scipy.stats import multivariate_normal
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.mechanisms.catalogue import randomized_response
@@ -123,3 +124,63 @@ def test_remark_6_9_classes_need_an_infinite_level_and_accuracy_falls_with_utili
     ends = [posterior(m, prior, [n // 2, n // 2]).credible_interval(0) for n in (50, 200)]
     shorter = (ends[1][1] - ends[1][0]) / (ends[0][1] - ends[0][0])
     assert many / few == pytest.approx(shorter, rel=0.05)
+
+
+def test_c_10_has_the_probabilities_for_their_inverses():
+    q = np.array([0.2, 0.3, 0.5])
+    C = np.diag(1 / q[:2]) + 1 / q[2]
+    z, other = np.array([0.7, -0.4]), np.array([0.1, 0.9])
+    printed = (q[:2] * z * other).sum() + q[2] * z.sum() * other.sum()
+    inverse = (z * other / q[:2]).sum() + z.sum() * other.sum() / q[2]
+    assert z @ C @ other == pytest.approx(inverse)
+    assert abs(z @ C @ other / printed - 1) > 1
+
+
+def test_c_9_lacks_the_mean_and_theorem_c_1_the_size_of_a_cell():
+    """The law of 4000 reports against the normal density at (y − q): it is n^−(r−1) times that."""
+    n, q = 4000, np.array([0.2, 0.3, 0.5])
+    tallies = np.array([820, 1190, 1990])
+    law = math.exp(log_multinomial(tallies[None])[0] + tallies @ np.log(q))
+    normal = multivariate_normal(np.zeros(2), np.linalg.inv(np.diag(1 / q[:2]) + 1 / q[2]) / n)
+    around = normal.pdf(tallies[:2] / n - q[:2])
+    assert around / n**2 == pytest.approx(law, rel=0.05)
+    assert around / law > 1e6  # Theorem C.1 as printed
+    assert normal.pdf(tallies[:2] / n) < 1e-100  # and with (C.9) as printed
+
+
+def test_the_proof_of_6_7_2_counts_two_halves_of_log_n_too_many():
+    """H(S) of one coin of unknown bias is log(n + 1): (b + d − 2)/2 = 1 times log n, not 2."""
+    entropies = {}
+    for n in (100, 10_000):
+        law = np.exp(
+            [
+                gammaln(n + 1) - gammaln(s + 1) - gammaln(n - s + 1) + betaln(s + 1, n - s + 1)
+                for s in range(n + 1)
+            ]
+        )
+        entropies[n] = -(law * np.log(law)).sum()
+    assert (entropies[10_000] - entropies[100]) / math.log(100) == pytest.approx(1, abs=0.01)
+
+
+def test_the_proof_of_8_1_has_a_square_too_many():
+    """|Q_x − Q_a| ≤ (e^L − 1) min Q; squared it is false below log 2, and (8.1) needs it without."""
+    W = randomized_response(3, 0.2).matrix
+    factor = math.exp(0.2) - 1
+    apart = np.abs(W - W[-1]).max(axis=0)
+    assert (apart <= factor * W.min(axis=0) * (1 + 1e-12)).all()
+    assert (apart > factor**2 * W.min(axis=0) * 4).any()
+
+
+def test_the_proof_of_d_13_lacks_a_factor_n():
+    """H(Y | P) of n users is n times that of one: I(Y; P) of (D.29) has the factor."""
+    W = RESPONSE.matrix
+    p = np.array([0.5, 0.3, 0.2])
+    joint = np.einsum("i,j,k->ijk", *(p @ W,) * 3)
+    one, three = (-(law * np.log(law)).sum() for law in (p @ W, joint))
+    assert three == pytest.approx(3 * one)
+
+
+def test_a_10_means_the_information():
+    """I(Y¹, Y²; X | P) ≤ I(Y¹; X | P) + I(Y²; X | P), all of them informations."""
+    both = average_privacy(RESPONSE.product(RESPONSE), JEFFREYS)
+    assert 1 - both <= 2 * (1 - average_privacy(RESPONSE, JEFFREYS)) + 1e-9
