@@ -29,6 +29,8 @@ from ldpopt.core.validate import Array
 
 LEVEL = 0.95
 """The confidence level at which what is determined is told from what is not."""
+RANK = 1e-11
+"""Singular values below this share of the largest are 0."""
 ERROR = 1e-9
 """How close W·a must be to c to count as equal."""
 
@@ -63,7 +65,11 @@ def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
         law: the probability of every report, all positive.
     """
     root = np.sqrt(law)
-    return functionals @ np.linalg.pinv(W / root, rcond=1e-11).T / root
+    left, values, right = np.linalg.svd(W / root, full_matrices=False)
+    kept = values > RANK * values[0]
+    parts = (functionals @ left)[:, kept] / values[kept]  # before the large inverses are added up
+    weights: Array = parts @ right[kept] / root
+    return weights
 
 
 def are_solved(W: Array, functionals: Array, weights: Array) -> NDArray[np.bool_]:
