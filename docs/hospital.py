@@ -52,7 +52,7 @@ def measured(made, runs, seed=1):
     off = []
     for _ in range(runs):
         reports = sum(rng.multinomial(n, row) for n, row in zip(counts.ravel(), W, strict=True))
-        off.append(score_intervals(W, reports, C, 0.95).value - truth)
+        off.append(np.clip(score_intervals(W, reports, C, 0.95).value, 0, 1) - truth)
     off, found = np.array(off), {}
     for name in COLUMNS:
         part = off[:, names == name]
