@@ -12,7 +12,7 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from ldpopt.core import alarm
+from ldpopt.checker import alarm
 from ldpopt.core.form import FormSolution
 
 
@@ -134,7 +134,7 @@ class Limits:
     def alarmed(self) -> Iterator[None]:
         """Raise :class:`Overdue` inside the block when the alarm is due and there is an answer.
 
-        An alarm of the caller rings all the same: :func:`ldpopt.core.alarm.alarmed`.
+        An alarm of the caller rings all the same: :func:`ldpopt.checker.alarm.alarmed`.
         """
         if self.alarm is None:
             yield
