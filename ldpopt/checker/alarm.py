@@ -112,7 +112,7 @@ def _watched(due: float, every: float, ring: Callable[[], None]) -> Iterator[Non
                     return
                 try:
                     ring()
-                except BaseException as error:  # noqa: BLE001 (whatever it is, it is raised there)
+                except BaseException as error:
                     _raise_in(target, error)
 
     def remove() -> None:

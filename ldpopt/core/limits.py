@@ -13,6 +13,7 @@ from typing import Protocol, Self
 import numpy as np
 
 from ldpopt.checker import alarm
+from ldpopt.core.errors import UndecidedFileError
 from ldpopt.core.form import FormSolution
 
 
@@ -50,6 +51,8 @@ def _silent_where_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+LATEST, GRACE = 1.1, 2.0
+"""Work that is held to a time limit ends within this many times the limit, and so many seconds."""
 LATE = 0.5
 """Seconds between two rings of the alarm; work that begins after the alarm gets at least as many."""
 
@@ -146,6 +149,25 @@ class Limits:
 
         with _silent_where_lost(), alarm.alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
             yield
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """End the block soon after the deadline, whatever it does; :data:`LATEST` says how soon.
+
+        Raises:
+            UndecidedFileError: the block was ended.
+        """
+        if self.deadline is None:
+            yield
+            return
+        end = time.monotonic() + LATEST * self.remaining() + GRACE
+        try:
+            with Limits(alarm=end, answered=True).alarmed():
+                yield
+        except Overdue:
+            raise UndecidedFileError(
+                "not done within the time limit; allow more (--time-limit)"
+            ) from None
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
         """Keep the best solution so far, then tell ``progress`` of it.

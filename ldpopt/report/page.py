@@ -147,13 +147,15 @@ def report(
     paths = [results] if isinstance(results, str | os.PathLike) else list(results)
     seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
     limits, opened = Limits.within(seconds), []
-    for i, path in enumerate(paths):
-        left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
-        step(f"check of {os.fspath(path)}")
-        reading = read_public if SECTION in read_document(path) else read
-        opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
-    found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
-    write_whole(out, page(found))
+    with limits.held():
+        for i, path in enumerate(paths):
+            left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
+            step(f"check of {os.fspath(path)}")
+            reading = read_public if SECTION in read_document(path) else read
+            opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
+        found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
+        text = page(found)
+    write_whole(out, text)
     return found
 
 
