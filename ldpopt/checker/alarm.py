@@ -131,7 +131,7 @@ def _watched(due: float, every: float, ring: Callable[[], None]) -> Iterator[Non
 
 
 def _raise_in(thread: int, error: BaseException) -> None:
-    """Raise an error in another thread, which takes its class and makes an instance without arguments."""
+    """Raise an error in another thread, which takes a class and makes an instance of it by itself."""
     import ctypes
 
     kind, said = type(error), error.args

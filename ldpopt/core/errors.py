@@ -39,7 +39,7 @@ class UnreadableFileError(LdpoptError, ValueError):
 
 
 class UndecidedFileError(LdpoptError):
-    """A file that cannot be read, or whose claims cannot be decided, within a budget of time and memory."""
+    """A file that cannot be read, or whose claims cannot be decided, within a budget."""
 
 
 class MissingDependencyError(LdpoptError, ImportError):

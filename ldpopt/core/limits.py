@@ -154,20 +154,29 @@ class Limits:
     def held(self) -> Iterator[None]:
         """End the block soon after the deadline, whatever it does; :data:`LATEST` says how soon.
 
+        A process that got less than half of a core has longer, so that a busy machine does not end
+        honest work; one that does not work at all is ended, too.
+
         Raises:
             UndecidedFileError: the block was ended.
         """
         if self.deadline is None:
             yield
             return
-        end = time.monotonic() + LATEST * self.remaining() + GRACE
+        start, cpu = time.monotonic(), time.process_time()
+        most = LATEST * self.remaining() + GRACE
+
+        def ring() -> None:
+            worked, waited = time.process_time() - cpu, time.monotonic() - start
+            if worked >= most / 2 or waited >= 10 * most:
+                raise Overdue
+
         try:
-            with Limits(alarm=end, answered=True).alarmed():
+            with _silent_where_lost(), alarm.alarmed(start + most, LATE, ring):
                 yield
         except Overdue:
-            raise UndecidedFileError(
-                "not done within the time limit; allow more (--time-limit)"
-            ) from None
+            said = "not done within the time limit; allow more (--time-limit)"
+            raise UndecidedFileError(said) from None
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
         """Keep the best solution so far, then tell ``progress`` of it.
