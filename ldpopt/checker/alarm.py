@@ -52,8 +52,10 @@ def alarmed(due: float, every: float, ring: Callable[[], None]) -> Iterator[None
     alarm, outermost = Alarm(due, every, ring), not PENDING
 
     def remove() -> None:
+        if alarm not in PENDING:
+            return
         signal.setitimer(signal.ITIMER_REAL, 0)
-        PENDING[:] = [other for other in PENDING if other is not alarm]
+        del PENDING[PENDING.index(alarm) :]  # also those inside whose end an exception cut short
         if not outermost:
             _wind()
             return

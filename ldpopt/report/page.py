@@ -22,7 +22,7 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
-from ldpopt.release.repetition import releases, total
+from ldpopt.release.repetition import most_about_one, releases, total
 from ldpopt.report import published
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
@@ -160,11 +160,12 @@ def report(
 
 
 def _releases(path: str, made: Design) -> list[Fact]:
-    """List the releases in the ledger beside the file, with their level together."""
+    """List the releases in the ledger, with the level of those about the same people."""
     found, facts = releases(path, made), ledger(path, made)
     if not found:
         return facts
-    said = f"{len(found)}, which have together {total(made, len(found))} if about the same people"
+    most = most_about_one(found)
+    said = f"{len(found)}; {most} about the same people have together {total(made, most)}"
     return [*facts, Fact("Releases in the ledger", said, NOT_CHECKED)]
 
 

@@ -24,7 +24,6 @@ from typing import Any, TypeVar
 import joblib
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
@@ -33,6 +32,7 @@ from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 from ldpopt.tables.arrow import import_pandas
 from ldpopt.tables.census import EMBEDDED, embedded_tables
+from ldpopt.tables.unpacking import bounded_batches
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
@@ -40,9 +40,6 @@ Found = TypeVar("Found")
 
 BATCH_BYTES = 1 << 22
 BATCH_ROWS = 1 << 17
-CELL_BYTES, GROUP_BYTES = 1 << 26, 1 << 29
-"""The most bytes that the words of one column take in a batch, and a column in one row group of a file:
-a file of some kilobytes may unpack to gigabytes."""
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """The separator of a text file by its ending, unless another is given; .gz may follow the ending."""
 STANDARD_INPUT = "-"
@@ -294,59 +291,10 @@ class _Parquet(TableReader):
             raise _unreadable(self.name, error) from None
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
-        """Read batches of bounded size, however small the file was packed.
-
-        A word that is written once for a million rows stays one word until a batch is cut so that its
-        cells fit into :data:`CELL_BYTES`.
-        """
         try:
-            with pa.parquet.ParquetFile(self.path, read_dictionary=columns) as file:
-                rows = self._rows_of_batch(file, columns)
-                for batch in file.iter_batches(rows, columns=columns):
-                    yield from _cut(batch)
+            yield from bounded_batches(self.path, columns, BATCH_ROWS)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.name, error) from None
-
-    def _rows_of_batch(self, file: Any, columns: list[str]) -> int:
-        """Return how many rows of the columns fit into a batch, by what the file says of itself.
-
-        Raises:
-            InvalidInputError: a cell is a list, or a part of the file is too large to be unpacked.
-        """
-        width = 8
-        for name in columns:
-            kind = file.schema_arrow.field(name).type
-            if pa.types.is_nested(kind):
-                raise InvalidInputError(
-                    f"the column {name!r} holds cells of the type {kind!s:.60}, which are neither words "
-                    "nor numbers: convert it, or leave it out"
-                )
-            if pa.types.is_fixed_size_binary(kind):
-                width = max(width, kind.byte_width)
-        for group in map(file.metadata.row_group, range(file.num_row_groups)):
-            for part in map(group.column, range(group.num_columns)):
-                if part.path_in_schema in columns and part.total_uncompressed_size > GROUP_BYTES:
-                    raise InvalidInputError(
-                        f"a row group of {self.name} has {part.total_uncompressed_size >> 20} MB of the "
-                        f"column {part.path_in_schema!r}, and {GROUP_BYTES >> 20} are allowed: write "
-                        "the file with smaller row groups"
-                    )
-        return max(1, min(BATCH_ROWS, CELL_BYTES // width))
-
-
-def _cut(batch: Batch) -> Iterator[Batch]:
-    """Cut a batch whose words are numbered into batches whose cells fit into :data:`CELL_BYTES`."""
-    packed = [pa.types.is_dictionary(column.type) for column in batch.columns]
-    words = [column.dictionary for column, p in zip(batch.columns, packed, strict=True) if p]
-    longest = max((pc.max(pc.binary_length(word)).as_py() or 0 for word in words), default=0)
-    rows = max(1, CELL_BYTES // max(longest, 1))
-    for first in range(0, batch.num_rows, rows):
-        part = batch.slice(first, rows)
-        cells = [
-            column.dictionary_decode() if p else column
-            for column, p in zip(part.columns, packed, strict=True)
-        ]
-        yield pa.record_batch(cells, names=batch.schema.names)
 
 
 class _Directory(TableReader):
