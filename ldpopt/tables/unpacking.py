@@ -36,8 +36,9 @@ def bounded_batches(path: Path, columns: list[str], rows: int) -> Iterator[Any]:
     Raises:
         InvalidInputError: a cell is a list, or a part of the file is too large to be unpacked.
     """
+    schema = pa.parquet.read_schema(path)
+    widths = [_width(name, schema.field(name).type) for name in columns]
     with pa.parquet.ParquetFile(path, read_dictionary=columns) as file:
-        widths = [_width(name, file.schema_arrow.field(name).type) for name in columns]
         _check_groups(path, file.metadata, set(columns))
         most = min(rows, CELL_BYTES // max(widths, default=1))
         for batch in file.iter_batches(max(1, most), columns=columns):
@@ -59,8 +60,8 @@ def _check_groups(path: Path, metadata: Any, columns: set[str]) -> None:
         for part in map(group.column, range(group.num_columns)):
             if part.path_in_schema in columns and part.total_uncompressed_size > GROUP_BYTES:
                 raise InvalidInputError(
-                    f"a row group of {path.name} has {part.total_uncompressed_size >> 20} MB of the "
-                    f"column {part.path_in_schema!r}, and {GROUP_BYTES >> 20} are allowed: write the "
+                    f"a row group of {path.name} has over {GROUP_BYTES >> 20} MB of the column "
+                    f"{part.path_in_schema!r}, more than is unpacked at once: write the "
                     "file with smaller row groups"
                 )
 
