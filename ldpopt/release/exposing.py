@@ -20,7 +20,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpopt.checker.budget import BYTES, NUMBER
 from ldpopt.checker.budget import SECONDS as PATIENCE
 from ldpopt.checker.printed import printed
 from ldpopt.core import validate
@@ -34,8 +33,9 @@ from ldpopt.problems.feature_release import FeatureRelease, anonymity
 from ldpopt.tables.codes import Codes, group_sizes
 from ldpopt.tables.files import TableReader, open_table
 
-MOST_CELLS = BYTES // NUMBER
-"""The most cells of a table, rows times columns: more do not fit into the memory of the checker."""
+MOST_CELLS = 3_000_000
+"""The most cells of a table, rows times columns: the question, its certificate and the checker hold all
+of them, and 8,200,000 took 2 GB."""
 SECONDS, SOME = 30.0, 1e-9
 """The time limit of a choice of columns, and what its search gets where reading took all of it."""
 
@@ -182,7 +182,7 @@ def _exposed(
 def _cells(opened: TableReader, names: list[str]) -> dict[str, Codes]:
     """Read the columns batch by batch, each value as a number.
 
-    A table that the checker could not hold is refused before more of it is read.
+    A table of more than :data:`MOST_CELLS` is refused before more of it is read.
     """
     numbers: dict[str, dict[Any, int]] = {name: {} for name in names}
     found: dict[str, list[Codes]] = {name: [] for name in names}
