@@ -3,9 +3,12 @@
 import contextlib
 import gc
 import io
+import itertools
+import os
 import shutil
 import signal
 import sys
+import tempfile
 import time
 from typing import NamedTuple
 
@@ -22,6 +25,17 @@ settings.load_profile("ldpopt")
 
 # What is imported and collected stays: searching it for garbage again and again is a fifth of the work.
 gc.disable()
+
+
+# Every test has ledgers of its own, and none is the user's.
+LEDGERS = tempfile.TemporaryDirectory(prefix="ldpopt-ledgers-")
+NUMBERS = itertools.count()
+os.environ["LDPOPT_LEDGERS"] = LEDGERS.name
+
+
+@pytest.fixture(autouse=True)
+def _ledgers(monkeypatch):
+    monkeypatch.setenv("LDPOPT_LEDGERS", os.path.join(LEDGERS.name, str(next(NUMBERS))))
 
 
 def pytest_collection_finish():

@@ -38,7 +38,7 @@ from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, read_document, verify
+from ldpopt.engine.verifying import Verification, read_document, verify, within
 from ldpopt.mechanisms.stated import Reports, StatedEncoding
 from ldpopt.release.designing import AnyDesign, read_design
 from ldpopt.release.publishing import SECTION, PublicDesign, load_public
@@ -90,6 +90,20 @@ def audit(
         raise InvalidInputError("a released table is tested against its data: give --data too")
     seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
     limits = Limits.within(seconds)
+    with limits.held():
+        return _audit(design, data, released, samples, confidence, sampler, seed, limits)
+
+
+def _audit(
+    design: Audited,
+    data: Any,
+    released: Any,
+    samples: int | None,
+    confidence: float,
+    sampler: Sample | None,
+    seed: int | None,
+    limits: Limits,
+) -> Audit:
     counts = None if data is None else _counted(design, data)
     verification = _verified(design, limits)
     rng = np.random.default_rng(seed)
@@ -128,12 +142,13 @@ def loaded(design: Audited) -> AnyDesign | Result:
     """Load a design or a result, if it is given as a file."""
     if isinstance(design, AnyDesign | Result):
         return design
-    document = read_document(design)
-    if SECTION in document:
-        return load_public(design, document)
-    if "design" in document:
-        return read_design(design, document).design
-    return Result.from_json(document)
+    with within():
+        document = read_document(design)
+        if SECTION in document:
+            return load_public(design, document)
+        if "design" in document:
+            return read_design(design, document).design
+        return Result.from_json(document)
 
 
 # ------------------------------------------------------------ reports

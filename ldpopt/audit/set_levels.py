@@ -15,6 +15,8 @@ from ldpopt.audit.auditing import Audited, loaded
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.subject import Subject
+from ldpopt.engine.result import Result
+from ldpopt.release.designing import AnyDesign
 from ldpopt.theory.robust.convex_set import ConvexSet
 from ldpopt.theory.robust.set_level import level_question, proven_level
 
@@ -89,14 +91,20 @@ def levels_over(
     asked = [(name, *read_set_name(name)) for name in names]
     if not asked:
         return []
-    made = loaded(design)
+    limits = Limits.within(time_limit)
+    with limits.held():
+        return _levels(loaded(design), asked, limits)
+
+
+def _levels(
+    made: AnyDesign | Result, asked: list[tuple[str, str, float | None]], limits: Limits
+) -> list[SetLevel]:
     of = subject(made)
     if of.p is None or not of.public_names:
         raise InvalidInputError(
             "--set needs a file that was made for a table with a secret and a public column"
         )
     counts = getattr(getattr(made, "question", None), "counts", None)
-    limits = Limits.within(time_limit)
     return [
         _level(name, of, _around(kind, number, of, counts), limits.part(1 / (len(asked) - i)))
         for i, (name, kind, number) in enumerate(asked)

@@ -1,13 +1,14 @@
 """Keep every decision within a budget of time and memory; a claim that does not fit is *undecided*.
 
 A section asks before it allocates (:func:`reserve`) and ticks while it searches (:func:`tick`). Both
-raise :class:`UndecidedError` once the budget of the running :func:`limited` block is spent. Outside
-such a block nothing is limited: problem classes call the same functions while they solve.
+raise :class:`UndecidedError` once the budget of the running :func:`limited` block is spent; what does
+neither is interrupted. Outside such a block nothing is limited: problem classes call the same functions
+while they solve.
 """
 
 from __future__ import annotations
 
-import signal
+import os
 import threading
 import time
 from collections.abc import Iterator
@@ -15,12 +16,16 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
+from .alarm import alarmed
+
 SECONDS = 60.0
 """The default wall time of one file."""
 MOST_SECONDS = 1e7
 """The largest wall time that can be asked for: some months."""
 BYTES = 1_000_000_000
 """The memory of one file."""
+LATE, LOOK = 1.0, 0.25
+"""Seconds that code which forgets to tick has after its time, and between two looks at it."""
 NUMBER = 120
 """Bytes that one number takes: a fraction, a pair of decimals, or a whole number, with its place."""
 
@@ -43,34 +48,42 @@ _CURRENT: ContextVar[Budget | None] = ContextVar("budget", default=None)
 
 @contextmanager
 def limited(seconds: float = SECONDS, memory: int = BYTES) -> Iterator[None]:
-    """Limit what runs inside to so many seconds of wall time and so many bytes."""
-    token = _CURRENT.set(Budget(time.monotonic() + seconds, seconds, memory))
+    """Limit what runs inside to so many seconds of wall time and so many bytes.
+
+    Code that forgets to ask is interrupted, in every thread: a second after the time is up, or when the
+    process has grown by more than the bytes, and again from then on. A block inside another one ends
+    with it.
+
+    Args:
+        seconds: of wall time.
+        memory: bytes.
+    """
+    budget, outer = Budget(time.monotonic() + seconds, seconds, memory), _CURRENT.get()
+    if outer is not None and outer.deadline < budget.deadline:
+        budget = Budget(outer.deadline, outer.seconds, memory)
+    before = _resident()
+
+    def ring() -> None:
+        if time.monotonic() > budget.deadline + LATE:
+            raise UndecidedError(f"not decided within {budget.seconds!r} seconds")
+        if _resident() - before > memory:
+            raise UndecidedError(f"not decided within {memory // 1_000_000} MB of memory")
+
+    token = _CURRENT.set(budget)
     try:
-        yield
+        with alarmed(time.monotonic() + LOOK, LOOK, ring):
+            yield
     finally:
         _CURRENT.reset(token)
 
 
-@contextmanager
-def alarmed(seconds: float) -> Iterator[None]:
-    """Interrupt code that forgets to tick: a second after the time is up, and every second from then on.
-
-    Only the main thread of a process can be interrupted; in other threads this does nothing.
-    """
-    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def ring(*_: object) -> None:
-        raise UndecidedError(f"not decided within {seconds!r} seconds")
-
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds + 1, 1)
+def _resident() -> int:
+    """Return how many bytes of memory the process has; 0 where the system does not say it."""
     try:
-        yield
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        with open("/proc/self/statm", encoding="ascii") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGESIZE")
+    except OSError:
+        return 0
 
 
 @contextmanager
@@ -78,13 +91,15 @@ def confined(memory: int = BYTES) -> Iterator[None]:
     """Limit the memory of the process, as the estimates of :func:`reserve` may miss something.
 
     Inside, the process may take ``memory`` bytes of addresses more than it has. Beyond that the system
-    raises a MemoryError, which counts as "undecided". Use this only in a process of its own: its other
-    threads would be refused memory as well. Where the system does not say how much is in use, this does
-    nothing.
+    raises a MemoryError, which counts as "undecided". Other threads would be refused memory as well, so
+    where there are some, and where the system does not say how much is in use, this does nothing.
 
     Args:
         memory: bytes.
     """
+    if threading.active_count() > 1:
+        yield
+        return
     try:
         import resource
 

@@ -266,7 +266,7 @@ def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
 
     The last part of a pair runs fastest.
     """
-    pairs = [list(pair) for pair in product(range(shape[0]), range(shape[1]))]
+    pairs = [] if inputs is None else [[s, u] for s, u in product(range(shape[0]), range(shape[1]))]
     return inputs is None or repr(inputs) in (repr(list(range(len(pairs)))), repr(pairs))
 
 

@@ -31,7 +31,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from .budget import MOST_SECONDS, SECONDS, UndecidedError, alarmed, limited
+from .budget import MOST_SECONDS, SECONDS, UndecidedError, limited
 from .claims import GIVES_UP, Claim, decided, escaped, named, quoted, verdict, why
 from .design import DESIGN, design_claims, unchecked_design
 from .form import Case, Form, Kind, Section
@@ -330,7 +330,7 @@ def main(*arguments: str) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
-        with limited(given.budget), alarmed(given.budget):
+        with limited(given.budget):
             document = read(given.file)
             claims = check(document)
             rest = unchecked(document)

@@ -67,6 +67,7 @@ def audit(
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.mixed_use import used_beside
     from ldpopt.audit.set_levels import levels_over
+    from ldpopt.core.limits import Limits
 
     know(problem)
     what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
@@ -76,7 +77,8 @@ def audit(
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=part)
         over = levels_over(file, sets or (), None if part is None else part * (shares - 1))
-        mixed = used_beside(file, beside or ())
+        with Limits.within(None if time_limit is None else clock.left(time_limit)).held():
+            mixed = used_beside(file, beside or ())
     if as_json:
         extra = {"sets": [level.to_json() for level in over]} if over else {}
         both = {"beside": mixed.to_json()} if mixed else {}

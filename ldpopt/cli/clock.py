@@ -6,10 +6,6 @@ import time
 
 from ldpopt.checker.budget import SECONDS
 
-LATEST = 1.1
-"""A command ends within this many times its time limit, and two seconds. Where the solver used up the
-time limit, the checker still has a third of it, so that a busy machine does not leave a good design
-undecided."""
 LEAST_LEFT = 0.1
 """The least seconds that a command gives to its work, whatever its imports took."""
 
@@ -38,10 +34,15 @@ class Clock:
     def checker_seconds(self, time_limit: float | None) -> float:
         """Return how long the checker may take so that the command ends with its limit, or soon after.
 
+        Where the solver used up the time limit, the checker still has a third of it, so that a busy
+        machine does not leave a good design undecided.
+
         Args:
             time_limit: the command's time limit in seconds; without one the checker has its usual time.
         """
         if time_limit is None:
             return SECONDS
+        from ldpopt.core.limits import LATEST
+
         left = LATEST * time_limit + 1.5 - (time.monotonic() - self.start)
         return min(SECONDS, max(1.0, time_limit / 3, left))

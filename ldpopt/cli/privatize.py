@@ -10,6 +10,7 @@ import typer
 from ldpopt.checker.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
+from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import in_full
 
 if TYPE_CHECKING:
@@ -18,14 +19,14 @@ if TYPE_CHECKING:
 
 
 def privatize(
-    table: TableName,
     mechanism: MechanismFile,
+    table: TableName = "",
     out: Annotated[
-        Path,
+        Path | None,
         typer.Option(
             "--out", "-o", help="The released file, .csv or .parquet; without an ending a directory."
         ),
-    ],
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Repeatable noise, for tests: the seed undoes the protection."),
@@ -42,6 +43,17 @@ def privatize(
             help="Refuse if all releases by it together would have a level above this, in nats."
         ),
     ] = None,
+    population: Annotated[
+        str,
+        typer.Option(help="Who the people are: releases about others do not count."),
+    ] = "",
+    void: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RUN",
+            help="Release nothing: this run was a rehearsal, its file is deleted.",
+        ),
+    ] = None,
     force: Annotated[
         bool,
         typer.Option("--force", help="Write over a file; release a table that contradicts the design."),
@@ -51,14 +63,19 @@ def privatize(
 ) -> None:
     """Send every row of a table through a mechanism; only the reports are written.
 
-    A ledger beside the mechanism's file lists its releases: each one about the same people weakens the
-    promise, and from the second on a warning says by how much.
+    A ledger lists the releases of each mechanism: each one about the same people weakens the promise,
+    and from the second on a warning says by how much.
     """
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import releasing, repetition
     from ldpopt.release.designing import load_mechanism
     from ldpopt.tables.cells import CompleteRows
 
+    if void is not None:
+        _void(mechanism, void)
+        return
+    if not table or out is None:
+        raise InvalidInputError("give a TABLE and the file to release, --out; or --void RUN alone")
     check_writable(out, table, mechanism)
     check_new(out, force)
     with watching(f"reading {mechanism}"):
@@ -69,7 +86,7 @@ def privatize(
             "Never release this file."
         )
     releasing.check_ending(out)
-    before = repetition.releases(mechanism, made)
+    before = repetition.of_population(repetition.releases(mechanism, made), population)
     if max_level is not None:
         repetition.check_budget(made, before, max_level)
     if beware := repetition.warning(made, before):
@@ -88,7 +105,7 @@ def privatize(
             progress=None if count is None else lambda n: count(n, None),
             compared=found.append,
             recorded=lambda sha256: listed.extend(
-                repetition.record(mechanism, made, out, sha256, max_level)
+                repetition.record(mechanism, made, out, sha256, max_level, population)
             ),
             force=force,
             jobs=jobs,
@@ -100,10 +117,25 @@ def privatize(
         tell(f"note: {reader.in_words}")
     _compare(made, found[0])
     total = len(listed)
-    which = "this release has" if total == 1 else f"{total} releases on the same people have together"
+    run = listed[-1].run
+    which = f"this release (run {run}) has"
+    if total > 1:
+        which = f"with this one (run {run}), {total} releases on the same people have together"
     level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
-    say(f"ledger: {which} {level}; see {repetition.ledger_of(mechanism)}")
+    say(f"ledger: {which} {level}; see {repetition.ledgers(mechanism, made)[1]}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
+
+
+def _void(mechanism: Path, run: str) -> None:
+    """Make a release of the ledger void."""
+    from ldpopt.release import repetition
+    from ldpopt.release.designing import load_mechanism
+
+    found = repetition.void(mechanism, load_mechanism(mechanism), run)
+    say(
+        f"the run {run} ({found.date}, {found.file}) is void and does not count; whoever has a copy of "
+        "its file knows its reports all the same"
+    )
 
 
 def _compare(made: AnyDesign, found: Agreement | None) -> None:

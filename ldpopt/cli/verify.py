@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.checker.budget import MOST_SECONDS, SECONDS, alarmed, confined
+from ldpopt.checker.budget import MOST_SECONDS, SECONDS
 from ldpopt.checker.claims import escaped
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson, OwnProblem, know
@@ -57,7 +57,7 @@ def _decide_and_print(file: Path, budget: float, as_json: bool) -> bool | None:
     from ldpopt.engine.verifying import WORDS
     from ldpopt.engine.verifying import verify as verify_result
 
-    with _waiting(file, budget), alarmed(budget), confined():
+    with _waiting(file, budget):
         verification = verify_result(file, budget=budget)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a letter that the terminal cannot show is spelt out
         sys.stdout.reconfigure(errors="backslashreplace")

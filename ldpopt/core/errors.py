@@ -39,7 +39,7 @@ class UnreadableFileError(LdpoptError, ValueError):
 
 
 class UndecidedFileError(LdpoptError):
-    """A file whose claims cannot be decided within the budget of the checker."""
+    """A file that cannot be read, or whose claims cannot be decided, within a budget."""
 
 
 class MissingDependencyError(LdpoptError, ImportError):

@@ -12,7 +12,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from ldpopt.core import alarm
+from ldpopt.checker import alarm
+from ldpopt.core.errors import UndecidedFileError
 from ldpopt.core.form import FormSolution
 
 
@@ -50,6 +51,8 @@ def _silent_where_lost() -> Iterator[None]:
         sys.unraisablehook = before
 
 
+LATEST, GRACE = 1.1, 2.0
+"""Work that is held to a time limit ends within this many times the limit, and so many seconds."""
 LATE = 0.5
 """Seconds between two rings of the alarm; work that begins after the alarm gets at least as many."""
 
@@ -134,7 +137,7 @@ class Limits:
     def alarmed(self) -> Iterator[None]:
         """Raise :class:`Overdue` inside the block when the alarm is due and there is an answer.
 
-        An alarm of the caller rings all the same: :func:`ldpopt.core.alarm.alarmed`.
+        An alarm of the caller rings all the same: :func:`ldpopt.checker.alarm.alarmed`.
         """
         if self.alarm is None:
             yield
@@ -146,6 +149,34 @@ class Limits:
 
         with _silent_where_lost(), alarm.alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
             yield
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """End the block soon after the deadline, whatever it does; :data:`LATEST` says how soon.
+
+        A process that got less than half of a core has longer, so that a busy machine does not end
+        honest work; one that does not work at all is ended, too.
+
+        Raises:
+            UndecidedFileError: the block was ended.
+        """
+        if self.deadline is None:
+            yield
+            return
+        start, cpu = time.monotonic(), time.process_time()
+        most = LATEST * self.remaining() + GRACE
+
+        def ring() -> None:
+            worked, waited = time.process_time() - cpu, time.monotonic() - start
+            if worked >= most / 2 or waited >= 10 * most:
+                raise Overdue
+
+        try:
+            with _silent_where_lost(), alarm.alarmed(start + most, LATE, ring):
+                yield
+        except Overdue:
+            said = "not done within the time limit; allow more (--time-limit)"
+            raise UndecidedFileError(said) from None
 
     def keep(self, value: float, bound: float, solution: Callable[[], FormSolution]) -> None:
         """Keep the best solution so far, then tell ``progress`` of it.

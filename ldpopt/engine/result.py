@@ -13,7 +13,7 @@ from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.status import Status
-from ldpopt.engine.verifying import read_document
+from ldpopt.engine.verifying import read_document, within
 
 FORMAT = 1
 
@@ -147,4 +147,5 @@ class Result:
 
 def load(path: str | os.PathLike[str]) -> Result:
     """Read a result file; nothing in it is trusted before :func:`ldpopt.verify` says so."""
-    return Result.from_json(read_document(path))
+    with within():
+        return Result.from_json(read_document(path))

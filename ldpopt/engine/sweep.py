@@ -15,8 +15,8 @@ from typing import Any
 
 import joblib
 
+from ldpopt.checker.alarm import alarmed
 from ldpopt.core import validate
-from ldpopt.core.alarm import alarmed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import write_whole
 from ldpopt.core.workers import Parallel, workers

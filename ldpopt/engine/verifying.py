@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.budget import SECONDS, UndecidedError, limited
+from ldpopt.checker.budget import SECONDS, UndecidedError, confined, limited
 from ldpopt.checker.claims import MARKS, Claim, escaped, quoted, verdict
 from ldpopt.checker.reading import UnreadableError, read
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
@@ -135,12 +137,37 @@ def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) 
         UndecidedFileError: not even the question can be read within the budget.
     """
     if isinstance(result, (str, os.PathLike)):
-        return verify_document(read_document(result), budget=budget)
+        with within(budget):
+            return verify_document(read_document(result), budget=budget)
     from ldpopt.engine.result import Result  # a file is verified without it
 
     if not isinstance(result, Result):
         raise InvalidInputError(f"verify takes a result or the name of a file, not {result!r:.80}")
     return verify_document(result.to_json(), result.problem, budget=budget)
+
+
+@contextmanager
+def within(budget: float = SECONDS) -> Iterator[None]:
+    """Keep work on somebody else's file within so many seconds, and the memory of the checker.
+
+    Blocks inside end with it. The errors of the checker become those of ldpopt.
+
+    Args:
+        budget: seconds of wall time.
+
+    Raises:
+        UnreadableFileError: the file is not what it should be.
+        UndecidedFileError: the work does not fit into the budget.
+    """
+    try:
+        with limited(budget):
+            yield
+    except UnreadableError as error:
+        raise UnreadableFileError(str(error)) from None
+    except UndecidedError as error:
+        raise UndecidedFileError(str(error)) from None
+    except MemoryError:
+        raise UndecidedFileError("not decided: the memory is used up") from None
 
 
 def verify_document(
@@ -154,18 +181,14 @@ def verify_document(
             looked up among those that packages registered.
         budget: seconds of wall time; a claim that takes longer is undecided.
     """
-    try:
-        with limited(budget):
-            kind, plain = document.get("problem"), None
-            if isinstance(kind, str) and not frame.knows(kind):
-                params = document.get("params", {})
-                plain = _statement(kind, params) if problem is None else problem.statement()
+    with within(budget):
+        kind, plain = document.get("problem"), None
+        if isinstance(kind, str) and not frame.knows(kind):
+            params = document.get("params", {})
+            plain = _statement(kind, params) if problem is None else problem.statement()
+        with confined():
             claims = frame.check(document, plain)
             return Verification(tuple(claims), tuple(frame.unchecked(document, plain)))
-    except UnreadableError as error:
-        raise UnreadableFileError(str(error)) from None
-    except UndecidedError as error:
-        raise UndecidedFileError(str(error)) from None
 
 
 def verify_within(document: dict[str, Any], seconds: float) -> Verification:
@@ -193,14 +216,9 @@ def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read the JSON object in a file, within the memory of the checker."""
-    try:
-        with limited():
-            document = read(os.fspath(path))
-    except UnreadableError as error:
-        raise UnreadableFileError(str(error)) from None
-    except UndecidedError as error:
-        raise UndecidedFileError(str(error)) from None
+    """Read the JSON object in a file, within the budget of the checker."""
+    with within():
+        document = read(os.fspath(path))
     if not isinstance(document, dict):
         raise UnreadableFileError(f"{os.fspath(path)} holds no JSON object")
     return document

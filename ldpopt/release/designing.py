@@ -16,7 +16,7 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import read_document
+from ldpopt.engine.verifying import read_document, within
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import column_codes, query_rows
 from ldpopt.release.counting import counted
@@ -44,8 +44,9 @@ def opened(made: AnyDesign | str | os.PathLike[str]) -> AnyDesign:
 
 def load_mechanism(path: str | os.PathLike[str]) -> AnyDesign:
     """Read a file of ``ldpopt design``: the one with the counts, or the public one."""
-    document = read_document(path)
-    return load_public(path, document) if SECTION in document else load_design(path, document)
+    with within():
+        document = read_document(path)
+        return load_public(path, document) if SECTION in document else load_design(path, document)
 
 
 def load_design(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> Design:
@@ -175,7 +176,8 @@ def design(
             rows.
     """
     whole = Limits.within(validate.positive_number("time_limit", time_limit))
-    domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
+    with whole.held():
+        domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
     named = goal == "estimates" or method in ("queries", "sampled", "split")
     column_codes(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None

@@ -216,6 +216,8 @@ def _text(word: str) -> str:
 def _cell(column: Column) -> str:
     """Write the cell of a person as a label; that of a binned column by comparing it with the edges."""
     cell = f"p.{_name(column.name)}"
+    if not column.edges:  # as text: to SQLite, the number 1 equals the labels '1' and '01'
+        cell = f"({cell} || '')"
     empty = _text(MISSING) if column.missing else "NULL"
     if column.prefix:
         cell = f"SUBSTR({cell}, 1, {column.prefix})"

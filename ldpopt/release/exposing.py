@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from ldpopt.checker.budget import SECONDS as PATIENCE
 from ldpopt.checker.printed import printed
@@ -29,9 +30,12 @@ from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
-from ldpopt.tables.codes import Codes, group_sizes, value_codes
-from ldpopt.tables.files import open_table
+from ldpopt.tables.codes import Codes, group_sizes
+from ldpopt.tables.files import TableReader, open_table
 
+MOST_CELLS = 3_000_000
+"""The most cells of a table, rows times columns: the question, its certificate and the checker hold all
+of them, and 8,200,000 took 2 GB."""
 SECONDS, SOME = 30.0, 1e-9
 """The time limit of a choice of columns, and what its search gets where reading took all of it."""
 
@@ -136,10 +140,21 @@ def exposed(
         budget: the fraction of rows that may be exposed.
         sep: the character between the columns of a text file.
         encoding: the encoding of a text file.
-        time_limit: seconds for the table and the choice of columns; reading the table is not cut short.
+        time_limit: seconds for the table and the choice of columns.
+
+    Raises:
+        UndecidedFileError: the table was not read and counted in time.
     """
     limits = Limits.within(validate.positive_number("time_limit", time_limit))
-    opened = open_table(table, sep=sep, encoding=encoding)
+    with limits.held():
+        return _exposed(
+            open_table(table, sep=sep, encoding=encoding), columns, threshold, budget, limits
+        )
+
+
+def _exposed(
+    opened: TableReader, columns: Sequence[str], threshold: float, budget: float, limits: Limits
+) -> Exposed:
     names = list(columns) or opened.columns
     if len(set(names)) < len(names):
         raise InvalidInputError(f"columns must be different, not {', '.join(names)}")
@@ -164,10 +179,43 @@ def exposed(
     )
 
 
-def _cells(opened: Any, names: list[str]) -> dict[str, Codes]:
-    """Read the columns batch by batch, each value as a number."""
-    found: dict[str, list[Any]] = {name: [] for name in names}
+def _cells(opened: TableReader, names: list[str]) -> dict[str, Codes]:
+    """Read the columns batch by batch, each value as a number.
+
+    A table of more than :data:`MOST_CELLS` is refused before more of it is read.
+    """
+    numbers: dict[str, dict[Any, int]] = {name: {} for name in names}
+    found: dict[str, list[Codes]] = {name: [] for name in names}
+    rows, most = 0, MOST_CELLS // len(names)
     for batch in opened.batches(names):
+        rows += batch.num_rows
+        if rows > most:
+            raise InvalidInputError(
+                f"{opened.name} has more than {most:,} rows, too many for {len(names)} columns: ask for "
+                f"fewer columns (--columns), or for a part of the rows; {MOST_CELLS:,} cells are allowed"
+            )
         for name in names:
-            found[name] += batch.column(name).to_pylist()
-    return {name: value_codes(np.array(cells, object)) for name, cells in found.items()}
+            found[name].append(_codes(name, batch.column(name), numbers[name]))
+    return {name: np.concatenate(codes) for name, codes in found.items()}
+
+
+def _codes(name: str, cells: Any, numbers: dict[Any, int]) -> Codes:
+    """Give every cell the number of its value; those of new values are added to the numbers.
+
+    Args:
+        name: the name of the column, for messages.
+        cells: a pyarrow array.
+        numbers: the numbers of the values so far.
+    """
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    try:
+        words = cells.dictionary_encode(null_encoding="encode")
+    except pa.ArrowNotImplementedError:
+        raise InvalidInputError(
+            f"the column {name!r} holds cells of the type {cells.type!s:.60}, which cannot be compared: "
+            "convert it, or leave it out"
+        ) from None
+    known = [None if word != word else word for word in words.dictionary.to_pylist()]  # noqa: PLR0124
+    here = [numbers.setdefault(word, len(numbers)) for word in known]
+    return np.array(here, dtype=np.int64)[words.indices.to_numpy(zero_copy_only=False)]

@@ -158,7 +158,8 @@ def plan(
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
     validate.choice("method", method, ("auto", *METHODS))
     limits = Limits.within(validate.positive_number("time_limit", time_limit))
-    about = counted(table, secret, public, bins, text, top, levels, missing, warn)
+    with limits.held():
+        about = counted(table, secret, public, bins, text, top, levels, missing, warn)
     level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
     column_codes(about.domain, queries)  # refuses a name that is no column
     rows = query_rows(about.domain, queries) if narrow else None

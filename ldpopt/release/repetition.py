@@ -1,8 +1,9 @@
 """Several reports about one person: what they do to a design's promise, and the ledger of releases.
 
-The ledger lies beside the mechanism's file and holds, under the fingerprint of the mechanism, the date
-of each release, the name of the released file and its SHA-256; no data. A mechanism's file and its
-public part have one ledger.
+The ledger holds, under the fingerprint of the mechanism, the date of each release, the name of the
+released file and its SHA-256; no data. It is kept twice: in a directory of the user, where it follows
+the mechanism whatever its file is called, and beside the file. A mechanism's file and its public part
+have the same ledgers. They guard against forgetting: whoever wants to can delete them.
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ import datetime
 import json
 import math
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+import secrets
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.releasing import digest
 from ldpopt.release.words import against
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.repeated import Together, together
@@ -102,35 +108,119 @@ def _number(reports: int) -> str:
 
 @dataclass(frozen=True)
 class Release:
-    """One use of a mechanism: the day, the name of the released file, and its SHA-256."""
+    """One use of a mechanism.
+
+    Attributes:
+        date: the day.
+        file: the name of the released file.
+        sha256: the hash of the released file.
+        run: the name of this use, by which it can be made void.
+        population: who the people are; those of different names are different people.
+        void: the day on which it was made void; empty while it counts.
+    """
 
     date: str
     file: str
     sha256: str
+    run: str = ""
+    population: str = ""
+    void: str = ""
 
 
-def ledger_of(mechanism: str | os.PathLike[str]) -> Path:
-    """Return the file in which the releases of a mechanism are recorded.
+DIRECTORY = "LDPOPT_LEDGERS"
+"""The environment variable that names the directory of ledgers; a group of people can share one."""
 
-    >>> ledger_of("mech.json").name == ledger_of("mech.public.json").name == "mech.json.releases.json"
-    True
+
+def ledgers(mechanism: str | os.PathLike[str], made: AnyDesign) -> tuple[Path, Path]:
+    """Return the two files in which the releases of a mechanism are recorded.
+
+    The user's ledger has the fingerprint for a name, so that it stays the same for a file that is
+    copied, linked or renamed. The one beside the mechanism's file is for other users of that file.
+
+    Args:
+        mechanism: the mechanism's file, or its public part.
+        made: the design in it.
     """
     path = Path(mechanism)
-    return path.with_name(path.stem.removesuffix(".public") + path.suffix + SUFFIX)
+    beside = path.with_name(path.stem.removesuffix(".public") + path.suffix + SUFFIX)
+    return _directory() / (made.fingerprint + SUFFIX), beside
+
+
+def _directory() -> Path:
+    """Return the directory of the user's ledgers, wherever the system keeps the data of programs."""
+    if named := os.environ.get(DIRECTORY):
+        return Path(named)
+    data = os.environ.get("LOCALAPPDATA" if sys.platform == "win32" else "XDG_DATA_HOME")
+    try:
+        return (Path(data) if data else Path.home() / ".local" / "share") / "ldpopt" / "ledgers"
+    except RuntimeError:
+        raise InvalidInputError(
+            f"there is no home directory for the ledger: name a directory in {DIRECTORY}"
+        ) from None
 
 
 def releases(mechanism: str | os.PathLike[str], made: AnyDesign) -> list[Release]:
-    """List the releases of a mechanism; those of another mechanism in the ledger do not count."""
-    path = ledger_of(mechanism)
-    if not path.exists():
-        return []
+    """List the releases of a mechanism in both of its ledgers, each once; void ones are left out."""
+    return [release for release in _recorded(ledgers(mechanism, made), made) if not release.void]
+
+
+def of_population(found: Sequence[Release], population: str) -> list[Release]:
+    """Choose the releases about the people of this name."""
+    return [release for release in found if release.population == population]
+
+
+def most_about_one(found: Sequence[Release]) -> int:
+    """Return how many of the releases are about the same people: most of any population."""
+    return max(Counter(release.population for release in found).values(), default=0)
+
+
+def _recorded(paths: Sequence[Path], made: AnyDesign) -> list[Release]:
+    """Read the releases of a mechanism in some ledgers; one that is void in any of them is void."""
+    found: dict[str, Release] = {}
+    for path in paths:
+        for release in _entries(path, made.fingerprint):
+            if release.run not in found or release.void:
+                found[release.run] = release
+    return sorted(found.values(), key=lambda release: release.date)
+
+
+def _entries(path: Path, fingerprint: str) -> Iterator[Release]:
+    """Read the releases of one mechanism in one ledger; those of an earlier format are given a name."""
+    known = read_document(path).get(fingerprint, []) if path.exists() else []
     try:
-        found = [Release(**entry) for entry in read_document(path).get(made.fingerprint, [])]
+        for place, entry in enumerate(known):
+            release = Release(**entry)
+            if not all(isinstance(word, str) for word in asdict(release).values()):
+                raise TypeError
+            yield release if release.run else replace(release, run=f"{release.sha256[:8]}-{place}")
     except TypeError:
         raise UnreadableFileError(f"{path} is not a record of releases") from None
-    if not all(isinstance(word, str) for release in found for word in asdict(release).values()):
-        raise UnreadableFileError(f"{path} is not a record of releases")
-    return found
+
+
+@contextmanager
+def _opened(mechanism: str | os.PathLike[str], made: AnyDesign) -> Iterator[list[Release]]:
+    """Lock both ledgers and yield their releases, void ones too; what is in the list is written then."""
+    paths = ledgers(mechanism, made)
+    try:
+        paths[0].parent.mkdir(0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInputError(
+            f"cannot write the ledger {paths[0]}: {error.strerror}; name another directory in "
+            f"{DIRECTORY}"
+        ) from None
+    with ExitStack() as locks:
+        for path in paths:
+            locks.enter_context(locked(path))
+        listed = _recorded(paths, made)
+        yield listed
+        for path in paths:
+            known = read_document(path) if path.exists() else {}
+            entries = [asdict(release) for release in listed]
+            write_whole(path, json.dumps({**known, made.fingerprint: entries}, indent=1) + "\n")
+
+
+def _today() -> str:
+    return datetime.datetime.now(datetime.UTC).date().isoformat()
 
 
 def record(
@@ -139,10 +229,11 @@ def record(
     released: str | os.PathLike[str],
     sha256: str,
     most: float | None = None,
+    population: str = "",
 ) -> list[Release]:
-    """Add a release to the ledger; returns all releases of the mechanism, this one last.
+    """Add a release to the ledgers; returns all releases about these people, this one last.
 
-    The ledger is locked meanwhile: of two releases at once, the second one sees the first.
+    The ledgers are locked meanwhile: of two releases at once, the second one sees the first.
 
     Args:
         mechanism: the mechanism's file, or its public part.
@@ -150,18 +241,40 @@ def record(
         released: the released file; its name alone is recorded.
         sha256: the hash of the released file, in hexadecimal.
         most: the level that all reports about one person may have together; see :func:`check_budget`.
+        population: the name of the people.
     """
-    path = ledger_of(mechanism)
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    with locked(path):
-        before = releases(mechanism, made)
+    with _opened(mechanism, made) as listed:
+        before = of_population([release for release in listed if not release.void], population)
         if most is not None:
             check_budget(made, before, most)
-        listed = [*before, Release(today, Path(released).name, sha256)]
-        known = read_document(path) if path.exists() else {}
-        entries = [asdict(release) for release in listed]
-        write_whole(path, json.dumps({**known, made.fingerprint: entries}, indent=1) + "\n")
-    return listed
+        run = secrets.token_hex(4)
+        this = Release(_today(), Path(released).name, sha256, run, population)
+        listed.append(this)
+    return [*before, this]
+
+
+def void(mechanism: str | os.PathLike[str], made: AnyDesign, run: str) -> Release:
+    """Make a release void: it was a rehearsal, and nobody has its file. It stays in the ledgers.
+
+    Args:
+        mechanism: the mechanism's file, or its public part.
+        made: the design in it.
+        run: the name of the release in the ledger.
+
+    Raises:
+        UnknownNameError: no release that counts has this name.
+        InvalidInputError: its file is still here.
+    """
+    with _opened(mechanism, made) as listed:
+        known = {release.run: i for i, release in enumerate(listed) if not release.void}
+        if run not in known:
+            raise UnknownNameError("run of this mechanism", run, known)
+        found = listed[known[run]]
+        file = Path(found.file)
+        if file.exists() and digest(file) == found.sha256:
+            raise InvalidInputError(f"delete {found.file} first: a release that is void has no file")
+        listed[known[run]] = replace(found, void=_today())
+    return found
 
 
 def total(made: AnyDesign, reports: int) -> str:

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ldpopt.checker.budget import SECONDS
-from ldpopt.core.errors import LdpoptError, UnreadableFileError
+from ldpopt.core.errors import LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.engine.verifying import Verification, read_document, verify_document, within
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
 
@@ -49,6 +49,8 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
         digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
         loaded = _read(name, document, digest, seconds)
         _check_types(loaded)
+    except UndecidedFileError:
+        raise
     except (LdpoptError, ValueError) as error:
         said = str(error)
         raise UnreadableFileError(said if name in said else f"{name}: {said}") from None
@@ -59,7 +61,10 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
 
 def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> Loaded:
     try:
-        content = load_design(name, document) if "design" in document else Result.from_json(document)
+        with within(seconds):
+            content = load_design(name, document) if "design" in document else Result.from_json(document)
+    except UndecidedFileError:
+        raise
     except LdpoptError as error:
         verification = verify_document(document, budget=seconds)
         if verification:

@@ -22,7 +22,7 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
-from ldpopt.release.repetition import releases, total
+from ldpopt.release.repetition import most_about_one, releases, total
 from ldpopt.report import published
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
@@ -147,22 +147,25 @@ def report(
     paths = [results] if isinstance(results, str | os.PathLike) else list(results)
     seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
     limits, opened = Limits.within(seconds), []
-    for i, path in enumerate(paths):
-        left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
-        step(f"check of {os.fspath(path)}")
-        reading = read_public if SECTION in read_document(path) else read
-        opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
-    found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
-    write_whole(out, page(found))
+    with limits.held():
+        for i, path in enumerate(paths):
+            left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
+            step(f"check of {os.fspath(path)}")
+            reading = read_public if SECTION in read_document(path) else read
+            opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
+        found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
+        text = page(found)
+    write_whole(out, text)
     return found
 
 
 def _releases(path: str, made: Design) -> list[Fact]:
-    """List the releases in the ledger beside the file, with their level together."""
+    """List the releases in the ledger, with the level of those about the same people."""
     found, facts = releases(path, made), ledger(path, made)
     if not found:
         return facts
-    said = f"{len(found)}, which have together {total(made, len(found))} if about the same people"
+    most = most_about_one(found)
+    said = f"{len(found)}; {most} about the same people have together {total(made, most)}"
     return [*facts, Fact("Releases in the ledger", said, NOT_CHECKED)]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from ldpopt.checker.budget import SECONDS
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
-from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document
+from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document, within
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
 from ldpopt.release.repetition import keeps_promise, reports_together, total
@@ -56,7 +56,8 @@ def read_public(path: str | os.PathLike[str], seconds: float = SECONDS) -> Publi
     digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
     document = read_document(name)
     decided = verify_document(document, budget=seconds)
-    return Published(name, digest, load_public(name, document), decided)
+    with within(seconds):
+        return Published(name, digest, load_public(name, document), decided)
 
 
 def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:

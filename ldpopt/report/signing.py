@@ -19,8 +19,10 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.methods import METHODS
 from ldpopt.release.repetition import (
+    Release,
     adds_up,
     keeps_promise,
+    most_about_one,
     releases,
     repetition,
     reports_together,
@@ -92,11 +94,15 @@ def _facts(loaded: Loaded, made: Design) -> list[Fact]:
 
 
 def ledger(path: str, made: AnyDesign) -> list[Fact]:
-    """List the releases in the ledger beside the mechanism's file."""
+    """List the releases in the ledgers of the mechanism."""
+
+    def of(release: Release) -> str:
+        return f" ({release.population})" if release.population else ""
+
     found = releases(path, made)
     if not found:
-        return [Fact("Releases", "none is in the ledger beside the file")]
-    return [Fact(f"Released on {r.date}", r.file, f"SHA-256 {r.sha256}") for r in found]
+        return [Fact("Releases", "none is in the ledger")]
+    return [Fact(f"Released on {r.date}{of(r)}", r.file, f"SHA-256 {r.sha256}") for r in found]
 
 
 def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
@@ -107,7 +113,7 @@ def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
 
 def ledger_warning(path: str, made: AnyDesign) -> Iterator[str]:
     """Warn of more releases than the promise covers."""
-    done, covered = len(releases(path, made)), made.promise.reports
+    done, covered = most_about_one(releases(path, made)), made.promise.reports
     if done > covered:
         yield (
             f"the ledger holds {done} releases, and the promise covers {covered}. On the same people "

@@ -60,7 +60,8 @@ class Column:
     @property
     def labelled(self) -> list[tuple[str, str]]:
         """The words of :attr:`groups`, each with the value that it counts as."""
-        return [(word, group if group in self.values else OTHER) for word, group in self.groups]
+        known = set(self.values)
+        return [(word, group if group in known else OTHER) for word, group in self.groups]
 
     @property
     def missing_code(self) -> int | None:
@@ -135,17 +136,37 @@ class Attribute:
         return tuple(", ".join(column.values[i] for column, i in pairs) for pairs in named)
 
     @cached_property
-    def _numbers(self) -> NDArray[np.int64]:
-        """The member at each combination of codes; −1 where there is none."""
-        table = np.full([len(column.values) for column in self.columns], -1)
-        for i, member in enumerate(self.members):
-            table[member] = i
-        return table
+    def _steps(self) -> list[tuple[Codes, Codes]]:
+        """For each column the combinations of the columns up to it: their keys in order, their numbers.
+
+        The key of a combination is made of the number of what comes before it and of its last code. So
+        the memory is that of the members, not of all combinations of values.
+        """
+        found, before = [], np.zeros(len(self.members), dtype=np.int64)
+        for i, column in enumerate(self.columns):
+            codes = np.array([member[i] for member in self.members], dtype=np.int64)
+            keys, before = np.unique(before * len(column.values) + codes, return_inverse=True)
+            found.append((keys, np.arange(len(keys))))
+        keys = found[-1][0]
+        last = np.zeros(len(keys), dtype=np.int64)
+        last[before] = np.arange(len(self.members))
+        return [*found[:-1], (keys, last)]
+
+    def _numbers(self, parts: Sequence[Codes]) -> Codes:
+        """Return the member at each combination of codes; −1 where there is none."""
+        number = np.zeros(len(parts[0]), dtype=np.int64)
+        unknown = np.zeros(len(parts[0]), dtype=bool)
+        for column, codes, (keys, known) in zip(self.columns, parts, self._steps, strict=True):
+            wanted = number * len(column.values) + codes
+            places = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            unknown |= keys[places] != wanted
+            number = known[places]
+        return np.where(unknown, -1, number)
 
     def codes(self, batch: Batch, first_row: int) -> Codes:
         """Return the number of the combination that every row holds."""
         parts = [column.codes(batch.column(column.name), first_row) for column in self.columns]
-        found: Codes = self._numbers[tuple(parts)]
+        found = self._numbers(parts)
         if (found < 0).any():
             bad = int(np.argmax(found < 0))
             cells = zip(self.columns, parts, strict=True)

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -31,6 +32,7 @@ from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 from ldpopt.tables.arrow import import_pandas
 from ldpopt.tables.census import EMBEDDED, embedded_tables
+from ldpopt.tables.unpacking import bounded_batches
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
@@ -290,8 +292,7 @@ class _Parquet(TableReader):
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
         try:
-            with pa.parquet.ParquetFile(self.path) as file:
-                yield from file.iter_batches(BATCH_ROWS, columns=columns)
+            yield from bounded_batches(self.path, columns, BATCH_ROWS)
         except (pa.ArrowException, OSError) as error:
             raise _unreadable(self.name, error) from None
 
@@ -352,9 +353,9 @@ def _sentence(error: Exception) -> str:
 
 
 def _distinct(names: list[str], where: str) -> list[str]:
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        raise InvalidInputError(f"{where} has two columns called {twice!r}")
+    name, times = Counter(names).most_common(1)[0] if names else ("", 1)
+    if times > 1:
+        raise InvalidInputError(f"{where} has two columns called {name!r}")
     return list(names)
 
 

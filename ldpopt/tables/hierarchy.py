@@ -28,6 +28,8 @@ of two columns."""
 MOST_VALUES = 200
 """The most values of a column that are told apart: for these the checker decides in seconds what
 frequencies cost."""
+MOST_WORDS = 1_000_000
+"""The most different words of a column that are counted."""
 MOST_GROUPED = 100_000
 """The most words of a mapping: the mechanism's file holds them all."""
 
@@ -124,12 +126,14 @@ def _read_mapping(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
     table = open_table(path)
     if len(table.columns) < 2:
         raise InvalidInputError(f"{table.name} must have two columns: a value, and its group")
-    pairs: list[tuple[str, str]] = []
+    pairs: dict[tuple[str, str], None] = {}
     names = table.columns[:2]
     for first_row, batch in numbered(table.batches(names)):
         cells = [text_cells(name, batch.column(name), first_row, text=True) for name in names]
-        pairs += zip(*(column.to_pylist() for column in cells), strict=True)
-    return pairs
+        pairs |= dict.fromkeys(zip(*(column.to_pylist() for column in cells), strict=True))
+        if len(pairs) > MOST_GROUPED:
+            raise InvalidInputError(f"{table.name} must have at most {MOST_GROUPED:,} words")
+    return list(pairs)
 
 
 def _counted(table: TableReader, name: str, text: bool, empty: bool) -> Counter[str]:
@@ -145,6 +149,11 @@ def _counted(table: TableReader, name: str, text: bool, empty: bool) -> Counter[
         found = words.value_counts()
         pairs = zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
         times.update(dict(pairs))
+        if len(times) > MOST_WORDS:
+            raise InvalidInputError(
+                f"the column {name!r} has more than {MOST_WORDS:,} different values: bin it, or leave "
+                "it out"
+            )
     return +times
 
 

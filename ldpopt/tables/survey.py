@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ldpopt.checker.design import MISSING, bin_names
 from ldpopt.core import validate
@@ -36,6 +37,8 @@ Bins = int | Sequence[float] | Sequence[str]
 """How many bins, or the edges between them: numbers, or dates and times as text."""
 MOST_FRACTIONS = 16
 """A column with more different numbers that are not whole is refused as continuous."""
+MOST_BINNED = 30_000_000
+"""The most rows among which quantiles are found, as all of the column is kept in memory."""
 MOST_CELLS = 65_536
 """The most inputs (s, u) of an encoding; mechanisms that are matrices have fewer."""
 
@@ -91,17 +94,19 @@ def survey(
         for name in names
     }
     sides = [[columns[name] for name in side] for side in (secret, public)]
+    codes = {name: {value: i for i, value in enumerate(columns[name].values)} for name in names}
     counted = Counter[tuple[tuple[int, ...], tuple[int, ...]]]()
     for row, times in combinations.items():
-        code = [columns[name].values.index(cell) for name, cell in zip(names, row, strict=True)]
+        code = [codes[name][cell] for name, cell in zip(names, row, strict=True)]
         counted[tuple(code[: len(secret)]), tuple(code[len(secret) :])] += times
     members = [sorted({pair[i] for pair in counted}) for i in range(2)]
     attributes = [Attribute(tuple(c), tuple(m)) for c, m in zip(sides, members, strict=True)]
     domain = Domain(attributes[0], attributes[1] if public else None)
-    counts = np.zeros(domain.shape, dtype=np.int64)
-    for (s, u), times in counted.items():
-        counts[members[0].index(s), members[1].index(u)] = times
     _check_size(domain)
+    counts = np.zeros(domain.shape, dtype=np.int64)
+    places = [{member: i for i, member in enumerate(side)} for side in members]
+    for (s, u), times in counted.items():
+        counts[places[0][s], places[1][u]] = times
     if warn is not None:
         for sentence in _remarks(domain, counts):
             warn(sentence)
@@ -193,6 +198,11 @@ def _combinations(
         counted = groups.group_by(groups.column_names).aggregate([([], "count_all")])
         keys = zip(*(counted.column(str(i)).to_pylist() for i in range(len(names))), strict=True)
         total.update(dict(zip(keys, counted.column("count_all").to_pylist(), strict=True)))
+        if len(total) > MOST_CELLS:
+            raise InvalidInputError(
+                f"{', '.join(names)} have more than {MOST_CELLS} combinations of values: leave columns "
+                "out or bin them (--bins COLUMN=4)"
+            )
     return total, seen
 
 
@@ -299,8 +309,15 @@ def _quantiles(table: TableReader, name: str, bins: int, time: bool, empty: bool
     if not 2 <= bins <= MOST_VALUES:
         raise InvalidInputError(f"{name!r} needs between 2 and {MOST_VALUES} bins, not {bins}")
     read = moments if time else numbers
-    batches = numbered(_present(table, name, empty).batches([name]))
-    cells = np.concatenate([read(name, batch.column(0), row) for row, batch in batches])
+    parts: list[NDArray[np.float64]] = []
+    for row, batch in numbered(_present(table, name, empty).batches([name])):
+        if row + batch.num_rows > MOST_BINNED + 1:
+            raise InvalidInputError(
+                f"the bins of {name!r} cannot be found among more than {MOST_BINNED:,} rows: give their "
+                f"edges (--bins {name}=18,30,65)"
+            )
+        parts.append(read(name, batch.column(0), row))
+    cells = np.concatenate(parts)
     inner = np.quantile(cells, np.arange(1, bins) / bins, method="closest_observation")
     above = cells[cells > cells.min()]  # where the least value fills whole bins, the next one ends them
     return np.unique(np.maximum(inner, above.min())).tolist() if above.size else []

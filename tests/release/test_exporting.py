@@ -198,6 +198,42 @@ def test_sql(folder, made, audited):
     assert "cryptographic generator. RANDOM() of SQL is not one" in script
 
 
+def in_database(script, kinds, rows):
+    """Run the script on rows with their numbers, of columns with types; the reports with the numbers."""
+    with sqlite3.connect(":memory:") as database:
+        database.create_function("ldpopt_random_bits", 0, lambda: secrets.randbits(52))
+        database.execute(f"CREATE TABLE ldpopt_people ({kinds})")
+        marks = ", ".join("?" * len(rows[0]))
+        database.executemany(f"INSERT INTO ldpopt_people VALUES ({marks})", rows)
+        database.commit()
+        database.executescript(script)
+        return database.execute("SELECT * FROM ldpopt_released ORDER BY ldpopt_row").fetchall()
+
+
+ALIKE = {"s": ["1", "01", "1.0", "a", "A"] * 8, "u": ["x", "y"] * 20}
+
+
+@pytest.mark.parametrize("options", [{}, {"top": {"s": 3}}, {"levels": {"s": 1}}])
+@pytest.mark.parametrize("kind", ["", "INTEGER", "NUMERIC", "TEXT", "TEXT COLLATE NOCASE"])
+def test_a_person_has_one_report_whatever_the_type_of_a_cell(kind, options):
+    """To SQLite 1 equals '1' and '01', and in columns without case 'a' equals 'A'."""
+    made = design(ALIKE, "s", "u", epsilon=1.0, robust="all", text=["s"], **options)
+    people = [(i, s, u) for i, (s, u) in enumerate(zip(*ALIKE.values(), strict=True))]
+    found = in_database(export(made, "sql"), f"ldpopt_row INTEGER, s {kind}, u TEXT", people)
+    assert [row for row, _ in found] == list(range(len(people)))
+
+
+@pytest.mark.parametrize("kind", ["", "INTEGER", "TEXT"])
+@pytest.mark.parametrize("again", [1, "1", "01", 1.0])
+def test_a_number_of_a_person_that_occurs_twice_stops_the_script(kind, again):
+    made = design({"s": ["a", "b"] * 20}, "s", epsilon=1.0)
+    people = [(1, "a"), (2, "b"), (again, "b")]
+    with pytest.raises(sqlite3.IntegrityError, match=r"UNIQUE constraint failed: ldpopt_draw\."):
+        in_database(export(made, "sql"), f"ldpopt_row {kind}, s TEXT", people)
+    with pytest.raises(sqlite3.IntegrityError, match=r"NOT NULL constraint failed: ldpopt_draw\."):
+        in_database(export(made, "sql"), f"ldpopt_row {kind}, s TEXT", [(1, "a"), (None, "b")])
+
+
 # ---------------------------------------------------------------- all targets
 
 

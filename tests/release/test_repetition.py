@@ -1,6 +1,8 @@
 """A second release of one mechanism: what is said before, what is recorded after."""
 
 import json
+import re
+import shutil
 from dataclasses import asdict, replace
 
 import joblib
@@ -8,14 +10,18 @@ import pytest
 
 from ldpopt.core.errors import LdpoptError
 from ldpopt.release.designing import design, load_design
+from ldpopt.release.releasing import digest
 from ldpopt.release.repetition import (
     Release,
     check_budget,
-    ledger_of,
+    ledgers,
+    most_about_one,
+    of_population,
     record,
     releases,
     repetition,
     reports_together,
+    void,
     warning,
 )
 from ldpopt.release.words import method as method_words
@@ -60,14 +66,139 @@ def test_the_ledger_holds_dates_and_hashes_and_no_data(made, tmp_path):
     record(path, made.public, tmp_path / "two.csv", "b" * 64)
     assert [(r.file, r.sha256[0]) for r in releases(path, made)] == [("one.csv", "a"), ("two.csv", "b")]
     assert releases(tmp_path / "mech.public.json", made.public) == releases(path, made)
-    content = json.loads(ledger_of(path).read_text())
-    assert list(content) == [made.fingerprint]
+    for ledger in ledgers(path, made):
+        assert list(json.loads(ledger.read_text())) == [made.fingerprint]
     other = design(SMALL, "s", "u", epsilon=1.0, method="ir")
     assert releases(path, other) == []
-    for wrong in (3, ["2026-01-02"], [{"date": "2026-01-02"}], [dict.fromkeys(asdict(ONCE), 3)]):
-        ledger_of(path).write_text(json.dumps({made.fingerprint: wrong}))
-        with pytest.raises(LdpoptError, match="is not a record of releases"):
-            releases(path, made)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+@pytest.mark.parametrize(
+    "wrong", [3, ["2026-01-02"], [{"date": "2026-01-02"}], [dict.fromkeys(asdict(ONCE), 3)]]
+)
+def test_a_ledger_that_is_none_is_named(place, wrong, made, tmp_path):
+    path = tmp_path / "mech.json"
+    record(path, made, "one.csv", "a" * 64)
+    ledger = ledgers(path, made)[place]
+    ledger.write_text(json.dumps({made.fingerprint: wrong}))
+    with pytest.raises(LdpoptError, match=f"{re.escape(str(ledger))} is not a record of releases"):
+        releases(path, made)
+
+
+@pytest.mark.parametrize("how", ["copy", "rename", "link", "hard link", "elsewhere"])
+def test_the_ledger_follows_the_mechanism(how, made, tmp_path):
+    path, other = tmp_path / "mech.json", tmp_path / "other.json"
+    made.save(path)
+    record(path, made, "one.csv", "a" * 64)
+    if how == "elsewhere":
+        (tmp_path / "there").mkdir()
+        other = tmp_path / "there" / "mech.json"
+    if how == "link":
+        other.symlink_to(path)
+    elif how == "hard link":
+        other.hardlink_to(path)
+    else:
+        shutil.copy(path, other)
+    if how == "rename":
+        path.unlink()
+    again = load_design(other)
+    assert [release.file for release in releases(other, again)] == ["one.csv"]
+    assert len(record(other, again, "two.csv", "b" * 64)) == 2
+    assert len(releases(path, made)) == 2
+
+
+def test_others_see_the_ledger_beside_the_file(made, tmp_path, monkeypatch):
+    """Another user, or the same one in a new container, has none; each release counts once."""
+    path = tmp_path / "mech.json"
+    record(path, made, "one.csv", "a" * 64)
+    monkeypatch.setenv("LDPOPT_LEDGERS", str(tmp_path / "another user"))
+    assert len(record(path, made, "two.csv", "b" * 64)) == 2
+    monkeypatch.delenv("LDPOPT_LEDGERS")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    assert [release.file for release in releases(path, made)] == ["one.csv", "two.csv"]
+    assert ledgers(path, made)[0].is_relative_to(tmp_path / "data")
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert ledgers(path, made)[0].is_relative_to(tmp_path / ".local" / "share")
+
+
+def test_a_ledger_of_the_earlier_format_counts(made, tmp_path):
+    """Two releases of one day, name and hash are two releases: runs had no names."""
+    path = tmp_path / "mech.json"
+    old = {"date": "2026-01-02", "file": "a.csv", "sha256": "0" * 64}
+    ledgers(path, made)[1].write_text(json.dumps({made.fingerprint: [old, old], "another": [old]}))
+    assert [release.date for release in releases(path, made)] == ["2026-01-02"] * 2
+    assert len(record(path, made, "b.csv", "b" * 64)) == 3
+    assert len(releases(path, made)) == 3
+    assert len(releases(tmp_path / "renamed.json", made)) == 3
+    assert json.loads(ledgers(path, made)[1].read_text())["another"] == [old]
+    void(path, made, releases(path, made)[0].run)
+    assert [release.file for release in releases(path, made)] == ["a.csv", "b.csv"]
+
+
+def test_other_people_do_not_count(made, tmp_path):
+    path = tmp_path / "mech.json"
+    one = reports_together(made, 1).found.level
+    assert len(record(path, made, "a.csv", "a" * 64, one, "ward A")) == 1
+    assert len(record(path, made, "b.csv", "b" * 64, one, "ward B")) == 1
+    assert len(record(path, made, "c.csv", "c" * 64, one)) == 1
+    with pytest.raises(LdpoptError, match="releases before: 1"):
+        record(path, made, "d.csv", "d" * 64, one, "ward A")
+    record(path, made, "d.csv", "d" * 64, None, "ward A")
+    found = releases(path, made)
+    assert most_about_one(found) == 2
+    assert most_about_one([]) == 0
+    assert [release.file for release in of_population(found, "ward A")] == ["a.csv", "d.csv"]
+
+
+def test_a_rehearsal_is_void_once_its_file_is_gone(made, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path, released = tmp_path / "mech.json", tmp_path / "a.csv"
+    released.write_text("reports")
+    (first,) = record(path, made, released, digest(released))
+    record(path, made, "b.csv", "b" * 64)
+    with pytest.raises(LdpoptError, match=r"delete a\.csv first"):
+        void(path, made, first.run)
+    released.write_text("the real release, under the same name")
+    assert void(path, made, first.run) == first
+    assert [release.file for release in releases(path, made)] == ["b.csv"]
+    for run in (first.run, "nothing"):
+        with pytest.raises(LdpoptError, match="unknown run of this mechanism"):
+            void(path, made, run)
+    ledgers(path, made)[0].unlink()  # it is void in the other one, too
+    assert len(releases(path, made)) == 1
+    entries = json.loads(ledgers(path, made)[1].read_text())[made.fingerprint]
+    assert [bool(entry["void"]) for entry in entries] == [True, False]
+
+
+def test_a_ledger_that_cannot_be_written_is_named(made, tmp_path, monkeypatch):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("LDPOPT_LEDGERS", str(tmp_path / "file" / "ledgers"))
+    with pytest.raises(LdpoptError, match="name another directory in LDPOPT_LEDGERS"):
+        record(tmp_path / "mech.json", made, "a.csv", "a" * 64)
+
+
+def test_the_command_knows_people_and_rehearsals(made, tmp_path, ldpopt):
+    made.save(tmp_path / "m.json")
+    (tmp_path / "t.csv").write_text("s,u\n" + "".join(map("{},{}\n".format, SMALL["s"], SMALL["u"])))
+
+    def released(*words):
+        return ldpopt("privatize", "t.csv", "-m", "m.json", "--force", *words, cwd=tmp_path)
+
+    run = re.search(r"this release \(run (\w+)\)", released("-o", "a.csv").out)[1]
+    (tmp_path / "m.json").rename(tmp_path / "n.json")
+    shutil.copy(tmp_path / "n.json", tmp_path / "m.json")
+    others = released("-o", "b.csv", "--population", "others")
+    assert (others.code, "used once before" in others.err) == (0, False)
+    assert "used once before" in released("-o", "c.csv").err
+    refused = ldpopt("privatize", "--void", run, "-m", "m.json", cwd=tmp_path)
+    assert (refused.code, "delete a.csv first" in refused.err) == (2, True)
+    (tmp_path / "a.csv").unlink()
+    done = ldpopt("privatize", "--void", run, "-m", "m.json", cwd=tmp_path)
+    assert (done.code, f"the run {run}" in done.out) == (0, True)
+    assert "used once before" in released("-o", "d.csv").err
+    nothing = ldpopt("privatize", "-m", "m.json", cwd=tmp_path)
+    assert (nothing.code, "give a TABLE" in nothing.err) == (2, True)
 
 
 def test_a_budget_counts_all_releases(made):

@@ -2,7 +2,7 @@
 
 import signal
 
-from ldpopt.core import alarm
+from ldpopt.checker import alarm
 
 
 def time_is_over():

@@ -11,7 +11,9 @@
 --     connection.create_function("ldpopt_random_bits", 0, lambda: secrets.randbits(52))
 -- * A table or view ldpopt_people with the columns of the mechanism (those with bins of a numeric type,
 --   without NaN; bins of dates and times compare seconds since 1970-01-01 UTC) and ldpopt_row, the number
---   of the row. A value that the mechanism does not know stops the script.
+--   of the person. A value that the mechanism does not know stops the script, and so does a second row
+--   with the same number: each person has one report. Two rows of one person with two numbers, and a
+--   second run on the same people, are for you to prevent.
 --
 -- Exact: every probability of the mechanism is a multiple of 2^-52, and 52 random bits are compared with
 -- cumulative sums, whole numbers of 64 bits. The reports are as private as these bits are random.
@@ -41,15 +43,17 @@ INSERT INTO ldpopt_self_test SELECT count(*) FROM ldpopt_vector AS v WHERE NOT E
 );
 
 -- The bits are stored before they are compared, so that each row has one draw; then they are removed.
+-- The keys see to it that no person has two.
 CREATE TABLE ldpopt_draw (
-  ldpopt_row BIGINT, x INTEGER NOT NULL,
+  ldpopt_row BIGINT NOT NULL PRIMARY KEY, x INTEGER NOT NULL,
   bits BIGINT NOT NULL CHECK (bits BETWEEN 0 AND 4503599627370495)
 );
 INSERT INTO ldpopt_draw
   SELECT p.ldpopt_row, i.ldpopt_x, ldpopt_random_bits()
   FROM ldpopt_people AS p LEFT JOIN ldpopt_input AS i ON __MATCH__;
-CREATE TABLE ldpopt_released AS
-  SELECT d.ldpopt_row, s.y AS __REPORT__
+CREATE TABLE ldpopt_released (ldpopt_row BIGINT NOT NULL PRIMARY KEY, __REPORT__ INTEGER NOT NULL);
+INSERT INTO ldpopt_released
+  SELECT d.ldpopt_row, s.y
   FROM ldpopt_draw AS d JOIN ldpopt_step AS s ON s.x = d.x AND s.low <= d.bits AND d.bits < s.high;
 DROP TABLE ldpopt_draw;
 

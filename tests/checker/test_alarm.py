@@ -7,7 +7,7 @@ import time
 import pytest
 from alarms import time_is_over
 
-from ldpopt.core import alarm
+from ldpopt.checker import alarm
 from ldpopt.core.limits import Limits, Overdue
 
 
@@ -68,6 +68,18 @@ def test_what_swallows_the_first_ring_hears_another():
 
     with pytest.raises(RangError), ringing("one", 0.01):
         stubborn()
+
+
+def test_an_alarm_whose_end_was_cut_short_ends_with_the_one_around_it():
+    inner = ringing("inner", 60)
+    with ringing("outer", 60):
+        inner.__enter__()
+        assert len(alarm.PENDING) == 2
+    assert alarm.PENDING == []
+    with ringing("next", 60):
+        inner.__exit__(None, None, None)
+        assert len(alarm.PENDING) == 1
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
 
 
 class Closing:

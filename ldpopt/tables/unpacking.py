@@ -1,0 +1,87 @@
+"""Read Parquet files in batches of bounded size, however small they were packed.
+
+A file of some kilobytes may unpack to gigabytes: a long word that is written once for a million rows, or
+a page of zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet
+
+from ldpopt.core.errors import InvalidInputError
+
+CELL_BYTES = 1 << 26
+"""The most bytes that the cells of one column take in a batch."""
+GROUP_BYTES = 1 << 29
+"""The most bytes of one column in a row group, words numbered: its pages are unpacked whole."""
+
+
+def bounded_batches(path: Path, columns: list[str], rows: int) -> Iterator[Any]:
+    """Yield the rows of some columns, at most so many at a time, each a pyarrow.RecordBatch.
+
+    Words stay numbered, as the file has them, until a batch is cut so that its cells fit into
+    :data:`CELL_BYTES`.
+
+    Args:
+        path: the file.
+        columns: their names.
+        rows: the most rows of a batch.
+
+    Raises:
+        InvalidInputError: a cell is a list, or a part of the file is too large to be unpacked.
+    """
+    schema = pa.parquet.read_schema(path)
+    widths = [_width(name, schema.field(name).type) for name in columns]
+    with pa.parquet.ParquetFile(path, read_dictionary=columns) as file:
+        _check_groups(path, file.metadata, set(columns))
+        most = min(rows, CELL_BYTES // max(widths, default=1))
+        for batch in file.iter_batches(max(1, most), columns=columns):
+            yield from _cut(batch)
+
+
+def _width(name: str, kind: Any) -> int:
+    """Return how many bytes a cell takes that is not a numbered word; refuse cells that are lists."""
+    if pa.types.is_nested(kind):
+        raise InvalidInputError(
+            f"the column {name!r} holds cells of the type {kind!s:.60}, which are neither words nor "
+            "numbers: convert it, or leave it out"
+        )
+    return kind.byte_width if pa.types.is_fixed_size_binary(kind) else 8
+
+
+def _check_groups(path: Path, metadata: Any, columns: set[str]) -> None:
+    for group in map(metadata.row_group, range(metadata.num_row_groups)):
+        for part in map(group.column, range(group.num_columns)):
+            if part.path_in_schema in columns and part.total_uncompressed_size > GROUP_BYTES:
+                raise InvalidInputError(
+                    f"a row group of {path.name} has over {GROUP_BYTES >> 20} MB of the column "
+                    f"{part.path_in_schema!r}, more than is unpacked at once: write the "
+                    "file with smaller row groups"
+                )
+
+
+def _cut(batch: Any) -> Iterator[Any]:
+    """Cut a batch into batches whose words, no longer numbered, fit into :data:`CELL_BYTES`."""
+    rows = max(1, CELL_BYTES // _longest(batch.columns))
+    for first in range(0, batch.num_rows, rows):
+        part = batch.slice(first, rows)
+        cells = [c.dictionary_decode() if pa.types.is_dictionary(c.type) else c for c in part.columns]
+        yield pa.record_batch(cells, names=batch.schema.names)
+
+
+def _longest(columns: Sequence[Any]) -> int:
+    """Return the bytes of the longest numbered word, at least 1."""
+    words = [column.dictionary for column in columns if pa.types.is_dictionary(column.type)]
+    lengths = [pc.max(pc.binary_length(word)).as_py() for word in words if _is_text(word.type)]
+    return max((length or 1 for length in lengths), default=1)
+
+
+def _is_text(kind: Any) -> bool:
+    large = pa.types.is_large_string(kind) or pa.types.is_large_binary(kind)
+    return large or pa.types.is_string(kind) or pa.types.is_binary(kind)
