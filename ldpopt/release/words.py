@@ -133,7 +133,6 @@ def two_digits(points: float) -> str:
     >>> two_digits(0.392), two_digits(1.0), two_digits(11.2), two_digits(1234.5)
     ('0.40', '1.0', '12', '1235')
     """
-    points = float(f"{points:.12g}")  # without the error of floats
     if points > MOST_POINTS:
         return f"{math.ceil(points)}"
     return f"{float(at_most(points, 2)):#.2g}".removesuffix(".")
