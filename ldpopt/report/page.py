@@ -19,7 +19,7 @@ from ldpopt.checker.budget import SECONDS
 from ldpopt.core import validate
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.engine.verifying import NOT_CHECKED, read_document
+from ldpopt.engine.verifying import NOT_CHECKED, OF_PRIVACY, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
 from ldpopt.release.repetition import releases, total
@@ -77,10 +77,11 @@ def described(
         claims=loaded.verification.claims,
         unchecked=loaded.verification.unchecked,
         verified=loaded.verification.verdict,
+        beyond="" if loaded.verification.certifies_utility else f"; it {OF_PRIVACY.removeprefix('and ')}",
         curve=curve,
         curve_sentence=sentence,
         audit=audit,
-        audit_facts=worst_case(made) if made else certificate_audit(result),
+        audit_facts=worst_case(made) if made else certificate_audit(loaded),
         witness=witness(made) if made else None,
         commands=design_commands(made, loaded.path) if made else result_commands(result, loaded.path),
         provenance=_provenance(loaded),
