@@ -136,8 +136,8 @@ def _question(made: PublicDesign) -> list[Fact]:
     """List what the mechanism hides and releases, and how it was made."""
     public, method = made.domain.public, made.promise.method
     return [
-        Fact("Hidden", values(made.domain.secret)),
-        Fact("Released", "nothing: all of the data are secret" if public is None else values(public)),
+        Fact("Secret", values(made.domain.secret)),
+        Fact("Public", "nothing: all of the data are secret" if public is None else values(public)),
         Fact("Table", NO_COUNTS),
         Fact("Method", f"{method}: {METHODS[method].summary}"),
     ]
@@ -229,7 +229,7 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
         "somebody who holds the table",
         OPEN,
         True,
-        "the mechanism protects reports, not what they are made from"
+        "the mechanism is about reports, not about what they are made from"
         + ("" if made.fixed else "; it was made for the counts of the table"),
     )
 

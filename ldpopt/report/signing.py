@@ -189,7 +189,7 @@ def _guards(made: Design) -> Iterator[Guard]:
         "somebody who holds the table, or the file of the mechanism with its counts",
         OPEN,
         True,
-        "the mechanism protects reports, not what they are made from",
+        "the mechanism is about reports, not about what they are made from",
     )
 
 
