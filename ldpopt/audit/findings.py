@@ -61,8 +61,8 @@ class Empirical:
         chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
         return (
             f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {at_least(bound.epsilon)} "
-            f"({in_full(self.confidence)} confidence), allowed {in_full(self.allowed)}; {chosen} chosen from "
-            f"inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
+            f"({in_full(self.confidence)} confidence), allowed {in_full(self.allowed)}; {chosen} chosen "
+            f"from inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
             f"{secret} and {bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
             f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
             f"p = {self.fit.p_value:.2g}).",

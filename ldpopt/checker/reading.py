@@ -31,8 +31,8 @@ STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 and memory are linear. Up to the first fault of a text it finds the same strings as the JSON reader."""
 SHORT = re.compile(rb"(?:[^0-9]++|[0.]{0,99}+(?:\.?[0-9]){0,17}+(?![0-9.]|[eE][+-]?[0-9]{3}))*+")
 """A text in which no number has 18 digits after 99 zeros, or an exponent of three digits: each is 0, or
-between 10^-215 and 10^116, and has 17 digits at most. Only another text needs :func:`_float`, which takes
-most of the time of reading a large matrix."""
+between 10^-215 and 10^116, and has 17 digits at most. Only another text needs :func:`_float`, which
+takes most of the time of reading a large matrix."""
 STEPS = {ord(b): step for b, step in zip("[]{}", (1, -1, 1, -1), strict=True)}
 NOT_BRACKETS = bytes(set(range(256)) - set(STEPS))
 

@@ -39,7 +39,9 @@ def _row(name: str, out: Path) -> dict[str, Any]:
     plain = solve(Staircase(EPSILON, prior=prior.ravel()), gap=1e-6, time_limit=60)
     a1, a2 = prior.shape
     labels = [f"{s}, {u}" for s in table.secret_values for u in table.public_values]
-    draw_mechanism(result, labels, out / f"{name}.png", f"designed to hide {table.secret}, ε = {EPSILON:g}")
+    draw_mechanism(
+        result, labels, out / f"{name}.png", f"designed to hide {table.secret}, ε = {EPSILON:g}"
+    )
     return {
         "secret": table.secret,
         "public": table.public,

@@ -1,7 +1,7 @@
 """Write numbers in full, or rounded in one direction: up after "at most", down after "at least".
 
-Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven. A number is
-rounded once, and here: rounded to twelve digits before, 1.2380000000001 would be called "1.238", too.
+Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven. A number
+is rounded once, and here: rounded to twelve digits before, 1.2380000000001 would be "1.238", too.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from ldpopt.checker.budget import SECONDS
 from ldpopt.core import validate
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
-from ldpopt.engine.verifying import NOT_CHECKED, OF_PRIVACY, read_document
+from ldpopt.engine.verifying import NOT_CHECKED, read_document
 from ldpopt.release.designed import Design
 from ldpopt.release.publishing import SECTION
 from ldpopt.release.repetition import releases, total
@@ -40,6 +40,9 @@ from ldpopt.tables import datasets
 CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
 """The share of the time for the checker; of the rest, that for writing the page; of what is left of the
 time of each result, those for its audit and then for its curve."""
+
+PRIVACY_ALONE = "; none is about the utility, which the checker does not know"
+"""What follows the verdict on a result whose privacy alone is claimed."""
 
 
 def described(
@@ -77,7 +80,7 @@ def described(
         claims=loaded.verification.claims,
         unchecked=loaded.verification.unchecked,
         verified=loaded.verification.verdict,
-        beyond="" if loaded.verification.certifies_utility else f"; it {OF_PRIVACY.removeprefix('and ')}",
+        beyond="" if loaded.verification.certifies_utility else PRIVACY_ALONE,
         curve=curve,
         curve_sentence=sentence,
         audit=audit,

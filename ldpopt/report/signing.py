@@ -137,8 +137,8 @@ def hidden(made: Design) -> str:
     )
     if public is not None and hides_all(made):
         return (
-            f"{said}. {public.name} is hidden, too, and each combination of both. It asks nothing of the "
-            "distribution of the data: it holds for everyone"
+            f"{said}. {public.name} is hidden, too, and each combination of both. It asks nothing of "
+            "the distribution of the data: it holds for everyone"
         )
     if made.public.universal:
         known = "" if public is None else f", also from those who know the {public.name} of the person"
@@ -194,7 +194,7 @@ def _guards(made: Design) -> Iterator[Guard]:
 
 
 def measured(level: float, promised: float) -> tuple[str, bool]:
-    """Say in short whether a level that no claim decides exceeds the promise, and whether that is bad."""
+    """Say in short whether a level that no claim decides exceeds the promise, which is bad."""
     return (MORE, True) if level > promised * (1 + ROUNDING) else (UNCHECKED, False)
 
 
