@@ -11,6 +11,7 @@ from ldpopt.audit.measures import Measured
 from ldpopt.checker.claims import Claim
 from ldpopt.core.plain import plain_number
 from ldpopt.core.rounding import at_least, in_full
+from ldpopt.engine.verifying import NOT_CHECKED
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,8 @@ class Empirical:
         chosen = f"{len(bound.outputs)} report{'' if len(bound.outputs) == 1 else 's'}"
         return (
             f"Attack on {self.reports:,} reports of {self.source}: ε ≥ {at_least(bound.epsilon)} "
-            f"({in_full(self.confidence)} confidence), allowed {self.allowed:.4g}; {chosen} chosen from "
-            f"inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
+            f"({in_full(self.confidence)} confidence), allowed {in_full(self.allowed)}; {chosen} chosen "
+            f"from inputs of {self.inputs} made up {bound.hits / max(bound.trials, 1):.4g} of those on "
             f"{secret} and {bound.other_hits / max(bound.other_trials, 1):.4g} on {other}.",
             f"The reports {outcome} those of the mechanism (χ² test of {self.fit.rows} inputs, "
             f"p = {self.fit.p_value:.2g}).",
@@ -174,7 +175,7 @@ def _caught(test: Empirical) -> Iterator[str]:
     if not test.private:
         yield (
             f"{test.source} gives away at least ε = {at_least(test.bound.epsilon)}, more than "
-            f"{test.allowed:.4g} ({sure})"
+            f"{in_full(test.allowed)} ({sure})"
         )
     if not test.fits:
         yield (
@@ -191,7 +192,8 @@ def _kept(
     whole: str,
 ) -> str:
     kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
-    promises = f"PASSED: {whole} holds ({', '.join(kept)}), and" if kept else "NO PROMISE WAS CHECKED:"
+    measured = f"{', '.join(kept)} [{NOT_CHECKED}]"
+    promises = f"PASSED: {whole} holds ({measured}), and" if kept else "NO PROMISE WAS CHECKED:"
     shown = ", ".join(
         f"an attack on {t.reports:,} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
         f"({in_full(t.confidence)} confidence)"

@@ -118,7 +118,7 @@ def draw_profile(benchmark: Benchmark, path: Path) -> None:
         xlim=(1, max(10.0, 2 * slowest)),
         ylim=(0, 1.05),
         xlabel="processor time relative to the fastest solver of the instance",
-        ylabel="share of instances proven optimal",
+        ylabel="share of instances solved to “optimal”",
     )
     axes.legend()
     axes.grid(alpha=0.3)

@@ -2,8 +2,11 @@
 
 Each of these is refused with one sentence: a path that is not a regular file (a pipe would block, a
 device never ends), files larger than :data:`MOST_BYTES`, nesting deeper than :data:`DEEPEST`, duplicate
-keys, NaN and infinities, numbers beyond the range of floats, and whole numbers of more than
-:data:`MOST_DIGITS` digits.
+keys, NaN and infinities, numbers beyond the range of floats or so small that they would be read as 0,
+numbers of more than :data:`MOST_SIGNIFICANT` digits, and whole numbers of more than :data:`MOST_DIGITS`.
+
+A decimal of the file stands for the double nearest to it, and the claims are about that double. No two
+doubles have the same 17 digits; a number with more would state what no claim decides.
 """
 
 from __future__ import annotations
@@ -22,14 +25,14 @@ from .claims import quoted
 
 MOST_BYTES = 32_000_000
 DEEPEST = 200
-MOST_DIGITS = 18
+MOST_DIGITS, MOST_SIGNIFICANT = 18, 17
 STRING = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?', re.DOTALL)
 """A string, or the rest of the text where a string does not end. The pattern never backtracks, so time
 and memory are linear. Up to the first fault of a text it finds the same strings as the JSON reader."""
-LONG = re.compile(rb"[eE]\+?[0-9]{3}|[0-9]{200}")
-"""A number beyond the range of floats has 200 digits in a row, or an exponent of three digits that is
-not negative: without these it is below 10^200 · 10^99. Only a text that has some needs :func:`_float`,
-which takes most of the time of reading a large matrix."""
+SHORT = re.compile(rb"(?:[^0-9]++|[0.]{0,99}+(?:\.?[0-9]){0,17}+(?![0-9.]|[eE][+-]?[0-9]{3}))*+")
+"""A text in which no number has 18 digits after 99 zeros, or an exponent of three digits: each is 0, or
+between 10^-215 and 10^116, and has 17 digits at most. Only another text needs :func:`_float`, which
+takes most of the time of reading a large matrix."""
 STEPS = {ord(b): step for b, step in zip("[]{}", (1, -1, 1, -1), strict=True)}
 NOT_BRACKETS = bytes(set(range(256)) - set(STEPS))
 
@@ -72,7 +75,7 @@ def parse(content: bytes) -> Any:
         return json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_object,
-            parse_float=_float if LONG.search(content) else None,
+            parse_float=None if SHORT.fullmatch(content) else _float,
             parse_int=_int,
             parse_constant=_constant,
         )
@@ -98,6 +101,14 @@ def _float(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
         raise UnreadableError(f"the number {quoted(text)[1:-1]} is beyond the range of floats")
+    digits = re.sub("[eE].*|[-.]", "", text).strip("0")
+    if digits and not number:
+        raise UnreadableError(f"the number {quoted(text)[1:-1]} is too small for floats: it is not 0")
+    if len(digits) > MOST_SIGNIFICANT:
+        raise UnreadableError(
+            f"numbers have at most {MOST_SIGNIFICANT} significant digits, not {len(digits)}: "
+            f"{quoted(text)[1:-1]}"
+        )
     return number
 
 

@@ -79,6 +79,8 @@ class Number(Schema):
             raise self.refuse(value, where)
         if self.whole and not number.is_integer():
             raise self.refuse(value, where)
+        if number != value:  # a whole number beyond 2^53: the claims would be about its neighbour
+            raise UnreadableError(f"{where} must be a number that a double holds, not {value}")
         return number
 
     def read_all(self, values: list[Any], where: str) -> list[float]:

@@ -92,12 +92,14 @@ def tell_method(name: str, made: Design | str, goal: str, queries: list[str]) ->
     """
     if isinstance(made, str):
         return
+    from ldpopt.engine.verifying import NOT_CHECKED
+
     status, seconds = made.result.status.value, made.result.seconds
     bound = "" if made.bound is None else f", proven bound {at_most(made.bound)}"
     worth = "its nats are not computed" if made.encoding else f"{at_least(made.information)} nats{bound}"
     if goal == "estimates":
         worth = ", ".join(f"{column} {said}" for column, said in _margins(made, queries).items())
-    tell(f"{name}: {worth}, {status}, {seconds:.1f} s")
+    tell(f"{name}: {worth}, {status} [{NOT_CHECKED}], {seconds:.1f} s")
 
 
 def comparison_row(name: str, made: Design) -> dict[str, Any]:
@@ -109,7 +111,7 @@ def comparison_row(name: str, made: Design) -> dict[str, Any]:
         "method": name,
         "nats": None if math.isnan(value) else value,
         "of all": None if math.isnan(value) else f"{value / made.entropy:.1%}",
-        "proven bound": made.bound,
+        "proven bound": made.bound if made.verification.proven else None,
         "status": made.verification.marked("merged" if merging(made) else status),
         "level of the secret": made.level.level,
         "LDP level": made.ldp_level,

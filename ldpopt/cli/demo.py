@@ -13,8 +13,9 @@ from ldpopt.cli.terminal import make_directory, print_table, watching
 def demo(
     out: Annotated[Path, typer.Option(help="Directory for results and figures.")] = Path("demo-out"),
 ) -> None:
-    """Hide a census attribute with a proven-optimal mechanism, and verify the proof."""
+    """Design mechanisms that hide an attribute of census tables, and let the checker decide them."""
     from ldpopt.cli import demonstration
+    from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.tables import datasets
 
     make_directory(out)
@@ -29,8 +30,9 @@ def demo(
         title=f"Mutual information released (nats) at ε = {demonstration.EPSILON:g}",
     )
     print(
-        "The optimum hides the secret (robust LDP for all distributions) and releases the rest; plain\n"
-        "LDP hides everything. 'verified' is the independent checker's verdict on the written file.\n"
+        "The optimum is to hide the secret (robust LDP for all distributions) and release the rest;\n"
+        "plain LDP is to hide everything. 'verified' is the independent checker's verdict on the written\n"
+        f"file, with its optimum and gap; the other columns are computed [{NOT_CHECKED}].\n"
         f"Results and figures are in {out}/; check one yourself: ldpopt verify {out}/sex-race.json"
     )
     if not all(row["verified"] for row in rows):

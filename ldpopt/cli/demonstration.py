@@ -39,7 +39,9 @@ def _row(name: str, out: Path) -> dict[str, Any]:
     plain = solve(Staircase(EPSILON, prior=prior.ravel()), gap=1e-6, time_limit=60)
     a1, a2 = prior.shape
     labels = [f"{s}, {u}" for s in table.secret_values for u in table.public_values]
-    draw_mechanism(result, labels, out / f"{name}.png", f"hiding {table.secret}, ε = {EPSILON:g}")
+    draw_mechanism(
+        result, labels, out / f"{name}.png", f"designed to hide {table.secret}, ε = {EPSILON:g}"
+    )
     return {
         "secret": table.secret,
         "public": table.public,
@@ -94,7 +96,7 @@ def draw_comparison(rows: list[dict[str, Any]], path: Path) -> None:
     axes.set_xticks(range(len(rows)), [f"{row['secret']} → {row['public']}" for row in rows])
     axes.set(
         ylabel="mutual information (nats)",
-        title=f"What can be released while hiding the secret, ε = {EPSILON:g}",
+        title=f"Information released by mechanisms designed to hide the secret, ε = {EPSILON:g}",
     )
     axes.legend()
     axes.grid(axis="y", alpha=0.3)

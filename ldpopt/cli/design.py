@@ -240,7 +240,7 @@ def _print_design(
         "secret": f"{domain.secret.name} ({len(domain.secret)} values)",
         "public": "–" if public is None else f"{public.name} ({len(public)} values)",
         "promise": verification.marked_promise(words.promise(made)),
-        "it holds": words.holds_for(made),
+        "it holds": verification.marked_promise(words.holds_for(made)),
         "repeated": f"{repetition(made)} [{NOT_CHECKED}]",
         "method": words.method(made),
         "utility": verification.marked(_utility(made)),

@@ -148,11 +148,15 @@ def _compare(made: AnyDesign, found: Agreement | None) -> None:
             f"warning: the promise ε = {in_full(made.promise.epsilon)} is made {against(made)}; a "
             "public file has no counts to compare the table with"
         )
-    elif found is None:
+    elif found is None and (made if isinstance(made, PublicDesign) else made.public).universal:
         say("the promise holds whatever the distribution of the table")
+    elif found is None:
+        tell(f"warning: the promise is made {against(made)}; the table is not compared with it")
     elif found.contradicts:
         tell(f"warning: the table CONTRADICTS the design, so no promise is made: {found.in_words()}")
     elif found.doubtful:
         tell(f"warning: the table may not be one that the design was made for: {found.in_words()}")
-    else:
+    elif found.inside:
         say(f"the table agrees with the design: {found.in_words()}")
+    else:
+        say(f"the table does not contradict the design: {found.in_words()}")

@@ -64,7 +64,7 @@ def report(
     silent = [part.path for part in parts if not part.claims]
     wrong = {"REFUTED": refuted, "undecided": undecided}
     said = "; ".join(f"{word}: {', '.join(paths)}" for word, paths in wrong.items() if paths)
-    said = said or "every claim verified"
+    said = said or ("every claim verified" if len(silent) < len(parts) else "nothing is verified")
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
     say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
     raise typer.Exit(EXIT_CODES[False if refuted else None if undecided else True])

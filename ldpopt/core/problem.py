@@ -82,8 +82,18 @@ class Problem(Cleaned, ABC):
 
     @property
     def level(self) -> float | None:
-        """The privacy level ε in nats: the parameter ``epsilon``; None for a question without one."""
-        return getattr(self, "epsilon", None)
+        """The level ε, in nats, at which secrets are to be hidden; None if nothing says that they are.
+
+        The statement says it, which the checker decides, and not a field that is called ``epsilon``: in
+        other notions of privacy that may be a rate per unit of distance.
+        """
+        stated = self.statement()
+        return None if stated is None else stated.get("epsilon")
+
+    @property
+    def has_free_level(self) -> bool:
+        """Whether the level is the parameter ``epsilon`` itself, so that it can be varied."""
+        return self.level is not None and getattr(self, "epsilon", None) == self.level
 
     def at_level(self, epsilon: float) -> Self:
         """Ask the same question at another level."""
@@ -92,10 +102,17 @@ class Problem(Cleaned, ABC):
     def subject(self, mechanism: Mechanism) -> Subject:
         """Say what an audit of an answer is about: what is secret, for whom, and what is promised.
 
-        By default every input is a secret, and ε-LDP is promised if the question has a level. A
-        question that promises something else overrides this.
+        By default that is what the statement says: the secrets that it names, or every input, are hidden
+        at its level; of privacy for a set of distributions nothing is promised. A question that promises
+        something else overrides this.
         """
-        return Subject.of_values(mechanism, None, {} if self.level is None else {"ldp": self.level})
+        stated, level = self.statement() or {}, self.level
+        if level is None or stated.keys() & {"p_hat", "uncertainty"}:
+            return Subject.of_values(mechanism, None, {})
+        secrets = [tuple(s) if isinstance(s, list) else s for s in stated.get("secrets", ())]
+        if len(set(secrets)) == len(secrets):
+            return Subject.of_values(mechanism, None, {"ldp": level})
+        return Subject.of_groups(mechanism, secrets, None, {"indistinguishability": level})
 
     @abstractmethod
     def forms(self) -> Iterable[Form]:

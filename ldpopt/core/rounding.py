@@ -1,6 +1,7 @@
 """Write numbers in full, or rounded in one direction: up after "at most", down after "at least".
 
-Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven.
+Rounded to the nearest, a proven bound of 1.23826 would be called "1.238", which is not proven. A number
+is rounded once, and here: rounded to twelve digits before, 1.2380000000001 would be "1.238", too.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import decimal
 import math
 
+from ldpopt.checker.arithmetic import exp
 
-def at_most(number: float, digits: int = 4) -> str:
+
+def at_most(number: float | decimal.Decimal, digits: int = 4) -> str:
     """Write a number rounded up to the given number of digits.
 
     >>> at_most(1.23826), at_most(0.1), at_most(math.inf), at_most(-1.23826)
@@ -62,16 +65,16 @@ def in_full(number: float) -> str:
 
 
 def factor_at_most(level: float, digits: int = 3) -> str:
-    """Write e^level rounded up, after rounding to 12 digits to remove the error of floats.
+    """Write e^level rounded up, from an upper end of it: the float of log 3 is a little more than log 3.
 
-    >>> factor_at_most(1.0), factor_at_most(0.7), factor_at_most(math.log(3))
-    ('2.72', '2.02', '3')
+    >>> factor_at_most(1.0), factor_at_most(0.7), factor_at_most(math.log(3)), factor_at_most(math.inf)
+    ('2.72', '2.02', '3.01', '∞')
     """
-    return at_most(float(f"{math.exp(level):.12g}"), digits)
+    return at_most(exp(level).high if math.isfinite(level) else level, digits)
 
 
-def _written(number: float, digits: int, side: str) -> str:
+def _written(number: float | decimal.Decimal, digits: int, side: str) -> str:
     if not math.isfinite(number):
         return f"{number:g}".replace("inf", "∞")
-    context = decimal.Context(prec=digits, rounding=side)
-    return f"{float(context.create_decimal(repr(float(number)))):.{digits}g}"
+    exact = number if isinstance(number, decimal.Decimal) else decimal.Decimal(repr(float(number)))
+    return f"{float(decimal.Context(prec=digits, rounding=side).plus(exact)):.{digits}g}"

@@ -20,7 +20,7 @@ GRACE = 1.0
 HURRIED = {
     "hurried_repair": "building the answer took too long: it has more noise, or parameters alone",
     "no_answer": "no answer was proven in time",
-    "hurried_value": "evaluating the answer took too long: its value is proven to fewer digits",
+    "hurried_value": "evaluating the answer took too long: its value is stated to fewer digits",
     "no_audit": "the audit took too long and is left out",
 }
 """What became of the work after the search where time was short, by its name in ``stats``."""

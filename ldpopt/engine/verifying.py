@@ -13,6 +13,7 @@ from ldpopt.checker.budget import SECONDS, UndecidedError, confined, limited
 from ldpopt.checker.claims import MARKS, Claim, escaped, quoted, verdict
 from ldpopt.checker.reading import UnreadableError, read
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.rounding import factor_at_most, in_full
 
 if TYPE_CHECKING:
     from ldpopt.core.problem import Problem
@@ -59,6 +60,23 @@ class Verification:
         return "; ".join(
             claim.statement for claim in self.claims if claim.what == "bound" and claim.holds
         )
+
+    @property
+    def privacy(self) -> tuple[str, ...]:
+        """What is claimed about privacy, in the checker's words; what does not hold is marked."""
+        return tuple(
+            Verification((claim,)).marked(_with_factor(claim))
+            for claim in self.claims
+            if claim.what == "privacy"
+        )
+
+    @property
+    def level(self) -> str:
+        """The level ε that is claimed, marked if the claim does not hold; empty if none is."""
+        for claim in self.claims:
+            if claim.what == "privacy" and (level := _level(claim)) is not None:
+                return Verification((claim,)).marked(in_full(level))
+        return ""
 
     @property
     def among(self) -> str:
@@ -119,6 +137,19 @@ class Verification:
 
         rows = [(MARKS[c.holds].strip(), c.statement, c.strength) for c in self.claims]
         return notebook.table(WORDS[self.verdict], rows, ("", "claim", "strength"))
+
+
+def _level(claim: Claim) -> float | None:
+    """Return the ε of a claim about a factor e^ε; a leakage or an exposure is no such level."""
+    return claim.value if f"e^{claim.value!r}" in claim.statement else None
+
+
+def _with_factor(claim: Claim) -> str:
+    """Return the statement of a claim, with a number above e^ε where it is about that."""
+    level = _level(claim)
+    if level is None:
+        return claim.statement
+    return claim.statement.replace(f"e^{level!r}", f"e^{level!r} ≤ {factor_at_most(level)}")
 
 
 def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) -> Verification:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.quantiles import chi2_quantile, chi2_tail
+from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.validate import Array
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -51,23 +52,27 @@ class Agreement(NamedTuple):
         return self.p_value < CONTRADICTION
 
     @property
+    def inside(self) -> bool:
+        """Whether the frequencies of the table lie in the confidence set of the design."""
+        return self.distance <= self.radius
+
+    @property
     def doubtful(self) -> bool:
         """Whether the test at the design's own α rejects that they are samples of one distribution."""
         return self.p_value < self.alpha
 
     def in_words(self) -> str:
         """Return the numbers in one sentence."""
-        where = "inside" if self.distance <= self.radius else "outside"
-        distance, statistic = round(self.distance, 9), round(self.statistic, 9)  # no errors of floats
+        where, distance = ("inside", at_most) if self.inside else ("outside", at_least)
         said = (
             f"the frequencies of its {self.rows:,} rows lie {where} the confidence set (χ² "
-            f"{distance:.4g}, the set ends at {self.radius:.4g})"
+            f"{distance(self.distance)}, the set ends at {self.radius:.4g})"
         )
         if self.degrees == 0:
             return f"{said}; they are too few to test whether they come from the same distribution"
         return (
             f"{said}; the χ² test that table and design come from one distribution gives "
-            f"{statistic:.4g} with {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
+            f"{self.statistic:.4g} with {self.degrees} degrees of freedom, p = {self.p_value:.2g}"
         )
 
 

@@ -14,6 +14,7 @@ from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import mechanism_for, solve
+from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -244,7 +245,7 @@ def _tells_little(question: Question) -> str | None:
     if question.counts.size > MOST_BLURRED:
         return f"takes at most {MOST_BLURRED} cells, not {question.counts.size}"
     if question.public_level <= question.epsilon:
-        return "the public values are private as they are: public is better"
+        return f"the public values as they are stay within the level [{NOT_CHECKED}]: public is better"
     return None
 
 

@@ -3,7 +3,7 @@
 SUMMARIES = {
     "optimum": "seeks the best of all that are private against the confidence set",
     "polyopt": "seeks the best over the polytopes around the confidence set",
-    "calibrated": "polyopt over wider cones, made private by the exact audit",
+    "calibrated": "polyopt over wider cones, mixed until the exact audit allows it",
     "staircase": "seeks the best for every distribution of the data",
     "srr": "secret randomised response",
     "ir": "independent reporting of secret and public, its levels by the exact audit",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from ldpopt.checker.arithmetic import exp_below
+from ldpopt.checker.mechanism import is_private
 from ldpopt.checker.polyopt import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.mechanisms import SubsetSelection
@@ -59,6 +61,25 @@ def against(made: AnyDesign) -> str:
 def holds_for(made: Design) -> str:
     """Say for which distributions the promise holds, which may be more than it was made for."""
     return "whatever the distribution of the data" if made.public.universal else against(made)
+
+
+def hides_all(made: AnyDesign) -> bool:
+    """Return whether any two inputs are hidden from each other at the level of the promise, exactly.
+
+    The matrix says so, not the name of the method, which no claim decides.
+    """
+    if made.encoding is not None:
+        return made.encoding.exact.ratio <= exp_below(made.promise.epsilon)
+    return is_private(made.mechanism.matrix.tolist(), range(made.inputs), made.promise.epsilon)
+
+
+def tells_public(made: AnyDesign) -> bool:
+    """Return whether the report is the public value itself: a report for each, whatever the secret."""
+    if made.domain.public is None or made.encoding is not None:
+        return False
+    rows = made.mechanism.matrix.reshape(*made.domain.shape, -1)
+    apart = len(set(rows[0].argmax(axis=1))) == len(made.domain.public)
+    return apart and bool((rows == rows[0]).all() and (rows.max(axis=2) == 1).all())
 
 
 def promise_of(made: AnyDesign, method: str) -> str:
@@ -127,7 +148,6 @@ def two_digits(points: float) -> str:
     >>> two_digits(0.392), two_digits(1.0), two_digits(11.2)
     ('0.40', '1.0', '12')
     """
-    points = float(f"{points:.12g}")  # without the error of floats
     return f"{float(at_most(points, 2)):#.2g}".removesuffix(".")
 
 
@@ -183,7 +203,8 @@ def merging(made: Design) -> str:
         return ""
     groups = [_named(public.labels, problem.groups, g) for g in range(max(problem.groups) + 1)]
     ceiling = next((c.value for c in made.verification.claims if c.about == CEILING and c.holds), None)
-    cost = "" if ceiling is None else f"; that costs at most {at_most(ceiling - made.information)} nats"
+    lost = None if ceiling is None else math.nextafter(ceiling - made.information, math.inf)
+    cost = "" if lost is None else f"; that costs at most {at_most(lost)} nats"
     return (
         f"the {len(public)} values of {public.name} are told apart as {len(groups)} groups: "
         f"{'; '.join(groups)}{cost}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ldpopt.checker.optimality import GAP_FLOOR
+from ldpopt.checker.polyopt import CEILING
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.rounding import at_most, bound_text, value_text
 from ldpopt.core.status import Status
@@ -54,11 +55,11 @@ def summary(loaded: Loaded, name: str) -> Summary:
         name,
         title(loaded),
         made.method if isinstance(made, Design) else result.solver,
-        number(loaded.epsilon),
+        loaded.level or number(None),
         f"{_value(result)} {result.problem.measure.unit}".strip(),
         _share(loaded) or "–",
         _bound(result),
-        number(result.gap, 2),
+        _gap(result),
         loaded.verification.marked_utility(loaded.verification.told(result.status.value)),
     )
 
@@ -75,6 +76,11 @@ def _bound(result: Result) -> str:
     if result.bound is None:
         return number(None)
     return bound_text(result.bound, result.problem.sense, 6)
+
+
+def _gap(result: Result) -> str:
+    """Write the gap, rounded up."""
+    return number(None) if result.gap is None else at_most(result.gap, 2)
 
 
 def answer(loaded: Loaded) -> list[Fact]:
@@ -99,12 +105,12 @@ def answer(loaded: Loaded) -> list[Fact]:
     if result.gap is not None:
         least = f"or to {GAP_FLOOR:g} if both are smaller"
         note = f"distance of value and bound, relative to the larger, {least}"
-        facts.append(Fact("Gap", marked(number(result.gap, 2)), note))
+        facts.append(Fact("Gap", marked(_gap(result)), note))
     facts.append(_status(loaded))
     facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
     if isinstance(loaded.content, Design):
         facts += _use(loaded.content)
-    if (ceiling := proven_ceiling(result)) is not None:
+    if (ceiling := proven_ceiling(loaded)) is not None:
         note = "no mechanism that is private in this way has a higher value, by whatever method"
         facts.insert(3, Fact("Ceiling", f"{at_most(ceiling, 6)} {unit}".strip(), note))
     return facts
@@ -143,10 +149,11 @@ def _use(made: Design) -> Iterator[Fact]:
         yield Fact("Estimates", f"{made.sample_factor:.3g}", f"{note}; {NOT_CHECKED}")
 
 
-def proven_ceiling(result: Result) -> float | None:
-    """Return the bound on every private mechanism, where the method's bound is on its own mechanisms."""
-    found = (result.certificate.proof or {}).get("ceiling")
-    return found if isinstance(found, float) and found != result.bound else None
+def proven_ceiling(loaded: Loaded) -> float | None:
+    """Return the verified bound on every private mechanism, where the bound is on those of a method."""
+    found = [c.value for c in loaded.verification.claims if c.about == CEILING and c.holds]
+    lowest = min(filter(None, found), default=None)
+    return None if lowest == loaded.result.bound else lowest
 
 
 def plain_answer(answer: Any) -> list[Fact]:

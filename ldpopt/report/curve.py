@@ -11,6 +11,7 @@ from markupsafe import Markup
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.rounding import in_full
+from ldpopt.engine.verifying import NOT_CERTIFIED, NOT_CHECKED
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.words import margin, promise_of
@@ -39,7 +40,8 @@ def trade_off_curve(
     """
     content, result = loaded.content, loaded.result
     if not tradeoff.has_level(result):
-        what = "has no level ε to vary" if loaded.epsilon is None else "has no value to compare"
+        free = result.problem.has_free_level
+        what = "has no value to compare" if free else "has no level ε to vary"
         return None, f"There is no curve over ε: the problem {result.problem.kind} {what}."
     if not loaded.verification:
         said = "undecided" if loaded.verification.verdict is None else "refuted"
@@ -74,6 +76,7 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
     }
     like = [series for series in found.series if promises[series.name] == promises[found.own_name]]
     own, names = found.own, ", ".join(series.name for series in like)
+    certified = loaded.verification.certifies_utility
     description = (
         f"Curves of {names}. This result: {number(own.value)} at ε = {in_full(own.epsilon)}. "
         "All numbers are in the table below the figure."
@@ -82,7 +85,10 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         replace(found, series=tuple(like)),
         measure,
         content.entropy if isinstance(content, Design) else data_entropy(loaded),
-        {"its proven bound": own.bound, "bound of every method": proven_ceiling(loaded.result)},
+        {
+            "its proven bound" if certified else f"its bound [{NOT_CERTIFIED}]": own.bound,
+            "bound of every method": proven_ceiling(loaded),
+        },
         f"{name}-curve",
         title,
         description,
@@ -95,7 +101,8 @@ def _drawn(found: tradeoff.TradeOff, loaded: Loaded, name: str) -> Curve:
         groups.setdefault(promises[series.name], []).append((series.name, series.summary, values))
     sentence = (
         f"Each other point is the same question at its ε, to a relative gap of {tradeoff.GAP:g} or "
-        f"until {tradeoff.SECONDS:g} s have passed; all together took {found.seconds:.0f} s."
+        f"until {tradeoff.SECONDS:g} s have passed [{NOT_CHECKED}]; all together took "
+        f"{found.seconds:.0f} s."
     )
     return Curve(
         Markup(svg),

@@ -36,9 +36,9 @@ class Loaded(NamedTuple):
         return self.content.result if isinstance(self.content, Design) else self.content
 
     @property
-    def epsilon(self) -> float | None:
-        """The level of the question, where it has one."""
-        return self.result.problem.level
+    def level(self) -> str:
+        """The level ε that the checker decided, with its mark; empty if no claim states one."""
+        return self.verification.level
 
 
 def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:

@@ -41,6 +41,9 @@ CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
 """The share of the time for the checker; of the rest, that for writing the page; of what is left of the
 time of each result, those for its audit and then for its curve."""
 
+PRIVACY_ALONE = "; none is about the utility, which the checker does not know"
+"""What follows the verdict on a result whose privacy alone is claimed."""
+
 
 def described(
     loaded: Loaded,
@@ -77,10 +80,11 @@ def described(
         claims=loaded.verification.claims,
         unchecked=loaded.verification.unchecked,
         verified=loaded.verification.verdict,
+        beyond="" if loaded.verification.certifies_utility else PRIVACY_ALONE,
         curve=curve,
         curve_sentence=sentence,
         audit=audit,
-        audit_facts=worst_case(made) if made else certificate_audit(result),
+        audit_facts=worst_case(made) if made else certificate_audit(loaded),
         witness=witness(made) if made else None,
         commands=design_commands(made, loaded.path) if made else result_commands(result, loaded.path),
         provenance=_provenance(loaded),

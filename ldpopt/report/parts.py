@@ -104,6 +104,8 @@ class Part:
     claims: tuple[Claim, ...]
     unchecked: tuple[str, ...]
     verified: bool | None
+    beyond: str
+    """What the verdict is not about, to follow it; may be empty."""
     curve: Curve | None
     curve_sentence: str
     audit: Audit | None

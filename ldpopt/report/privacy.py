@@ -7,9 +7,12 @@ import math
 from ldpopt.audit.auditing import LEAST_SECONDS, audit
 from ldpopt.audit.findings import Audit
 from ldpopt.core.limits import UNLIMITED, Limits
+from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.result import Result
+from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
+from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact, Grid
 from ldpopt.report.words import abbreviated, label_text
 
@@ -31,7 +34,7 @@ def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | 
 def worst_case(made: Design) -> list[Fact]:
     """Name the report and the two secrets at which the level is attained."""
     level, labels = made.level, made.domain.secret.labels
-    allowed = f"of {math.exp(made.question.epsilon):.4g} allowed"
+    allowed = f"of {factor_at_most(made.question.epsilon, 4)} allowed; {NOT_CHECKED}"
     factor = Fact("Factor", f"{math.exp(level.level):.4g}", allowed)
     if made.encoding is not None:
         return [EITHER, factor]
@@ -55,15 +58,21 @@ def witness(made: Design) -> Grid | None:
     return Grid(made.domain.secret.name, list(made.domain.public.labels), rows)
 
 
-def certificate_audit(result: Result) -> list[Fact]:
-    """List what the certificate says about the measured level."""
+def certificate_audit(loaded: Loaded) -> list[Fact]:
+    """List what the certificate says about the measured level; a mark where no claim says it."""
+    claimed = [claim.holds for claim in loaded.verification.claims if claim.what == "audit"]
+    mark = "" if claimed and all(claimed) else NOT_CHECKED
     meanings = {
-        "level": "the exact level that was measured on the answer",
+        "level": "the level that was measured on the answer",
         "output": "the report that tells most",
         "secrets": "the two secrets that it tells apart best",
         "witness": "the distribution [s][u] of the set at which the level is attained",
     }
     return [
-        Fact(name.replace("_", " "), abbreviated(value), meanings.get(name, ""))
-        for name, value in result.certificate.audit.items()
+        Fact(
+            name.replace("_", " "),
+            abbreviated(value),
+            "; ".join(filter(None, (meanings.get(name, ""), mark))),
+        )
+        for name, value in loaded.result.certificate.audit.items()
     ]

@@ -18,7 +18,7 @@ from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document, within
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
-from ldpopt.release.repetition import keeps_promise, reports_together, total
+from ldpopt.release.repetition import total
 from ldpopt.release.words import against, promise
 from ldpopt.report.answer import plain_answer
 from ldpopt.report.heatmap import design_heatmap
@@ -29,10 +29,15 @@ from ldpopt.report.reproducing import public_commands
 from ldpopt.report.signing import (
     ALWAYS,
     MOST_NAMED,
+    OPEN,
+    UNCHECKED,
     Guard,
     Signing,
     ledger,
     ledger_warning,
+    limited,
+    measured,
+    repeated,
     shift,
 )
 from ldpopt.report.words import label_text, number
@@ -71,7 +76,7 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
     made, verification = loaded.content, loaded.verification
     unproven = "" if made.universal else f" [{NOT_CHECKED}]"
     level = in_full(made.promise.epsilon)
-    title = f"{released(made.domain, made.promise.method)}, ε = {level}{unproven}"
+    title = f"{released(made)}, ε = {level}{unproven}"
     return Part(
         id=name,
         title=title,
@@ -86,6 +91,7 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         claims=verification.claims,
         unchecked=verification.unchecked,
         verified=verification.verdict,
+        beyond="",
         curve=None,
         curve_sentence="Other methods and levels are compared on the page of the file with the counts.",
         audit=audited(made, limits),
@@ -131,8 +137,8 @@ def _question(made: PublicDesign) -> list[Fact]:
     """List what the mechanism hides and releases, and how it was made."""
     public, method = made.domain.public, made.promise.method
     return [
-        Fact("Hidden", values(made.domain.secret)),
-        Fact("Released", "nothing: all of the data are secret" if public is None else values(public)),
+        Fact("Secret", values(made.domain.secret)),
+        Fact("Public", "nothing: all of the data are secret" if public is None else values(public)),
         Fact("Table", NO_COUNTS),
         Fact("Method", f"{method}: {METHODS[method].summary}"),
     ]
@@ -197,31 +203,34 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
     asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
     yield Guard(
         "somebody who sees one report and knows nothing else about the person",
-        True if made.universal else None,
+        limited(made.level) if made.universal and made.level is not None else UNCHECKED,
+        False,
         known if made.universal else asked,
     )
     if public is not None:
         yield Guard(
             f"somebody who also knows the {public.name} of the person",
-            made.level is not None and made.level <= epsilon,
+            OPEN if made.level is None else limited(made.level),
+            made.level is None or made.level > epsilon,
             known,
         )
         level = made.ldp_level
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
-            level <= epsilon * (1 + 1e-9),
+            *measured(level, epsilon),
             f"{shift(level, public.name)} [{NOT_CHECKED}]",
         )
     count = made.promise.reports + 1
     yield Guard(
         f"somebody who sees {'two' if count == 2 else count} reports about one person",
-        keeps_promise(made, reports_together(made, count)),
+        *repeated(made, count),
         f"they have together {total(made, count)} [{NOT_CHECKED}]",
     )
     yield Guard(
         "somebody who holds the table",
-        False,
-        "the mechanism protects reports, not what they are made from"
+        OPEN,
+        True,
+        "the mechanism is about reports, not about what they are made from"
         + ("" if made.fixed else "; it was made for the counts of the table"),
     )
 

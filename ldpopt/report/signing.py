@@ -17,10 +17,9 @@ from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.release.methods import METHODS
 from ldpopt.release.repetition import (
+    ROUNDING,
     Release,
-    adds_up,
     keeps_promise,
     most_about_one,
     releases,
@@ -28,7 +27,7 @@ from ldpopt.release.repetition import (
     reports_together,
     total,
 )
-from ldpopt.release.words import against, caveat, margin
+from ldpopt.release.words import against, caveat, hides_all, margin
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.reproducing import embedded_table
@@ -41,11 +40,24 @@ MOST_NAMED = 6
 
 
 class Guard(NamedTuple):
-    """Somebody, whether people are protected from them (None: nobody checked it), and how."""
+    """Somebody, how much they can learn from a report in short, whether that is bad, and why.
+
+    No guard says "protected": a level does not, however high; its factor says how far.
+    """
 
     observer: str
-    protected: bool | None
+    learns: str
+    bad: bool
     words: str
+
+
+UNCHECKED, MORE, OPEN = NOT_CHECKED, "more than promised", "not protected"
+"""What is said in short of what no claim decides, exceeds the promise, or is helped by no mechanism."""
+
+
+def limited(level: float) -> str:
+    """Say in short how far a proven level lets the odds of two values shift."""
+    return f"odds × {factor_at_most(level)} at most"
 
 
 @dataclass(frozen=True)
@@ -129,12 +141,12 @@ def hidden(made: Design) -> str:
         f"likely for one value of {secret} as for another, so that a report shifts the "
         "odds between two values by that factor at most"
     )
-    if public is not None and METHODS[made.method].hides_all:
+    if public is not None and hides_all(made):
         return (
-            f"{said}. The method {made.method} hides {public.name}, too, and each combination "
-            "of both. It asks nothing of the distribution of the data: it holds for everyone"
+            f"{said}. {public.name} is hidden, too, and each combination of both. It asks nothing of "
+            "the distribution of the data: it holds for everyone"
         )
-    if adds_up(made):
+    if made.public.universal:
         known = "" if public is None else f", also from those who know the {public.name} of the person"
         return f"{said}. It asks nothing of the distribution of the data: it holds for everyone{known}"
     return f"{said}. It holds {against(made)}, and for observers who know nothing else about the person"
@@ -143,45 +155,59 @@ def hidden(made: Design) -> str:
 def _guards(made: Design) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
     secret, public, epsilon = made.domain.secret.name, made.domain.public, made.question.epsilon
-    everything = adds_up(made)
+    everything = made.public.universal
     yield Guard(
         "somebody who sees one report and knows nothing else about the person",
-        True,
+        limited(epsilon),
+        False,
         f"the odds between two values of {secret} shift by a factor of {factor_at_most(epsilon)} at "
         f"most, {'whatever the distribution of the data' if everything else against(made)}",
     )
     if public is not None:
         yield Guard(
             f"somebody who also knows the {public.name} of the person",
-            made.level_given_public <= epsilon * (1 + 1e-9),
+            *measured(made.level_given_public, epsilon),
             f"{shift(made.level_given_public, secret)} [{NOT_CHECKED}]",
         )
         level = made.ldp_level
         yield Guard(
             f"somebody who wants to know the {public.name} of the person",
-            level <= epsilon * (1 + 1e-9),
+            *measured(level, epsilon),
             f"{shift(level, public.name)}: {public.name} is what the reports may tell [{NOT_CHECKED}]"
-            if level > epsilon * (1 + 1e-9)
+            if level > epsilon * (1 + ROUNDING)
             else f"{shift(level, public.name)} [{NOT_CHECKED}]",
         )
     if not everything:
         yield Guard(
             "somebody who sees reports of people unlike those of the table",
-            False,
+            OPEN,
+            True,
             f"the promise is made {against(made)}; privatize compares a table with it",
         )
     covered = made.promise.reports
     more = "two reports" if covered == 1 else f"{covered + 1} reports"
     yield Guard(
         f"somebody who sees {more} about one person",
-        keeps_promise(made, reports_together(made, covered + 1)),
+        *repeated(made, covered + 1),
         f"{repetition(made)} [{NOT_CHECKED}]",
     )
     yield Guard(
         "somebody who holds the table, or the file of the mechanism with its counts",
-        False,
-        "the mechanism protects reports, not what they are made from",
+        OPEN,
+        True,
+        "the mechanism is about reports, not about what they are made from",
     )
+
+
+def measured(level: float, promised: float) -> tuple[str, bool]:
+    """Say in short whether a level that no claim decides exceeds the promise, which is bad."""
+    return (MORE, True) if level > promised * (1 + ROUNDING) else (UNCHECKED, False)
+
+
+def repeated(made: AnyDesign, reports: int) -> tuple[str, bool]:
+    """Say in short whether so many reports about one person keep the promise; no claim decides it."""
+    kept = keeps_promise(made, reports_together(made, reports))
+    return (UNCHECKED, False) if kept else (MORE, True)
 
 
 def shift(level: float, what: str) -> str:

@@ -156,7 +156,7 @@ def has_level(result: Result) -> bool:
     >>> has_level(solve(Staircase(epsilon=1, prior=[0.5, 0.5])))
     True
     """
-    return result.problem.level is not None and result.value is not None
+    return result.problem.has_free_level and result.value is not None
 
 
 def _information(made: Design, name: str) -> Callable[[Result], Worth]:

@@ -1,5 +1,6 @@
 """Reading: only plain, finite, unambiguous JSON of bounded size; messages on one line."""
 
+import json
 import os
 import subprocess
 import sys
@@ -27,6 +28,13 @@ PACKAGE = Path(reading.__file__).parent
         ("[" + "1" * 250 + ".5e99]", "beyond the range of floats"),
         ("[" + "1" * 310 + ".0]", "beyond the range of floats"),
         ("[" + "9" * 19 + "]", "whole numbers have at most 18 digits"),
+        ("[0.5, 1e-999]", "the number 1e-999 is too small for floats"),
+        ("[0." + "0" * 330 + "1]", "is too small for floats"),
+        ("[0." + "0" * 180 + "1e-150]", "is too small for floats"),
+        ("[0.5, 0.1" + "0" * 398 + "1]", "at most 17 significant digits, not 400"),
+        ("[-1.00000000000000001]", "at most 17 significant digits, not 18: -1.00000000000000001"),
+        ("[12345678901.2345678E-4]", "at most 17 significant digits, not 18"),
+        ("[" + "9" * 199 + ".0e99]", "at most 17 significant digits, not 199"),
         ("[" * 201 + "]" * 201, "nested deeper than 200 levels"),
         ('{"a":' * 201 + "1" + "}" * 201, "nested deeper than 200 levels"),
         ("[" * 100_000, "nested deeper than 200 levels"),
@@ -42,8 +50,31 @@ def test_what_is_not_plain_is_refused(text, message):
 def test_limits_from_the_inside():
     assert reading.parse(b"[" * 200 + b"]" * 200) is not None
     assert reading.parse(b'["' + b"[" * 1000 + b'"]') == ["[" * 1000]
-    assert reading.parse(b"[" + b"9" * 199 + b".0e99]") == [1e298]
-    assert reading.parse(b"[" + b"9" * 18 + b", 1e308, 1e-999]") == [10**18 - 1, 1e308, 0.0]
+    assert reading.parse(b"[1" + b"0" * 199 + b".0e99]") == [1e298]
+    assert reading.parse(b"[" + b"9" * 18 + b", 1e308, 5e-324]") == [10**18 - 1, 1e308, 5e-324]
+    zeros = b"[0.5" + b"0" * 400 + b", 0.0e-999, -0.0, 0." + b"0" * 330 + b"]"
+    assert reading.parse(zeros) == [0.5, 0.0, -0.0, 0.0]
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False)))
+def test_every_double_that_is_written_is_read_as_itself(numbers):
+    assert reading.parse(json.dumps(numbers).encode()) == numbers
+    exact = [f"{x:.16e}" for x in numbers]  # 17 digits, as C and R write them
+    assert reading.parse(f"[{', '.join(exact)}]".encode()) == numbers
+
+
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=None))
+def test_a_decimal_is_read_if_and_only_if_it_has_17_digits(number):
+    """Whatever way it is written, the fast path and :func:`reading._float` agree about it."""
+    text = f"{number:f}" if abs(number.adjusted()) < 400 else f"{number:e}"
+    text += "" if "." in text or "e" in text else ".0"
+    try:
+        expected = reading._float(text)
+    except UnreadableError:
+        with pytest.raises(UnreadableError):
+            reading.parse(f"[{text}]".encode())
+    else:
+        assert reading.parse(f"[{text}]".encode()) == [expected]
 
 
 def test_bytes_that_are_not_utf8():

@@ -75,3 +75,15 @@ def test_a_problem_refuses_what_the_checker_refuses():
     problem = Staircase(1.0, prior=loose)
     assert sum(problem.prior) == pytest.approx(1, abs=1e-15)
     assert Staircase(**problem.to_params()).to_params() == problem.to_params()
+
+
+def test_whole_numbers_that_no_double_holds():
+    """The neighbour would be decided about: 2^53 + 1 is read as 2^53."""
+    assert Number().read(2**53, "value") == 2.0**53
+    assert Number().read(2**53 + 2, "value") == 2.0**53 + 2
+    assert Number().read(10**17, "value") == 1e17
+    for number in (2**53 + 1, -(2**53) - 1, 10**17 + 1):
+        with pytest.raises(UnreadableError, match=f"must be a number that a double holds, not {number}"):
+            Number().read(number, "value")
+        with pytest.raises(UnreadableError, match=r"\[1\] must be a number that a double holds"):
+            List(Number()).read([1.0, number], "values")

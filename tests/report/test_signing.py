@@ -24,35 +24,38 @@ def signed(made, tmp_path):
     return found
 
 
-def protected(found, words):
+def learns(found, words):
+    """What is said in short of an observer; what is bad is in red, and nothing is in green."""
     (guard,) = (guard for guard in found.guards if words in guard.observer)
-    return guard.protected
+    assert guard.bad or guard.learns not in ("more than promised", "not protected")
+    return guard.learns
 
 
 @pytest.mark.parametrize(
     ("method", "robust", "known", "wanted"),
     [("cr", "chi2", False, False), ("srr", "all", True, False), ("grr", "all", True, True)],
 )
-def test_who_is_protected_from_whom(method, robust, known, wanted, tmp_path):
+def test_who_can_learn_what(method, robust, known, wanted, tmp_path):
     made = design("adult:sex-race", "sex", "race", epsilon=1.0, method=method, robust=robust)
     found = signed(made, tmp_path)
-    assert protected(found, "sees one report")
-    assert protected(found, "also knows the race") == known
+    decided = {True: "not checked", False: "more than promised"}
+    assert learns(found, "sees one report") == "odds × 2.72 at most"
+    assert learns(found, "also knows the race") == decided[known]
     assert (made.level_given_public <= 1 + 1e-9) == known
-    assert protected(found, "wants to know the race") == wanted
+    assert learns(found, "wants to know the race") == decided[wanted]
     assert (made.mechanism.epsilon() <= 1 + 1e-9) == wanted
-    assert not protected(found, "two reports about one person")
+    assert learns(found, "two reports about one person") == "more than promised"
     unlike = [guard for guard in found.guards if "unlike those of the table" in guard.observer]
     assert len(unlike) == (robust == "chi2")
     assert ("asks nothing of the distribution" in found.hidden) == (robust == "all")
-    assert ("hides race, too" in found.hidden) == (method == "grr")
+    assert ("race is hidden, too" in found.hidden) == (method == "grr")
     assert bool(found.beware) == (not known)
 
 
 def test_public_values_as_they_are(tmp_path):
     """Twice the same report tells no more than once; nothing about it is random."""
     made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="public")
-    assert protected(signed(made, tmp_path), "two reports about one person")
+    assert learns(signed(made, tmp_path), "two reports about one person") == "not checked"
     page = sound(report.page(report.parts([read(tmp_path / "m.json")], 0)))
     assert "Reports that tell race as it is and hide sex, ε = 1" in page.text
     assert "within the promise" in page.text
@@ -108,7 +111,7 @@ def test_the_page_begins_with_what_is_signed(tmp_path):
         "Verified: every claim",
         "Beware",
         "the ledger holds 2 releases, and the promise covers 1",
-        "Who is protected from whom",
+        "Who can learn what from a report",
         "Rare groups",
         "What can be learnt",
         "Date of this page",
@@ -157,8 +160,8 @@ def test_a_page_on_the_public_file_says_what_it_proves(method, universal, tmp_pa
     assert not {f"{n:,}" for n in made.question.counts.ravel()} & numbers
     loaded = read_public(path)
     found = described(loaded, "r1").signing
-    assert protected(found, "sees one report") is (True if universal else None)
-    assert protected(found, "also knows the race") == universal
+    assert (learns(found, "sees one report") == "not checked") == (not universal)
+    assert (learns(found, "also knows the race") == "odds × 2.72 at most") == universal
     first, *others = loaded.verification.claims
     refuted = loaded._replace(verification=Verification((first._replace(holds=False), *others)))
     page = sound(report.page([described(refuted, "r1")]))

@@ -131,7 +131,10 @@ def test_figure_and_its_numbers(files, patient, written, monkeypatch):
         page.ids
     )
     assert "r1-curve-curve-grr" not in page.ids  # it hides more, and is in the table alone
-    assert "sex and race are hidden, whatever the distribution of the data (not in the" in page.text
+    assert (
+        "sex and race are hidden, whatever the distribution of the data [not checked] (not in the"
+        in page.text
+    )
     (curve,) = curves
     for series in curve.series:
         for point in series.points:

@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 REQUIRED = {"format", "problem", "params", "status", "value", "bound", "mechanism", "certificate"}
@@ -25,8 +26,13 @@ def plain(content):
         demand(len({key for key, _ in pairs}) == len(pairs), "a key occurs twice")
         return dict(pairs)
 
+    def short(text):
+        digits = Decimal(text).normalize().as_tuple().digits
+        demand(len(digits) <= 17 and bool(float(text)) == any(digits), f"{text} is no double")
+        return float(text)
+
     try:
-        found = json.loads(content, object_pairs_hook=once)
+        found = json.loads(content, object_pairs_hook=once, parse_float=short)
     except ValueError as error:
         raise UnreadableError(str(error)) from None
     demand(isinstance(found, dict), "an object is missing")
@@ -67,7 +73,8 @@ def keys(value, required, optional=()):
 def number(value, least=-math.inf, most=math.inf):
     demand(isinstance(value, (int, float)) and not isinstance(value, bool), "a number is missing")
     demand(math.isfinite(value) and least <= value <= most, f"{value} is out of range")
-    return Fraction(float(value))
+    demand(float(value) == value, f"{value} is no double")
+    return Fraction(value)
 
 
 def numbers(value, count=None, least=-math.inf):

@@ -16,9 +16,9 @@
 --   second run on the same people, are for you to prevent.
 --
 -- Exact: every probability of the mechanism is a multiple of 2^-52, and 52 random bits are compared with
--- cumulative sums, whole numbers of 64 bits. The reports are as private as these bits are random.
--- Not protected: the database sees the values as they are, and its log may keep the bits. What leaves it
--- is protected. Where each person has a device, use --target js or python there.
+-- cumulative sums, whole numbers of 64 bits. Whoever can guess the bits can take the noise out again.
+-- The database sees the values as they are, and its log may keep the bits; only reports may leave it.
+-- Where each person has a device, use --target js or python there.
 --
 -- The result is the table ldpopt_released. Publish its second column, in the order of the first.
 

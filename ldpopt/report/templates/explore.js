@@ -26,7 +26,7 @@ for (const box of document.querySelectorAll(".explore")) {
     panel.replaceChildren();
     if (!point) return void make("p", `${method.name} was not computed at ε = ${level}.`, panel);
     const accuracy = point.accuracy.length ? `; from as many rows as the table's: ${point.accuracy.join(", ")}` : "";
-    make("p", `${method.name} at ε = ${level}: ${point.value}, ${data.measure}${accuracy}. ${method.promise}`, panel);
+    make("p", `${method.name} at ε = ${level}: ${point.value}, ${data.measure}${accuracy}. ${method.promise} [not checked]`, panel);
     if (!point.rows.length) return void make("p", `In this panel, mechanisms of more than ${data.most} probabilities are not listed.`, panel);
     const label = `Mechanism of ${method.name} at ε = ${level}, a table`;
     const region = make("div", "", panel, { class: "scroll tall", role: "region", tabindex: "0", "aria-label": label });
