@@ -9,8 +9,8 @@ import typer
 
 from ldpopt.checker.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
+from ldpopt.cli.promised import end_as_decided
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
-from ldpopt.core.rounding import in_full
 
 if TYPE_CHECKING:
     from ldpopt.release.agreement import Agreement
@@ -53,6 +53,9 @@ def privatize(
 
     A ledger beside the mechanism's file lists its releases: each one about the same people weakens the
     promise, and from the second on a warning says by how much.
+
+    Exit code 0: done, 1: a claim of the mechanism's file is refuted, 2: bad input, 3: one is undecided,
+    4: done, but the file does not decide its promise.
     """
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import releasing, repetition
@@ -104,19 +107,16 @@ def privatize(
     level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
     say(f"ledger: {which} {level}; see {repetition.ledger_of(mechanism)}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
+    end_as_decided(made)
 
 
 def _compare(made: AnyDesign, found: Agreement | None) -> None:
     """Say whether the table is one that the mechanism was made for."""
     from ldpopt.release.publishing import PublicDesign
-    from ldpopt.release.words import against
 
     if isinstance(made, PublicDesign) and not made.universal:
-        tell(
-            f"warning: the promise ε = {in_full(made.promise.epsilon)} is made {against(made)}; a "
-            "public file has no counts to compare the table with"
-        )
-    elif found is None:
+        return  # it has no counts to compare with; the verdict on it says so
+    if found is None:
         say("the promise holds whatever the distribution of the table")
     elif found.contradicts:
         tell(f"warning: the table CONTRADICTS the design, so no promise is made: {found.in_words()}")
