@@ -14,10 +14,10 @@ power of the left side without its factor; for s' it is at most that of the maxi
 P(B^r|s'), and some r reports in B^r have probabilities with such a ratio, too. ∎ With r = 1 the promise
 about one report is false, whatever the counts.
 
-Which B are tried is a rule, not a proof: for each report the two secrets that it tells apart most where
-all public values are equally likely, and for these the reports with a ratio above e^(ε/r) there,
-together and each alone. Where no such report exists, that distribution keeps the promise, and no B
-refutes it.
+Which B are tried is a rule, not a proof. Where all public values are equally likely, each report tells
+two secrets apart most. If their ratio is above e^(ε/r), it is tried alone, and so are all reports
+with such a ratio for these two together. If no report has one, that distribution keeps the promise, and
+no B refutes it.
 """
 
 from __future__ import annotations
@@ -44,10 +44,14 @@ def tells_apart(matrix: Block, width: int, level: Fraction) -> bool:
     blocks = [matrix[first : first + width] for first in range(0, len(matrix), width)]
     overall = [[math.fsum(column) for column in zip(*block, strict=True)] for block in blocks]
     factor, limit = math.exp(level), exp_above(level)
-    pairs = {_extremes(shares) for shares in zip(*overall, strict=True)}
-    for s, z in sorted(pairs):
-        likely = [y for y, p in enumerate(overall[s]) if p > factor * overall[z][y]]
-        for reports in (likely, *([y] for y in likely)):
+    tried: dict[tuple[int, int], list[list[int]]] = {}
+    for y, shares in enumerate(zip(*overall, strict=True)):
+        s, z = _extremes(shares)
+        if shares[s] > factor * shares[z]:
+            tried.setdefault((s, z), []).append([y])
+    for (s, z), alone in tried.items():
+        together = [y for y, p in enumerate(overall[s]) if p > factor * overall[z][y]]
+        for reports in (together, *alone):
             tick()
             least, most = _least(blocks[s], reports), _most(blocks[z], reports)
             if least > factor * most and _exactly_above(blocks[s], blocks[z], reports, limit):
