@@ -39,7 +39,8 @@ def _public_subject(made: PublicDesign) -> Subject:
     secrets, publics = made.domain.shape
     names = made.domain.secret.labels
     alone = made.domain.public is None
-    promises = {} if made.level is None else {"ldp" if alone else "robust-all": made.level}
+    level = made.promise.epsilon if made.level is None and made.universal else made.level
+    promises = {} if level is None else {"ldp" if alone else "robust-all": level}
     return Subject(
         made.mechanism,
         np.repeat(np.arange(secrets), publics),

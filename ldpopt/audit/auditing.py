@@ -115,7 +115,7 @@ def _audit(
             return encoded.examined(claims, data, released, samples, sampler)
         of = subject(made)
     except LdpoptError:
-        if all(claim.holds for claim in claims):
+        if verification.usable:
             raise
         return judged(None, claims, (), ())
     worst = worst_level(of)
@@ -126,7 +126,7 @@ def _audit(
     box = _sampler(made, claims, sampler, rng)
     if box is not None:
         tests = [_attacked(*box, of, worst, samples, confidence, rng, limits), *tests]
-    return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made))
+    return judged(of.epsilon, claims, (*levels, *found), tuple(tests), _undecidable(made, claims))
 
 
 # ------------------------------------------------------------ the certificate
@@ -166,8 +166,8 @@ def _sampler(
     if given is not None:
         return _Box("the given sampler", given)
     if isinstance(made, AnyDesign):
-        holds = all(claim.holds for claim in claims)
-        return _Box("the exact sampler", ExactSampler(made.mechanism).sample) if holds else None
+        usable = all(claim.holds or claim.open for claim in claims)
+        return _Box("the exact sampler", ExactSampler(made.mechanism).sample) if usable else None
     mechanism = made.mechanism
     assert mechanism is not None
     return _Box("Mechanism.sample", lambda x: mechanism.sample(x, rng))
@@ -277,7 +277,7 @@ class _Encoded(NamedTuple):
             tests.append(_attacked(source, pairs, of, None, drawn, *rest))
         if released is not None:
             tests.append(self._released(data, released, of))
-        return judged(of.epsilon, claims, self._levels(), tuple(tests), _undecidable(self.made))
+        return judged(of.epsilon, claims, self._levels(), tuple(tests))
 
     def _levels(self) -> tuple[Measured, ...]:
         """List the levels; measures that need a matrix are left out."""
@@ -353,6 +353,8 @@ def _with_data(
     tests = []
     if released is not None:
         counted = black_box.tally(paired(made, data, released), made.mechanism.shape, rng)
+        if isinstance(made, PublicDesign):  # of a real table, unlike the worst one, it is the promise
+            of = replace(of, promises={"robust": made.promise.epsilon, **of.promises})
         tests = [_tested("the released table", of, {"the table": counted}, confidence)]
     return _Examined(tuple(_levels_of(made, of, counts)), tests)
 
@@ -367,11 +369,11 @@ def _levels_of(made: AnyDesign, of: Subject, counts: Indices) -> Iterator[Measur
     return data_measures(of, made.question, counts)
 
 
-def _undecidable(made: AnyDesign | Result) -> str:
-    """Say which promise an audit without the counts says nothing about; empty if there is none."""
-    if not isinstance(made, PublicDesign) or made.universal:
+def _undecidable(made: AnyDesign | Result, claims: tuple[Claim, ...]) -> str:
+    """Say which promise neither the file nor the audit decides; empty if there is none."""
+    if not isinstance(made, PublicDesign) or not any(claim.open for claim in claims):
         return ""
     return (
-        f" NOT CHECKED: the promise ε = {in_full(made.promise.epsilon)} {against(made)}; it is about "
-        "the counts of a table, and a public file has none."
+        f"the promise ε = {in_full(made.promise.epsilon)} {against(made)} is about the counts of a "
+        "table, and a public file has none"
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 from ldpopt.audit.black_box import Fit, LowerBound
 from ldpopt.audit.measures import Measured
-from ldpopt.checker.claims import Claim
+from ldpopt.checker.claims import OPEN, Claim, Verdict
 from ldpopt.core.plain import plain_number
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED
@@ -95,7 +95,8 @@ class Audit:
         empirical: what reports show.
         verdict: the outcome in one or two sentences.
         passed: whether every claim was verified and nothing contradicts what was promised; None if
-            nothing contradicts it but the checker left a claim undecided.
+            nothing contradicts it but the checker left a claim undecided; OPEN if no promise was
+            checked, or the file cannot decide its own.
     """
 
     epsilon: float | None
@@ -103,7 +104,7 @@ class Audit:
     measures: tuple[Measured, ...]
     empirical: tuple[Empirical, ...]
     verdict: str
-    passed: bool | None
+    passed: Verdict
 
     def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
@@ -116,7 +117,8 @@ class Audit:
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""
         return {
-            "passed": self.passed,
+            "passed": None if self.passed is OPEN else self.passed,
+            "promise_decided": self.passed is not OPEN,
             "verdict": self.verdict,
             "epsilon": self.epsilon,
             "claims": [claim._asdict() for claim in self.claims],
@@ -132,27 +134,30 @@ def judged(
     tests: tuple[Empirical, ...],
     rest: str = "",
 ) -> Audit:
-    """Give the verdict: failed if anything contradicts a promise, else undecided if a claim is open.
+    """Give the verdict: failed if anything contradicts a promise, else undecided if a claim is.
+
+    An audit that compared nothing with a promise, or not the promise of the file, has not passed.
 
     Args:
         epsilon: the promised level, if there is one.
         claims: the claims of the certificate, decided.
         found: every measure of privacy that applies.
         tests: what reports show.
-        rest: a sentence on a promise that the audit says nothing about.
+        rest: the promise that neither the file nor the audit decides, in words; empty if there is none.
     """
     reasons = [f"the certificate is refuted: {c.statement}" for c in claims if c.holds is False]
-    undecided = [c.statement for c in claims if c.holds is None]
+    undecided = [c.statement for c in claims if c.verdict is None]
     reasons += [_broken(measure) for measure in found if measure.holds is False]
     reasons += [reason for test in tests for reason in _caught(test)]
-    kept = _kept(epsilon, claims, found, tests, "the stated level" if rest else "what was promised")
+    passed: Verdict
     if reasons:
         verdict, passed = f"FAILED: {'; '.join(reasons)}.", False
     elif undecided:
         verdict, passed = f"UNDECIDED: the checker does not decide: {'; '.join(undecided)}.", None
     else:
-        verdict, passed = f"{kept}.", True
-    return Audit(epsilon, claims, found, tests, verdict + rest, passed)
+        verdict = f"{_kept(epsilon, claims, found, tests, rest)}."
+        passed = True if not rest and any(measure.holds for measure in found) else OPEN
+    return Audit(epsilon, claims, found, tests, verdict, passed)
 
 
 def _broken(measure: Measured) -> str:
@@ -189,11 +194,17 @@ def _kept(
     claims: tuple[Claim, ...],
     found: tuple[Measured, ...],
     tests: tuple[Empirical, ...],
-    whole: str,
+    rest: str,
 ) -> str:
-    kept = [f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds]
-    measured = f"{', '.join(kept)} [{NOT_CHECKED}]"
-    promises = f"PASSED: {whole} holds ({measured}), and" if kept else "NO PROMISE WAS CHECKED:"
+    kept = ", ".join(f"{m.name} {m.value:.4g} ≤ {m.promised:.4g}" for m in found if m.holds)
+    if rest:
+        stated = f"; the stated level holds ({kept} [{NOT_CHECKED}])" if kept else ""
+        promises = f"NOT DECIDED: {rest}{stated}, and the other"
+    elif kept:
+        promises = f"PASSED: what was promised holds ({kept} [{NOT_CHECKED}]), and all"
+    else:
+        promises = "NO PROMISE WAS CHECKED: all"
+    verified = sum(claim.holds is True for claim in claims)
     shown = ", ".join(
         f"an attack on {t.reports:,} reports of {t.source} shows ε ≥ {at_least(t.bound.epsilon)} "
         f"({in_full(t.confidence)} confidence)"
@@ -204,4 +215,4 @@ def _kept(
         for m in found
         if m.key == "data-observed" and m.promised is None and m.value > (epsilon or m.value)
     )
-    return f"{promises} all {len(claims)} claims of the certificate were verified; {shown}{chance}"
+    return f"{promises} {verified} claims of the certificate were verified; {shown}{chance}"

@@ -1,19 +1,34 @@
 """Represent claims as data, and write each of them as one line.
 
 A claim is a record. Its verdict is True (it holds: a theorem), False (refuted: false, or the file's
-proof of it fails) or None (undecided within the budget). Numbers are written in full, as ``repr``
-writes them, and words from the file are escaped, so that one claim is one line whatever the file
-contains.
+proof of it fails) or None (undecided within the budget). A claim is *open* where nothing in the file
+decides it, however long one computes: ``holds`` is None, too, and the file's verdict :data:`OPEN`.
+Numbers are written in full, as ``repr`` writes them, and words from the file are escaped, so that one
+claim is one line whatever the file contains.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from enum import Enum
 from typing import Any, NamedTuple
 
 from .budget import UndecidedError
 
-MARKS = {True: "holds  ", False: "REFUTED", None: "undecided"}
+
+class Open(Enum):
+    """The verdict "holds, but the promise is not decided": no claim is refuted, and one is open."""
+
+    OPEN = "open"
+
+    def __bool__(self) -> bool:
+        return False
+
+
+OPEN = Open.OPEN
+Verdict = bool | Open | None
+"""True: every claim holds. False: one is refuted. None: one is undecided within the budget."""
+MARKS: dict[Verdict, str] = {True: "holds  ", False: "REFUTED", None: "undecided", OPEN: "open   "}
 GIVES_UP = (UndecidedError, ArithmeticError, MemoryError, RecursionError)
 """Errors of a test that leave its claim undecided; the other claims are still decided."""
 LONGEST = 120
@@ -30,9 +45,10 @@ class Claim(NamedTuple):
         holds: True, False (refuted) or None (undecided).
         what: which claim of the frame it is: "stochastic", "member", "privacy", "value", "bound",
             "order", "gap", "agreement" or "audit"; of a design "inputs", "counts", "level",
-            "together" or "digest".
+            "together" or "digest"; of a public mechanism also "promise".
         about: the set that the claim is about, in words; empty if it is about the file's answer.
         value: the number that is claimed, where there is one.
+        open: whether nothing in the file decides it; ``holds`` is then None, and more time is no help.
     """
 
     statement: str
@@ -41,9 +57,15 @@ class Claim(NamedTuple):
     what: str = ""
     about: str = ""
     value: float | None = None
+    open: bool = False
+
+    @property
+    def verdict(self) -> Verdict:
+        """The verdict on this claim alone."""
+        return OPEN if self.open else self.holds
 
     def __str__(self) -> str:
-        return f"{MARKS[self.holds]}  {self.statement} [{self.strength}]"
+        return f"{MARKS[self.verdict]}  {self.statement} [{self.strength}]"
 
 
 def decided(
@@ -54,6 +76,7 @@ def decided(
     strength: str = "exact",
     about: str = "",
     value: float | None = None,
+    otherwise: str = "",
 ) -> Claim:
     """Decide a claim: run its test; a test that gives up or cannot tell leaves it undecided.
 
@@ -64,14 +87,15 @@ def decided(
         strength: how it is decided.
         about: the set that the claim is about, in words.
         value: the number that is claimed, where there is one.
+        otherwise: why a test that answers None leaves the claim open, where that is what it means.
     """
     try:
         holds = test()
     except GIVES_UP as error:
         return Claim(statement, f"undecided: {why(error)}", None, what, about, value)
     if holds is None:
-        strength = "undecided: the numbers are too close to tell"
-    return Claim(statement, strength, holds, what, about, value)
+        strength = otherwise or "undecided: the numbers are too close to tell"
+    return Claim(statement, strength, holds, what, about, value, open=holds is None and bool(otherwise))
 
 
 def why(error: BaseException) -> str:
@@ -86,11 +110,19 @@ def named(error: BaseException) -> str:
     return f"{type(error).__name__}: {escaped(str(error))}"
 
 
-def verdict(claims: Sequence[Claim]) -> bool | None:
-    """Combine the claims: False if one is refuted, else None if one is undecided."""
-    if any(claim.holds is False for claim in claims):
-        return False
-    return None if any(claim.holds is None for claim in claims) else True
+def verdict(claims: Sequence[Claim]) -> Verdict:
+    """Combine the verdicts on claims into that on the file."""
+    return combined(claim.verdict for claim in claims)
+
+
+def combined(verdicts: Iterable[Verdict]) -> Verdict:
+    """Combine verdicts: False if one is, else None if one is, else OPEN if one is.
+
+    >>> combined([True, OPEN]), combined([None, OPEN]), combined([None, False, OPEN]), combined([])
+    (<Open.OPEN: 'open'>, None, False, True)
+    """
+    found = set(verdicts)
+    return next((worse for worse in (False, None, OPEN) if worse in found), True)
 
 
 def escaped(words: Any) -> str:

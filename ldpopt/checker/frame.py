@@ -16,7 +16,8 @@ imported when a file needs it. What all files have in common is decided here, on
 * a public mechanism file, which has no question, has claims of its own (:mod:`.public`).
 
 Run it alone with ``python -I -S ldpopt/checker RESULT.json``, or as ``ldpopt verify RESULT.json``. Exit
-code 0: every claim holds, 1: some claim is refuted, 2: unreadable, 3: undecided within the budget.
+code 0: every claim holds, 1: some claim is refuted, 2: unreadable, 3: undecided within the budget, 4:
+holds, but the promise is not decided, as the file does not say enough for it (:data:`.claims.OPEN`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from functools import partial
 from typing import Any
 
 from .budget import MOST_SECONDS, SECONDS, UndecidedError, limited
-from .claims import GIVES_UP, Claim, decided, escaped, named, quoted, verdict, why
+from .claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
 from .design import DESIGN, design_claims, unchecked_design
 from .form import Case, Form, Kind, Section
 from .optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
@@ -317,7 +318,8 @@ def _uncertified(document: dict[str, Any]) -> Iterator[str]:
 # ---------------------------------------------------------------- the command
 
 
-EXIT_CODES = {True: 0, False: 1, None: 3}
+EXIT_CODES: dict[Verdict, int] = {True: 0, False: 1, None: 3, OPEN: 4}
+"""The exit code of a verdict, here and in every command that gives one; 2 is for unreadable files."""
 
 
 def main(*arguments: str) -> int:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from .arithmetic import exp_below, log
+from .arithmetic import Rational, exp_below, log
 from .claims import Claim, decided
 from .labels import Label
 from .reading import UnreadableError
@@ -124,7 +124,7 @@ def worst_ratios(
             yield max(high for s, high in highs.items() if s != i), lows[i]
 
 
-def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilon: float) -> bool:
+def is_private(matrix: Sequence[Sequence[float]], secrets: Sequence[Any], epsilon: Rational) -> bool:
     """Return whether W[x,y] ≤ e^ε W[x',y] for every y and every x, x' with different secrets, exactly.
 
     Every ratio is compared with a rational just below e^ε (relative 1e-58); e^ε itself is never the

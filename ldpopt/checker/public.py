@@ -6,34 +6,43 @@ nothing computed from them but the mechanism itself. Its claims:
 * *stochastic*: every row sums to exactly 1 (an encoding that is stated by its parameters instead of a
   matrix has no rows; :mod:`.encodings` says what its probabilities are);
 * *inputs*: the labels (s, u) are those of the rows, as in :mod:`.design`;
-* *privacy*: entries of inputs with different secrets differ by at most a factor e^L. L is ``level``
-  where it is a number; a promise for all distributions (``robust`` "all") is decided by the file alone,
-  so that L is then ``epsilon`` where ``level`` is larger or null (:func:`_decided_level`);
-* *together*, where r reports are promised the level ε': r L ≤ ε'. Of a promise about counts this is
-  claimed only where it is true, as such a promise may hold without it;
+* *privacy*, where ``level`` is a number L: entries of inputs with different secrets differ by at most a
+  factor e^L;
+* *promise*: no report is more than e^ε times as likely for one secret as for another, for the
+  distributions that ``robust`` names, ε being ``epsilon``;
+* *together*, where r reports about one person are promised the level ε': they have it;
 * *digest*: SHA-256 of all of it, as in :mod:`.design`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
 distribution P of the data: P(y|s) = Σ_u P(u|s) W[(s,u),y] is a mean of entries of s, and a mean is not
 above the largest nor below the least. Products of r entries differ by e^(rL) at most, so r reports about
-one person have together at most the level r L.
+one person have together at most the level r L. The distributions that give s and s' one public value
+each attain both.
 
-What it cannot show. A promise for the distributions near a table is about the counts of that table. A
-public file states ``epsilon``, and the claims do not decide it unless L ≤ ε, nor ``together`` unless r L
-≤ ε': :func:`unchecked_public` lists them.
+So the entries prove a promise if they differ by at most e^ε (e^(ε'/r)). They also decide it
+
+* for all distributions (``robust`` "all"), as some distribution attains their level;
+* with one public value, or none, as P(y|s) is then an entry;
+* of an encoding, which hides all inputs from each other: this is what its promise is about.
+
+A promise for the distributions near a table is about counts that are not in the file. It is proven by
+the entries, or refuted for all counts by :mod:`.apart`, or else *open*: the file does not decide it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from fractions import Fraction
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
+from .apart import tells_apart
+from .arithmetic import exp_below
 from .claims import Claim, decided, quoted
 from .design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 from .encodings import ENCODING, read_encoding
 from .encodings import private as private_encoding
-from .mechanism import MATRIX, Rows, private, stochastic
+from .mechanism import MATRIX, Rows, is_private, private, stochastic
 from .reading import UnreadableError
 from .schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
 
@@ -56,75 +65,102 @@ DOCUMENT = Record(
 """A public mechanism file."""
 
 
+NOT_IN_FILE = (
+    "not decided by this file: the counts that the promise is about are not in it; verify the file that "
+    "has them, or design with --robust all"
+)
+"""Why a promise is open, and what to do about it."""
+PROMISES = ("promise", "together")
+"""The claims that decide what is promised."""
+
+
+class Entries(NamedTuple):
+    """What the entries of a mechanism say about a level.
+
+    Attributes:
+        prove: whether they differ by at most e^level.
+        refute: whether no distribution of the data has the level.
+        decide: whether what they do not prove is false.
+    """
+
+    prove: Callable[[Fraction], bool]
+    refute: Callable[[Fraction], bool]
+    decide: bool
+
+
 def public_claims(document: Any) -> Iterator[Claim]:
     """Decide every claim of a public mechanism file."""
     fields = DOCUMENT.read(document)
     section, mechanism = fields["public"], fields["mechanism"]
     if len(mechanism) != 1:
         raise UnreadableError("mechanism must have one of the keys matrix and encoding, and no other")
-    level = _decided_level(section)
     if "encoding" in mechanism:
-        yield from _encoded(section["domain"], mechanism["encoding"], level)
+        entries = yield from _encoded(section, mechanism["encoding"])
     else:
-        yield from _tabled(section["domain"], mechanism["matrix"], level)
-    if level is not None and _decides_together(section, level):
-        yield _together(section["together"], level)
+        entries = yield from _tabled(section, mechanism["matrix"])
+    yield from _promises(section, entries)
     stated = section["digest"]
     words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: public_digest(document) == stated)
 
 
-def _tabled(domain: dict[str, Any], matrix: Rows, level: float | None) -> Iterator[Claim]:
-    """Decide what a matrix has to be: stochastic, of the inputs of the domain, private."""
+def _tabled(section: dict[str, Any], matrix: Rows) -> Generator[Claim, None, Entries]:
+    """Decide what a matrix has to be: stochastic, of the inputs of the domain, private at its level."""
     yield stochastic(matrix)
-    yield inputs_claim(domain, len(matrix))
-    if level is not None:
-        yield private(matrix, _secrets(domain, len(matrix)), level)
-
-
-def _encoded(domain: dict[str, Any], plain: dict[str, Any], level: float | None) -> Iterator[Claim]:
-    """Decide what an encoding has to be; it hides all inputs from each other, so every secret.
-
-    Parameters that no encoding has are unreadable whether or not a level is claimed: there is then no
-    mechanism that the labels and the digest could be about.
-    """
-    found = read_encoding(plain)
-    yield inputs_claim(domain, found.inputs)
-    if level is not None:
-        yield private_encoding(found, level)
-
-
-def _decided_level(section: dict[str, Any]) -> float | None:
-    """Return the level that the file must have whatever the distribution; None if it states none."""
-    level: float | None = section["level"]
-    promised: float = section["epsilon"]
-    if section["robust"] != "all":
-        return level
-    return promised if level is None else min(level, promised)
-
-
-def _decides_together(section: dict[str, Any], level: float | None) -> bool:
-    """Return whether the level of several reports follows from the file, or must follow from it."""
-    if "together" not in section or level is None:
-        return False
-    return section["robust"] == "all" or _within(section["together"], level)
-
-
-def _within(promise: dict[str, Any], level: float) -> bool:
-    return bool(promise["reports"] * Fraction(level) <= Fraction(promise["epsilon"]))
-
-
-def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
-    """Return the number of the secret of every row: the public value runs fastest."""
-    public = domain["public"]
+    yield inputs_claim(section["domain"], len(matrix))
+    public = section["domain"]["public"]
     width = 1 if public is None else len(public["members"])
-    return [x // width for x in range(rows)]
+    secrets = [x // width for x in range(len(matrix))]
+    if section["level"] is not None:
+        yield private(matrix, secrets, section["level"])
+    return Entries(
+        partial(is_private, matrix, secrets),
+        partial(tells_apart, matrix, width),
+        decide=section["robust"] == "all" or width == 1,
+    )
 
 
-def _together(promise: dict[str, Any], level: float) -> Claim:
-    reports, epsilon = promise["reports"], promise["epsilon"]
-    words = f"{reports} reports about one person have level at most {reports} × {level!r} ≤ {epsilon!r}"
-    return decided("together", words, lambda: _within(promise, level), value=epsilon)
+def _encoded(section: dict[str, Any], plain: dict[str, Any]) -> Generator[Claim, None, Entries]:
+    """Decide what an encoding has to be; parameters that no encoding has are unreadable."""
+    found = read_encoding(plain)
+    yield inputs_claim(section["domain"], found.inputs)
+    if section["level"] is not None:
+        yield private_encoding(found, section["level"])
+    return Entries(lambda level: found.ratio <= exp_below(level), lambda _: False, decide=True)
+
+
+def _promises(section: dict[str, Any], entries: Entries) -> Iterator[Claim]:
+    """Decide what is promised of one report, and of several together."""
+    whom = "whatever the distribution of the data"
+    if not entries.decide:
+        whom = f"for the distributions of {quoted(section['robust'])}, alpha = {section['alpha']!r}"
+    epsilon: float = section["epsilon"]
+    words = f"no report is more than e^{epsilon!r} times as likely for one secret as for another, {whom}"
+    yield _promise("promise", words, epsilon, 1, entries)
+    if "together" in section:
+        reports, epsilon = section["together"]["reports"], section["together"]["epsilon"]
+        words = f"{reports} reports about one person have together the level {epsilon!r}, {whom}"
+        yield _promise("together", words, epsilon, reports, entries)
+
+
+def _promise(what: str, words: str, epsilon: float, reports: int, entries: Entries) -> Claim:
+    """Decide one promise by the entries, or leave it open.
+
+    Args:
+        what: which claim it is.
+        words: the claim as one sentence.
+        epsilon: the level of all reports together.
+        reports: how many there are.
+        entries: what the mechanism says about a level.
+    """
+    level = Fraction(epsilon) / reports
+
+    def holds() -> bool | None:
+        if entries.prove(level):
+            return True
+        return False if entries.decide or entries.refute(level) else None
+
+    return decided(what, words, holds, value=epsilon, otherwise=NOT_IN_FILE)
 
 
 def public_digest(document: dict[str, Any]) -> str:
@@ -135,16 +171,4 @@ def public_digest(document: dict[str, Any]) -> str:
 
 def unchecked_public(document: dict[str, Any]) -> list[str]:
     """List, as sentences, what a public file says but no claim decides."""
-    section = document["public"]
-    level = _decided_level(section)
-    said = [f"public.method = {quoted(section['method'])}"]
-    of = (
-        f"for the distributions of {quoted(section['robust'])}, alpha = {section['alpha']!r}: the "
-        "counts that this promise is about are not in the file; only a file with them can prove it"
-    )
-    if level is None or level > section["epsilon"]:
-        said.append(f"public.epsilon = {section['epsilon']!r} {of}")
-    if "together" in section and not _decides_together(section, level):
-        promise = section["together"]
-        said.append(f"public.together, {promise['reports']} reports at {promise['epsilon']!r}, {of}")
-    return said
+    return [f"public.method = {quoted(document['public']['method'])}"]

@@ -1,8 +1,8 @@
 """The application that ``ldpopt`` runs: every command, under its name.
 
 Exit codes: 0 done (for ``verify``: every claim holds), 1 refuted or contradicted, 2 bad input or an
-unreadable file, 3 a solver crashed (for ``verify``: undecided), 130 interrupted, 141 nobody reads the
-output, 143 terminated.
+unreadable file, 3 a solver crashed (for ``verify``: undecided), 4 the file holds but does not decide its
+promise, 130 interrupted, 141 nobody reads the output, 143 terminated.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typer.main import get_command
 
 import ldpopt
 from ldpopt.checker.claims import printable
-from ldpopt.core.errors import LdpoptError, SolverError, UndecidedFileError
+from ldpopt.core.errors import LdpoptError, RefutedFileError, SolverError, UndecidedFileError
 
 COMMANDS = {
     "solve": "solve",
@@ -102,6 +102,8 @@ def run(words: list[str]) -> int:
         return end.exit_code
     except typer.TyperException as error:
         return _fail(_usage(error), 2)
+    except RefutedFileError as error:
+        return _fail(str(error), 1)
     except LdpoptError as error:
         return _fail(str(error), 3 if isinstance(error, SolverError | UndecidedFileError) else 2)
     except BrokenPipeError:

@@ -61,7 +61,8 @@ def audit(
 ) -> None:
     """Measure a mechanism's privacy in several senses, and attack its sampler.
 
-    Exit code 0: passed, 1: failed, 2: bad input, 3: undecided within the checker's budget.
+    Exit code 0: passed, 1: failed, 2: bad input, 3: undecided within the checker's budget, 4: no promise
+    was checked, or not that of the file, which does not hold the counts that it is about.
     """
     clock = Clock()
     from ldpopt.audit.auditing import audit as examine

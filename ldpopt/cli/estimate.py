@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ldpopt.cli.options import AsJson, Force, Jobs, MechanismFile, Scheduler
+from ldpopt.cli.promised import end_as_decided
 from ldpopt.cli.terminal import check_picture, hang, print_table, tell, watching
 
 if TYPE_CHECKING:
@@ -35,13 +36,21 @@ def estimate(
     scheduler: Scheduler = None,
     as_json: AsJson = False,
 ) -> None:
-    """Estimate the frequencies of the data from released reports, with their uncertainty."""
+    """Estimate the frequencies of the data from released reports, with their uncertainty.
+
+    Exit code 0: done, 1: a claim of a public file is refuted, 2: bad input, 4: done, but the public file
+    does not decide its promise.
+    """
     from ldpopt.release import estimating
     from ldpopt.release.designing import load_mechanism
+    from ldpopt.release.publishing import PublicDesign
+    from ldpopt.release.releasing import check_certificate
 
     if plot is not None:
         check_picture(plot, force, released, mechanism)
     made = load_mechanism(mechanism)
+    if isinstance(made, PublicDesign):
+        check_certificate(made)
     with watching(f"estimating from {released}" + (", by every method" if others else "")):
         found = estimating.estimate(
             released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler
@@ -54,6 +63,8 @@ def estimate(
     if plot is not None:
         found.plot(plot)
         tell(f"wrote {plot}")
+    if isinstance(made, PublicDesign):
+        end_as_decided(made)
 
 
 def _print_frequencies(found: Frequencies, groups: list[str]) -> None:

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.options import Force
+from ldpopt.cli.promised import end_as_decided
 from ldpopt.cli.terminal import check_new, check_writable, hang, say
 
 
@@ -39,6 +40,9 @@ def export(
 
     Its probabilities are exactly those of the mechanism, and its random bits are cryptographic. What a
     program draws is audited with ldpopt audit MECH --data TABLE --released REPORTS.
+
+    Exit code 0: done, 1: a claim of MECH is refuted, 2: bad input, 3: one is undecided, 4: done, but
+    MECH does not decide its promise, which the program's own words then say.
     """
     from ldpopt.core.files import write_whole
     from ldpopt.release.designing import load_mechanism
@@ -57,3 +61,4 @@ def export(
         f'collect the reports in a CSV file with the column "ldpopt-{made.fingerprint}", then: '
         f"ldpopt estimate REPORTS --mechanism {mechanism}",
     )
+    end_as_decided(made)

@@ -9,9 +9,9 @@ import typer
 
 from ldpopt.checker.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
+from ldpopt.cli.promised import end_as_decided
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.rounding import in_full
 
 if TYPE_CHECKING:
     from ldpopt.release.agreement import Agreement
@@ -65,6 +65,9 @@ def privatize(
 
     A ledger lists the releases of each mechanism: each one about the same people weakens the promise,
     and from the second on a warning says by how much.
+
+    Exit code 0: done, 1: a claim of the mechanism's file is refuted, 2: bad input, 3: one is undecided,
+    4: done, but the file does not decide its promise.
     """
     from ldpopt.engine.verifying import NOT_CHECKED
     from ldpopt.release import releasing, repetition
@@ -124,6 +127,7 @@ def privatize(
     level = f"{repetition.total(made, total)} [{NOT_CHECKED}]"
     say(f"ledger: {which} {level}; see {repetition.ledgers(mechanism, made)[1]}")
     say(f"next: ldpopt estimate {out} --mechanism {mechanism}")
+    end_as_decided(made)
 
 
 def _void(mechanism: Path, run: str) -> None:
@@ -144,11 +148,8 @@ def _compare(made: AnyDesign, found: Agreement | None) -> None:
     from ldpopt.release.words import against
 
     if isinstance(made, PublicDesign) and not made.universal:
-        tell(
-            f"warning: the promise ε = {in_full(made.promise.epsilon)} is made {against(made)}; a "
-            "public file has no counts to compare the table with"
-        )
-    elif found is None and (made if isinstance(made, PublicDesign) else made.public).universal:
+        return  # it has no counts to compare with; the verdict on it says so
+    if found is None and (made if isinstance(made, PublicDesign) else made.public).universal:
         say("the promise holds whatever the distribution of the table")
     elif found is None:
         tell(f"warning: the promise is made {against(made)}; the table is not compared with it")

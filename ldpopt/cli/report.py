@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ldpopt.checker.claims import OPEN, combined
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import Force, OwnProblem, know
@@ -33,7 +34,8 @@ def report(
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
 
-    Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided.
+    Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided, 4: a file does
+    not decide its promise.
     """
     clock = Clock()
     from ldpopt.report.page import report as write_page
@@ -61,10 +63,11 @@ def report(
         )
     refuted = [part.path for part in parts if part.sound is False]
     undecided = [part.path for part in parts if part.sound is None]
+    unpromised = [part.path for part in parts if part.sound is OPEN]
     silent = [part.path for part in parts if not part.claims]
-    wrong = {"REFUTED": refuted, "undecided": undecided}
+    wrong = {"REFUTED": refuted, "undecided": undecided, "promise not decided": unpromised}
     said = "; ".join(f"{word}: {', '.join(paths)}" for word, paths in wrong.items() if paths)
     said = said or ("every claim verified" if len(silent) < len(parts) else "nothing is verified")
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
     say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
-    raise typer.Exit(EXIT_CODES[False if refuted else None if undecided else True])
+    raise typer.Exit(EXIT_CODES[combined(part.sound for part in parts)])

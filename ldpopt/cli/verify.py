@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.checker.budget import MOST_SECONDS, SECONDS
-from ldpopt.checker.claims import escaped
+from ldpopt.checker.claims import Verdict, escaped
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson, OwnProblem, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
@@ -29,7 +29,8 @@ def verify(
 ) -> None:
     """Let the independent checker decide every claim of a result file.
 
-    Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget.
+    Exit code 0: verified, 1: refuted, 2: unreadable, 3: undecided within the budget, 4: holds, but the
+    promise is not decided, as it is about counts that are not in the file.
     """
     if math.isnan(budget):  # nan passes every range check
         raise InvalidInputError("budget must be a number of seconds, not nan")
@@ -53,7 +54,7 @@ def _waiting(file: Path, budget: float) -> contextlib.AbstractContextManager[obj
     return watching(f"checking {file}", budget)
 
 
-def _decide_and_print(file: Path, budget: float, as_json: bool) -> bool | None:
+def _decide_and_print(file: Path, budget: float, as_json: bool) -> Verdict:
     from ldpopt.engine.verifying import WORDS
     from ldpopt.engine.verifying import verify as verify_result
 
@@ -63,8 +64,8 @@ def _decide_and_print(file: Path, budget: float, as_json: bool) -> bool | None:
         sys.stdout.reconfigure(errors="backslashreplace")
     if as_json:
         claims = [claim._asdict() for claim in verification.claims]
-        unchecked = list(verification.unchecked)
-        print(json.dumps({"verified": bool(verification), "claims": claims, "unchecked": unchecked}))
+        said = {"verified": bool(verification), "verdict": WORDS[verification.verdict]}
+        print(json.dumps({**said, "claims": claims, "unchecked": list(verification.unchecked)}))
     else:
         _print_claims(str(verification))
         print(WORDS[verification.verdict])

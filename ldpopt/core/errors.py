@@ -38,6 +38,10 @@ class UnreadableFileError(LdpoptError, ValueError):
     """A file that is not what it should be: garbage, truncated, or of another format."""
 
 
+class RefutedFileError(UnreadableFileError):
+    """A file that says what is false: the checker refutes a claim of it."""
+
+
 class UndecidedFileError(LdpoptError):
     """A file that cannot be read, or whose claims cannot be decided, within a budget."""
 

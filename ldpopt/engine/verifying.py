@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame
 from ldpopt.checker.budget import SECONDS, UndecidedError, confined, limited
-from ldpopt.checker.claims import MARKS, Claim, escaped, quoted, verdict
+from ldpopt.checker.claims import MARKS, OPEN, Claim, Verdict, escaped, quoted, verdict
 from ldpopt.checker.reading import UnreadableError, read
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.rounding import factor_at_most, in_full
@@ -20,12 +20,19 @@ if TYPE_CHECKING:
     from ldpopt.engine.result import Result
 
 
-WORDS = {True: "verified", False: "refuted", None: "undecided"}
+WORDS: dict[Verdict, str] = {
+    True: "verified",
+    False: "refuted",
+    None: "undecided",
+    OPEN: "holds, but the promise is not decided",
+}
+"""The verdict on a file in words."""
 NOT_CERTIFIED = "not certified"
 """The mark of a value or bound whose utility the checker does not know."""
 NOT_CHECKED = "not checked"
 """The mark of a number or word that no verified claim states."""
-
+NOT_DECIDED = "not decided by this file"
+"""The mark of a promise about counts that the file does not have."""
 
 OF_PRIVACY = "and makes none about the utility: it does not know it"
 """What the summary adds for a file whose privacy alone is claimed."""
@@ -33,7 +40,7 @@ OF_PRIVACY = "and makes none about the utility: it does not know it"
 
 @dataclass(frozen=True)
 class Verification:
-    """The checker's answer: truthy if every claim holds.
+    """The checker's answer: truthy if every claim holds and, where there is a promise, it is decided.
 
     Attributes:
         claims: every claim of the file with its verdict.
@@ -47,12 +54,20 @@ class Verification:
     unchecked: tuple[str, ...] = ()
 
     @property
-    def verdict(self) -> bool | None:
-        """True: verified. False: some claim is refuted. None: none is refuted, some are undecided."""
+    def verdict(self) -> Verdict:
+        """True: verified. False: some claim is refuted. None: none is, some are undecided.
+
+        ``OPEN``: all hold but a promise that the file cannot decide; more time is no help.
+        """
         return verdict(self.claims)
 
     def __bool__(self) -> bool:
         return self.verdict is True
+
+    @property
+    def usable(self) -> bool:
+        """Whether no claim is refuted or undecided; a promise that the file cannot decide may be."""
+        return self.verdict is OPEN or bool(self)
 
     @property
     def proven(self) -> str:
@@ -92,10 +107,13 @@ class Verification:
     def summary(self) -> str:
         """The verdict in words, with the first claim that does not hold."""
         failed = next((claim for claim in self.claims if claim.holds is False), None)
-        failed = failed or next((claim for claim in self.claims if not claim.holds), None)
+        failed = failed or next((c for c in self.claims if not c.holds and not c.open), None)
+        failed = failed or next((claim for claim in self.claims if claim.open), None)
         if failed is None:
             every = "the independent checker verifies every claim"
             return every if self.certifies_utility else f"{every}, {OF_PRIVACY}"
+        if failed.open:
+            return f"{WORDS[OPEN]}: {failed.statement} [{failed.strength}]"
         return f"{WORDS[failed.holds].upper()}: {failed.statement}"
 
     @property
@@ -113,7 +131,7 @@ class Verification:
         if self and self.claims:
             return said
         mark = WORDS[self.verdict].upper() if self.claims else NOT_CHECKED
-        return f"{said} [{mark}]"
+        return f"{said} [{NOT_DECIDED if self.verdict is OPEN else mark}]"
 
     def marked_promise(self, said: str) -> str:
         """Mark what a file promises about privacy; undecided claims about anything else are ignored.
@@ -135,7 +153,7 @@ class Verification:
     def _repr_html_(self) -> str:
         from ldpopt.core import notebook
 
-        rows = [(MARKS[c.holds].strip(), c.statement, c.strength) for c in self.claims]
+        rows = [(MARKS[c.verdict].strip(), c.statement, c.strength) for c in self.claims]
         return notebook.table(WORDS[self.verdict], rows, ("", "claim", "strength"))
 
 

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ldpopt.core import validate
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import read_document, within
@@ -60,11 +60,11 @@ def load_design(path: str | os.PathLike[str], document: dict[str, Any] | None = 
     """
     made, digest = read_design(path, document)
     if not _agrees(made):
-        raise UnreadableFileError(
+        raise RefutedFileError(
             f"{os.fspath(path)}: the table that it describes is not that of its proof"
         )
     if made.digest != digest:
-        raise UnreadableFileError(
+        raise RefutedFileError(
             f"{os.fspath(path)}: labels, bins, counts, parameters or mechanism are not those that were "
             "designed: they do not match its digest"
         )

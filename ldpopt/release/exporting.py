@@ -46,7 +46,7 @@ class Sampler:
             RowProcedure(made.mechanism) if known is None else PROCEDURES[type(known)](known)
         )
         self.column = PREFIX + made.fingerprint
-        self.promise = f"{promise(made)}, {against(made)}"
+        self.promise = made.verification.marked_promise(f"{promise(made)}, {against(made)}")
 
     @cached_property
     def vectors(self) -> list[Vector]:

@@ -12,7 +12,6 @@ import math
 import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,9 +19,9 @@ from typing import Any
 import numpy as np
 
 from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.public import public_digest
+from ldpopt.checker.public import PROMISES, public_digest
 from ldpopt.checker.schema import MOST_EPSILON
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document
@@ -97,7 +96,8 @@ class PublicDesign(MatrixOrEncoding):
     Attributes:
         stated: the mechanism or the encoding; its inputs are the (s, u) of ``domain`` in order.
         domain: the columns and values that the rows stand for.
-        promise: what was promised; where ``level`` is larger, only a file with the counts can prove it.
+        promise: what was promised; where it is not :attr:`universal`, only a file with the counts can
+            prove it.
         level: the secret is hidden at this level whatever the distribution of the data; None if no level
             up to 30 does.
     """
@@ -121,11 +121,8 @@ class PublicDesign(MatrixOrEncoding):
 
     @property
     def universal(self) -> bool:
-        """Whether the promise holds whatever the distribution of the data."""
-        if self.level is None or self.level > self.promise.epsilon:
-            return False
-        together = self.promise.together
-        return together is None or self.promise.reports * Fraction(self.level) <= Fraction(together)
+        """Whether the mechanism alone proves the promise: whatever the distribution of the data."""
+        return all(claim.holds for claim in self.verification.claims if claim.what in PROMISES)
 
     @property
     def fixed(self) -> bool:
@@ -228,7 +225,7 @@ def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         said = str(error) if isinstance(error, LdpoptError) else repr(error)
         raise UnreadableFileError(f"{os.fspath(path)} is not a public mechanism: {said}") from None
     if not same or math.prod(domain.shape) != made.inputs:
-        raise UnreadableFileError(
+        raise RefutedFileError(
             f"{os.fspath(path)}: labels, bins, promise or mechanism are not those that were published: "
             "they do not match its digest"
         )

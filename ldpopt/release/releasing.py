@@ -22,7 +22,7 @@ import pyarrow.csv
 import pyarrow.parquet
 from numpy.typing import NDArray
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, RefutedFileError, UndecidedFileError
 from ldpopt.core.files import whole_directory, whole_file
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.release.agreement import Agreement, agreement
@@ -149,13 +149,17 @@ def digest(released: Path) -> str:
 
 
 def check_certificate(made: AnyDesign) -> None:
-    """Refuse a design of which the checker does not verify every claim."""
-    for claim in made.verification.claims:
-        if not claim.holds:
-            said = "refutes" if claim.holds is False else "could not decide"
-            raise InvalidInputError(
-                f"the mechanism is not used: the checker {said} that {claim.statement}"
-            )
+    """Refuse a design of which a claim is refuted or undecided within the time of the checker.
+
+    A promise that a public file cannot decide is no reason: what is said of it carries a mark.
+    """
+    for error, said, holds in (
+        (RefutedFileError, "refutes", False),
+        (UndecidedFileError, "could not decide", None),
+    ):
+        for claim in made.verification.claims:
+            if claim.holds is holds and not claim.open:
+                raise error(f"the mechanism is not used: the checker {said} that {claim.statement}")
 
 
 def _drawn(reader: TableReader, made: AnyDesign, seed: int | None, start: int = 0) -> Iterator[Drawn]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from ldpopt.audit.findings import Audit
-from ldpopt.checker.claims import Claim
+from ldpopt.checker.claims import Claim, Verdict, combined
 from ldpopt.report.reproducing import Command
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class Part:
     mechanism: Heatmap | None
     claims: tuple[Claim, ...]
     unchecked: tuple[str, ...]
-    verified: bool | None
+    verified: Verdict
     beyond: str
     """What the verdict is not about, to follow it; may be empty."""
     curve: Curve | None
@@ -116,7 +116,6 @@ class Part:
     summary: Summary
 
     @property
-    def sound(self) -> bool | None:
-        """Whether every claim holds and the audit, if there is one, was passed; None if undecided."""
-        verdicts = (self.verified, True if self.audit is None else self.audit.passed)
-        return False if False in verdicts else None if None in verdicts else True
+    def sound(self) -> Verdict:
+        """Whether every claim holds and the audit, if there is one, was passed."""
+        return combined((self.verified, True if self.audit is None else self.audit.passed))

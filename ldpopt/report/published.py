@@ -74,18 +74,17 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         limits: the time that the part may take.
     """
     made, verification = loaded.content, loaded.verification
-    unproven = "" if made.universal else f" [{NOT_CHECKED}]"
-    level = in_full(made.promise.epsilon)
-    title = f"{released(made)}, ε = {level}{unproven}"
+    level, marked = in_full(made.promise.epsilon), verification.marked_promise
+    title = marked(f"{released(made)}, ε = {level}")
     return Part(
         id=name,
         title=title,
-        signing=_signing(loaded) if verification else None,
+        signing=_signing(loaded) if verification.usable else None,
         path=loaded.path,
         complaint="",
-        explanation=[_promised(made), _proven(made)] if verification else [_promised(made)],
+        explanation=[_promised(loaded), *([_proven(made)] if verification.usable else [])],
         question=_question(made),
-        answer=[_level(made) if verification else Fact("Level", "not proven")],
+        answer=[_level(loaded) if verification.usable else Fact("Level", "not proven")],
         plain_answer=[] if made.encoding is None else plain_answer(made.encoding.plain),
         mechanism=None if made.encoding else design_heatmap(made.domain, made.mechanism),
         claims=verification.claims,
@@ -103,7 +102,7 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
             id=name,
             title=title,
             method=made.promise.method,
-            epsilon=number(made.promise.epsilon),
+            epsilon=marked(number(made.promise.epsilon)),
             value="–",
             share="–",
             bound="–",
@@ -113,8 +112,10 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
     )
 
 
-def _promised(made: PublicDesign) -> str:
-    return f"Promised is {promise(made)}, {against(made)}."
+def _promised(loaded: Published) -> str:
+    made = loaded.content
+    said = f"{promise(made)}, {against(made)}"
+    return f"Promised is {loaded.verification.marked_promise(said)}."
 
 
 def _proven(made: PublicDesign) -> str:
@@ -144,12 +145,12 @@ def _question(made: PublicDesign) -> list[Fact]:
     ]
 
 
-def _level(made: PublicDesign) -> Fact:
+def _level(loaded: Published) -> Fact:
+    made = loaded.content
     if made.level is None:
         return Fact("Level", "none", "no level up to 30 holds whatever the distribution of the data")
-    note = (
-        f"in nats, whatever the distribution of the data; promised are {in_full(made.promise.epsilon)}"
-    )
+    promised = loaded.verification.marked_promise(in_full(made.promise.epsilon))
+    note = f"in nats, whatever the distribution of the data; promised are {promised}"
     return Fact("Level", at_most(made.level, 6), note)
 
 
@@ -185,7 +186,7 @@ def _signing(loaded: Published) -> Signing:
         facts,
         [*beware, *ledger_warning(loaded.path, made)],
         list(_guards(made)),
-        f"{_promised(made)} {_proven(made)}".removesuffix("."),
+        f"{_promised(loaded)} {_proven(made)}".removesuffix("."),
         list(_rare(made)),
         [f"{told[0].upper()}{told[1:]}"],
     )

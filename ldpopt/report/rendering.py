@@ -10,7 +10,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ldpopt.checker.claims import OPEN, Verdict
 from ldpopt.report.words import number
+
+VERDICTS: dict[Verdict, str] = {True: "holds", False: "refuted", None: "undecided", OPEN: "open"}
+"""The name of a verdict in templates and in the style."""
 
 
 def rendered(template: str, **names: Any) -> str:
@@ -26,6 +30,7 @@ def rendered(template: str, **names: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["verdict"] = VERDICTS.__getitem__
     folder = files("ldpopt.report").joinpath("templates")
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("report.css", "explore.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

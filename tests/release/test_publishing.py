@@ -9,6 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from ldpopt.checker.claims import OPEN
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify
@@ -128,29 +129,31 @@ def test_labels_are_what_occurs_and_top_names_the_most_frequent():
 
 def test_every_later_command_works_with_it(folder, ldpopt):
     public = ["--mechanism", "m.public.json"]
-    assert ldpopt("verify", "m.public.json", cwd=folder).code == 0
+    assert ldpopt("verify", "m.public.json", cwd=folder).code == 4
     answer = ldpopt("privatize", "t.csv", *public, "-o", "r.csv", "--seed", 5, cwd=folder)
-    assert answer.code == 0, answer.err
-    assert "a public file has no counts to compare the table with" in answer.err
+    assert answer.code == 4, answer.err
+    assert "holds, but the promise is not decided: no report is more than e^1.0 times" in answer.err
     assert "whatever the distribution of the data [not checked]; see m.json.releases.json" in answer.out
     answer = ldpopt("privatize", "t.csv", "-m", "m.json", "-o", "q.csv", "--seed", 5, cwd=folder)
     assert "this mechanism was used once before" in answer.err  # one ledger for both files
     assert (folder / "q.csv").read_bytes() == (folder / "r.csv").read_bytes()
     shown = [ldpopt("estimate", "r.csv", "-m", m, cwd=folder) for m in ("m.json", "m.public.json")]
-    assert shown[0].code == 0
-    assert shown[0] == shown[1]
+    assert [answer.code for answer in shown] == [0, 4]
+    assert shown[0].out == shown[1].out
+    assert "holds, but the promise is not decided" in shown[1].err
     sure = ["--samples", 1000, "--confidence", "0.999999"]
     given = ["--data", "t.csv", "--released", "r.csv"]
     answer = ldpopt("audit", "m.public.json", *given, *sure, cwd=folder)
-    assert answer.code == 0, answer.out
-    assert "NOT CHECKED: the promise ε = 1 for all distributions that a χ² test" in answer.out
+    assert answer.code == 4, answer.out
+    assert "NOT DECIDED: the promise ε = 1 for all distributions that a χ² test" in answer.out
     assert "robust LDP level  " not in answer.out
     answer = ldpopt("export", "m.public.json", "--target", "python", "-o", "s.py", cwd=folder)
-    assert answer.code == 0
+    assert answer.code == 4
     ldpopt("export", "m.json", "--target", "python", "-o", "t.py", cwd=folder)
-    assert (folder / "s.py").read_bytes() == (folder / "t.py").read_bytes()
+    marked = (folder / "s.py").read_text()
+    assert marked.replace(" [not decided by this file]", "") == (folder / "t.py").read_text()
     answer = ldpopt("report", "m.public.json", "-o", "page.html", cwd=folder)
-    assert (answer.code, answer.err) == (0, "")
+    assert (answer.code, answer.err) == (4, "")
 
 
 def test_a_budget_refuses_the_next_release(folder, ldpopt, tmp_path):
@@ -158,8 +161,8 @@ def test_a_budget_refuses_the_next_release(folder, ldpopt, tmp_path):
         (tmp_path / name).write_bytes((folder / name).read_bytes())
     most = load_public(tmp_path / "m.public.json").level * 2
     release = ["privatize", "t.csv", "-m", "m.public.json", "--max-level", most, "-o"]
-    assert ldpopt(*release, "1.csv", cwd=tmp_path).code == 0
-    assert ldpopt(*release, "2.csv", cwd=tmp_path).code == 0
+    assert ldpopt(*release, "1.csv", cwd=tmp_path).code == 4
+    assert ldpopt(*release, "2.csv", cwd=tmp_path).code == 4
     ledger = (tmp_path / "m.json.releases.json").read_text()
     answer = ldpopt(*release, "3.csv", cwd=tmp_path)
     assert answer.code == 2
@@ -187,15 +190,20 @@ def test_the_page_shows_the_hash_of_what_was_released(folder, ldpopt, tmp_path):
 
 def test_what_the_file_proves(folder, private):
     claims = verify(folder / "m.public.json").claims
-    assert [claim.what for claim in claims] == ["stochastic", "inputs", "privacy", "digest"]
+    assert [claim.what for claim in claims] == ["stochastic", "inputs", "privacy", "promise", "digest"]
     level = load_public(folder / "m.public.json").level
     W = private.mechanism.matrix.reshape(2, 2, -1)
     exact = max(
         math.log((W[s].max(axis=0) / W[1 - s].min(axis=0))[y]) for s in (0, 1) for y in range(W.shape[2])
     )
     assert exact <= level <= exact * (1 + 1e-8)
-    said = " ".join(verify(folder / "m.public.json").unchecked)
-    assert "public.epsilon = 1.0 for the distributions of 'chi2', alpha = 0.05: the counts" in said
+    [open_] = [claim for claim in claims if not claim.holds]
+    assert open_.statement == (
+        "no report is more than e^1.0 times as likely for one secret as for another, for the "
+        "distributions of 'chi2', alpha = 0.05"
+    )
+    assert open_.open
+    assert not verify(folder / "m.public.json")
 
 
 def test_a_promise_for_all_distributions_is_proven():
@@ -215,8 +223,9 @@ def test_a_mechanism_without_a_level_claims_none(private):
     rows = Mechanism([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]])
     made = published(rows, private.domain, replace(private.promise, robust="known"))
     assert made.level is None
-    assert [claim.what for claim in made.verification.claims] == ["stochastic", "inputs", "digest"]
-    assert "1.0 for the distributions of 'known'" in " ".join(made.verification.unchecked)
+    claims = made.verification.claims
+    assert [claim.what for claim in claims] == ["stochastic", "inputs", "promise", "digest"]
+    assert [claim.what for claim in claims if claim.open] == ["promise"]
 
 
 def test_a_promise_for_all_distributions_does_not_hide_behind_counts(private):
@@ -225,24 +234,24 @@ def test_a_promise_for_all_distributions_does_not_hide_behind_counts(private):
     several = replace(alone, epsilon=3.0, reports=2, together=3.0)
     revealing = Mechanism([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]])
     for mechanism, promise, what in (
-        (private.mechanism, alone, "privacy"),
-        (revealing, alone, "privacy"),
+        (private.mechanism, alone, "promise"),
+        (revealing, alone, "promise"),
         (private.mechanism, several, "together"),
     ):
         found = published(mechanism, private.domain, promise).verification
         assert [claim.what for claim in found.claims if claim.holds is False] == [what]
-        assert "counts" not in " ".join(found.unchecked)
+        assert found.verdict is False
 
 
 def test_a_level_of_several_reports_near_a_table_is_left_open(private):
     """Two reports may keep 1.5 near the table although twice the level for all distributions is more."""
     two = replace(private.promise, epsilon=0.9, reports=2, together=1.5)
     found = published(private.mechanism, private.domain, two).verification
-    assert found
-    assert "public.together, 2 reports at 1.5, for the distributions of 'chi2'" in found.unchecked[-1]
+    assert found.verdict is OPEN
+    assert "together" in [claim.what for claim in found.claims if claim.open]
     wide = replace(two, epsilon=20.0)
     assert not published(private.mechanism, private.domain, wide).universal
-    far = replace(two, together=29.0)
+    far = replace(two, epsilon=20.0, together=29.0)
     found = published(private.mechanism, private.domain, far).verification
     assert "together" in [claim.what for claim in found.claims]
     assert found

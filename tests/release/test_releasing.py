@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from ldpopt import Mechanism
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, RefutedFileError
 from ldpopt.engine.result import Result
 from ldpopt.release import sampling
 from ldpopt.release.designing import Design, design, load_design
@@ -111,7 +111,7 @@ def test_a_refuted_mechanism_is_not_used(made, tmp_path):
     row = document["mechanism"]["matrix"][0]
     row[0], row[1] = row[1], row[0]
     forged = Design(Result.from_json(document), made.domain, made.question, made.method)
-    with pytest.raises(InvalidInputError, match="is not used: the checker refutes that"):
+    with pytest.raises(RefutedFileError, match="is not used: the checker refutes that"):
         privatize(SMALL, forged, tmp_path / "released.csv")
     assert not list(tmp_path.iterdir())
 

@@ -52,7 +52,10 @@ COVERED = tuple(SECTIONS)
 
 
 def opinion(content):
-    """What this checker says: "verified", "refuted", "unreadable", or None where it leaves it open."""
+    """What this checker says: "verified", "refuted", "unreadable", or None where it cannot tell.
+
+    "open" is said of a file that does not decide its own promise.
+    """
     try:
         found = plain(content)
         if "public" in found:
@@ -76,7 +79,8 @@ def verdict(claims):
         answers.append(answer)
         if answer is False:
             break
-    return {True: "verified", False: "refuted", None: None}[both(*answers)]
+    found = {True: "verified", False: "refuted", None: None}[both(*answers)]
+    return "open" if found == "verified" and "open" in answers else found
 
 
 UNSCALED = ("statistic-leakage", "leakage-design")

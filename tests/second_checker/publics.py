@@ -1,15 +1,20 @@
-"""Public mechanism files: labels, the level whatever the distribution, several reports, the digest."""
+"""Public mechanism files: labels, the level whatever the distribution, the promises, the digest."""
+
+from itertools import combinations, permutations
 
 from mpmath import iv
 
 from second_checker import encodings
 from second_checker.designs import digest, labelled, read_promise, shape
-from second_checker.intervals import interval, surely
+from second_checker.intervals import both, interval, surely
 from second_checker.reading import demand, keys, number, numbers
+
+MOST_REPORTS = 10
+"""Of so many reports every set is tried for one that refutes a promise."""
 
 
 def claims(found):
-    """The claims of a public file, each with its answer."""
+    """The claims of a public file, each with its answer: True, False, None, or "open"."""
     section, mechanism = found["public"], found["mechanism"]
     keys(found, {"format", "public", "mechanism"})
     demand(found["format"] == 1 and type(found["format"]) is int, "the format is another")
@@ -24,42 +29,54 @@ def claims(found):
     keys(section, {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}, {"together"})
     read_promise(section)
     demand(section["level"] is None or number(section["level"], 0, 30) >= 0, "level")
+    yield from labelled(section["domain"], mechanism["encoding"] if encoded else mechanism)
+    width = shape(section["domain"])[1]
     if encoded:
-        yield from labelled(section["domain"], mechanism["encoding"])
-        if claimed(section) is not None:
-            yield "level", stated.private(claimed(section))
+        private, known = stated.private, True
     else:
         yield "rows", all(sum(row) == 1 for row in W)
-        yield from labelled(section["domain"], mechanism)
-        yield from promised(section, W)
-    yield from together(section)
+        known = section["robust"] == "all" or width == 1
+
+        def private(level):
+            return compared(W, width, level)
+
+    if section["level"] is not None:
+        yield "level", private(number(section["level"]))
+    for reports, epsilon in promises(section):
+        answer = private(epsilon / reports)
+        if answer is False and not known:
+            answer = False if refuted(W, width, epsilon / reports) else "open"
+        yield "promise", answer
     yield "digest", digest(found) == section["digest"]
 
 
-def claimed(section):
-    """The level of one report that a file claims: with "all" at most what is promised; None if none.
-
-    Else only what the file states as its level is claimed.
-    """
-    stated = [section["level"]] + ([section["epsilon"]] if section["robust"] == "all" else [])
-    return min((number(level) for level in stated if level is not None), default=None)
+def promises(section):
+    """How many reports are promised which level together."""
+    yield 1, number(section["epsilon"])
+    if "together" in section:
+        yield section["together"]["reports"], number(section["together"]["epsilon"])
 
 
-def together(section):
-    """The level of several reports, where a promise for all distributions covers them."""
-    if claimed(section) is not None and "together" in section and section["robust"] == "all":
-        promise = section["together"]
-        yield "together", promise["reports"] * claimed(section) <= number(promise["epsilon"])
-
-
-def promised(section, W):
-    """The level of one report: all inputs of different secrets are compared."""
-    level, width = claimed(section), shape(section["domain"])[1]
-    if level is None:
-        return
+def compared(W, width, level):
+    """Whether all entries of inputs of different secrets differ by at most e^level."""
     factor = iv.exp(interval(level)) if level else interval(1)
-    for x, row in enumerate(W):
-        for z, other in enumerate(W):
-            if x // width != z // width:
-                for high, low in {*zip(row, other, strict=True)}:
-                    yield "level", high <= low or surely(high, factor * interval(low))
+    pairs = {
+        pair
+        for x, z in permutations(range(len(W)), 2)
+        if x // width != z // width
+        for pair in zip(W[x], W[z], strict=True)
+    }
+    return both(*(high <= low or surely(high, factor * interval(low)) for high, low in pairs))
+
+
+def refuted(W, width, level):
+    """Whether some set of reports is e^level times as likely for all inputs of s as for any of s'."""
+    reports, factor = range(len(W[0])), iv.exp(interval(level))
+    sizes = reports if len(reports) <= MOST_REPORTS else (0,)
+    for some in (chosen for size in sizes for chosen in combinations(reports, size + 1)):
+        shares = [sum(row[y] for y in some) for row in W]
+        blocks = [shares[x : x + width] for x in range(0, len(W), width)]
+        for one, other in permutations(blocks, 2):
+            if surely(min(one), factor * interval(max(other))) is False:
+                return True
+    return False

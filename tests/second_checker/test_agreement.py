@@ -179,10 +179,10 @@ def clashes(documents, tries, seed):
         found = mutant(draw.choice(documents), draw)
         first, second = judged(found, PATIENCE), opinion(json.dumps(found))
         verified += first == second == "verified"
-        if first == "verified" and second in ("refuted", "unreadable"):
+        if first == "verified" and second in ("refuted", "unreadable", "open"):
             yield first, second, found
         allowed = found.get("problem") in SUFFICIENT and first == "refuted"
-        if second == "verified" and first in ("refuted", "unreadable") and not allowed:
+        if second == "verified" and first in ("refuted", "unreadable", "open") and not allowed:
             yield first, second, found
     assert verified
 
