@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from pathlib import Path
 
+from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
@@ -157,7 +158,7 @@ def record(
         before = releases(mechanism, made)
         if most is not None:
             check_budget(made, before, most)
-        listed = [*before, Release(today, Path(released).name, sha256)]
+        listed = [*before, Release(today, printable(Path(released).name), sha256)]
         known = read_document(path) if path.exists() else {}
         entries = [asdict(release) for release in listed]
         write_whole(path, json.dumps({**known, made.fingerprint: entries}, indent=1) + "\n")

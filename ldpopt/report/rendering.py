@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from ldpopt.report.words import number
+from ldpopt.report.words import isolated, number
 
 
 def rendered(template: str, **names: Any) -> str:
@@ -22,6 +22,7 @@ def rendered(template: str, **names: Any) -> str:
         loader=PackageLoader("ldpopt.report", "templates"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=_isolated,
         trim_blocks=True,
         lstrip_blocks=True,
     )
@@ -32,3 +33,8 @@ def rendered(template: str, **names: Any) -> str:
     return environment.get_template(template).render(
         style=Markup(style), script=Markup(script), script_digest=digest, **names
     )
+
+
+def _isolated(value: Any) -> Any:
+    """Show text as it is; markup is ready."""
+    return isolated(value) if isinstance(value, str) and not isinstance(value, Markup) else value

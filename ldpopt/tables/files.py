@@ -26,6 +26,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from ldpopt.checker.reading import unshown
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
@@ -59,6 +60,12 @@ class TableReader(ABC):
         for name in columns:
             if name not in self.columns:
                 raise UnknownNameError(f"column of {self.name}", name, self.columns)
+            if bad := unshown(name):
+                raise InvalidInputError(
+                    f"the name of column {self.columns.index(name) + 1} of {self.name} holds the "
+                    f"character {bad}: a name must have no control characters, ends of lines or marks "
+                    "that change the direction of text; rename it"
+                )
         rows = 0
         for batch in self._read(list(columns)):
             rows += batch.num_rows
