@@ -1,10 +1,9 @@
 """What the processes that this one starts may import: what it may itself, never the working directory.
 
 A table lies in the working directory, and so may a file ``numpy.py`` that came with it. Python takes
-that directory as its first path under ``-c`` and ``-m``, by which child processes are started.
+that directory as its first path under ``-c`` and ``-m``, by which child processes are started. This
+module imports nothing that could lie there.
 """
-
-from __future__ import annotations
 
 import os
 import sys

@@ -1,13 +1,10 @@
 """Run the protocol on random users: ``python -m ldpopt.protocol --users 1000 --features 10``."""
 
-from __future__ import annotations
-
-from typing import Any
-
 
 def main() -> int:
     """Run the protocol on random users and say what each party learnt."""
     import argparse
+    from typing import Any
 
     import numpy as np
     from rich.progress import Progress as Bars
@@ -47,7 +44,9 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    from ldpopt.core import children, program
+    from ldpopt.core.children import leave_working_directory
 
-    children.leave_working_directory()
-    program.run(main)
+    leave_working_directory()
+    from ldpopt.core.program import run
+
+    run(main)
