@@ -97,6 +97,8 @@ def _guarded(body: Callable[[], int]) -> int:
     except BrokenPipeError:
         raise
     except LdpoptError as error:
+        if isinstance(error, FailedError):
+            _show_plugin(error.__cause__)
         return fail(str(error), _code(error))
     except OSError as error:  # a full disk, a directory that may not be searched
         return fail(_refused(error), ExitCode.BAD_INPUT)
@@ -127,24 +129,32 @@ def _refused(error: OSError) -> str:
 
 
 def _failure(error: BaseException) -> str:
-    """Say what failed and where; the author of a plug-in sees the calls from the plug-in on as well."""
-    import sysconfig
+    """Say what failed, and where."""
     import traceback
 
     calls = traceback.extract_tb(error.__traceback__)
-    known = (os.path.join(children.ROOT, "ldpopt", ""), "<", *sysconfig.get_paths().values())
-    own = next((i for i, call in enumerate(calls) if not call.filename.startswith(known)), None)
     places = ", ".join(f"{os.path.basename(call.filename)}:{call.lineno}" for call in calls[-PLACES:])
     said = f"{' '.join(f'{type(error).__name__}: {error}'.split())} ({places})"
-    if own is None:
-        return f"a mistake in ldpopt, no verdict: {said}"
-    print(printable_lines("".join(traceback.format_list(calls[own:]))), end="", file=sys.stderr)
-    return f"{calls[own].filename} failed: {said}"
+    file = _show_plugin(error)
+    return f"a mistake in ldpopt, no verdict: {said}" if file is None else f"{file} failed: {said}"
 
 
-def printable_lines(text: str) -> str:
-    """Spell out what is not printable, but for the ends of lines."""
-    return "\n".join(map(printable, text.split("\n")))
+def _show_plugin(error: BaseException | None) -> str | None:
+    """Print the calls from a plug-in's file on, for its author; return the file, None if there is none.
+
+    It is the first file that lies neither in ldpopt nor where Python's packages are installed.
+    """
+    import sysconfig
+    import traceback
+
+    calls = [] if error is None else traceback.extract_tb(error.__traceback__)
+    known = (os.path.join(children.ROOT, "ldpopt", ""), "<", *sysconfig.get_paths().values())
+    for i, call in enumerate(calls):
+        if not call.filename.startswith(known):
+            lines = "".join(traceback.format_list(calls[i:])).split("\n")
+            print("\n".join(map(printable, lines)), end="", file=sys.stderr)
+            return call.filename
+    return None
 
 
 def _end(code: int) -> None:

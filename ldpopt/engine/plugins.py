@@ -98,6 +98,8 @@ def _module(reference: str, source: str) -> ModuleType:
         if from_ctrl_c(error):
             raise KeyboardInterrupt from error
         problem = " ".join(f"{type(error).__name__}: {error}".split())
+        if isinstance(error, ModuleNotFoundError) and f"{source}.".startswith(f"{error.name}."):
+            raise InvalidInputError(f"the plugin {reference!r} is missing: {problem}") from error
         raise FailedError(f"the plugin {reference!r} cannot be imported: {problem}") from error
 
 
