@@ -7,12 +7,10 @@ releases reports, :func:`estimate` reads them, :func:`audit` attacks them, and :
 page on it.
 """
 
-from __future__ import annotations
-
 from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
+TYPE_CHECKING = False  # as type checkers know it; before a program has left the working directory,
+if TYPE_CHECKING:  # nothing is imported that could lie there: not even the module typing
     from ldpopt.audit.auditing import audit
     from ldpopt.core.form import Form, FormSolution
     from ldpopt.core.limits import Limits

@@ -1,6 +1,9 @@
 """Run the command line: ``python -m ldpopt``."""
 
-from ldpopt.cli import main
-
 if __name__ == "__main__":
+    from ldpopt.core.children import leave_working_directory
+
+    leave_working_directory()
+    from ldpopt.cli import main
+
     main()

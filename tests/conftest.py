@@ -96,6 +96,7 @@ def run_in_this_process(*words, cwd="."):
     out, err = io.StringIO(), io.StringIO()
     before = sys.argv, signal.getsignal(signal.SIGTERM)
     added = [(registry, registry._given.copy()) for registry in (PROBLEMS, SOLVERS)]
+    paths = sys.path.copy()
     sys.argv = ["ldpopt", *map(str, words)]
     try:
         with (
@@ -110,7 +111,25 @@ def run_in_this_process(*words, cwd="."):
         signal.signal(signal.SIGTERM, before[1])
         for registry, known in added:  # a plugin is known to the command that names it
             registry._given = known
+        forget_plugins(paths)
     return Answer(ended.value.code or 0, out.getvalue(), err.getvalue())
+
+
+def forget_plugins(paths):
+    """Forget the modules that lie in directories which plugins have put on the path."""
+    added = tuple(os.path.join(path, "") for path in sys.path if path not in paths)
+    sys.path[:] = paths
+    for name, module in list(sys.modules.items()):
+        if added and str(getattr(module, "__file__", None)).startswith(added):
+            del sys.modules[name]
+
+
+@pytest.fixture
+def forgotten():
+    """Forget, in the end, the plugins that a test has loaded."""
+    paths = sys.path.copy()
+    yield
+    forget_plugins(paths)
 
 
 @pytest.fixture(scope="session")

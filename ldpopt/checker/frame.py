@@ -35,6 +35,7 @@ from typing import Any
 from .budget import MOST_SECONDS, SECONDS, UndecidedError, limited
 from .claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
 from .design import DESIGN, design_claims, unchecked_design
+from .exit_codes import ExitCode
 from .form import Case, Form, Kind, Section
 from .optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .public import public_claims, unchecked_public
@@ -318,7 +319,12 @@ def _uncertified(document: dict[str, Any]) -> Iterator[str]:
 # ---------------------------------------------------------------- the command
 
 
-EXIT_CODES: dict[Verdict, int] = {True: 0, False: 1, None: 3, OPEN: 4}
+EXIT_CODES: dict[Verdict, ExitCode] = {
+    True: ExitCode.DONE,
+    False: ExitCode.REFUTED,
+    None: ExitCode.UNDECIDED,
+    OPEN: ExitCode.NOT_PROMISED,
+}
 """The exit code of a verdict, here and in every command that gives one; 2 is for unreadable files."""
 
 
@@ -338,11 +344,13 @@ def main(*arguments: str) -> int:
             rest = unchecked(document)
     except UnreadableError as error:
         print(f"unreadable: {error}", file=sys.stderr)
-        return 2
-    except Exception as error:  # also a mistake of the checker itself: no verdict
-        words = str(error) if isinstance(error, UndecidedError) else named(error)
-        print(f"undecided: {words}", file=sys.stderr)
-        return 3
+        return ExitCode.BAD_INPUT
+    except GIVES_UP as error:
+        print(f"undecided: {why(error)}", file=sys.stderr)
+        return ExitCode.UNDECIDED
+    except Exception as error:  # a mistake of the checker itself: no verdict
+        print(f"failed: {named(error)}", file=sys.stderr)
+        return ExitCode.FAILED
     lines = [*map(str, claims), *(f"unchecked  {sentence}" for sentence in rest)]
     return EXIT_CODES[verdict(claims)] if _printed(lines) else 3
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from .claims import quoted
 from .reading import MOST_DIGITS, UnreadableError
-from .schema import List, Schema
+from .schema import List, Schema, Text
 
 MOST_ALIKE = 100
 """The most different lists that may have one hash; by chance no two have."""
@@ -43,7 +43,9 @@ class Label(Schema):
         """Read a label, made hashable: lists become tuples. To Python 1, 1.0 and true are equal."""
         if isinstance(value, list):
             return tuple(self.read(part, where) for part in value)
-        if value is not None and not isinstance(value, (str, int, float)):
+        if isinstance(value, str):
+            return Text().read(value, where)
+        if value is not None and not isinstance(value, (int, float)):
             raise self.refuse(value, where)
         if isinstance(value, float) and not math.isfinite(value):
             raise self.refuse(value, where)

@@ -3,10 +3,15 @@
 Each of these is refused with one sentence: a path that is not a regular file (a pipe would block, a
 device never ends), files larger than :data:`MOST_BYTES`, nesting deeper than :data:`DEEPEST`, duplicate
 keys, NaN and infinities, numbers beyond the range of floats or so small that they would be read as 0,
-numbers of more than :data:`MOST_SIGNIFICANT` digits, and whole numbers of more than :data:`MOST_DIGITS`.
+numbers of more than :data:`MOST_SIGNIFICANT` digits, whole numbers of more than :data:`MOST_DIGITS`, and
+strings with a character of :data:`UNSHOWN`.
 
 A decimal of the file stands for the double nearest to it, and the claims are about that double. No two
 doubles have the same 17 digits; a number with more would state what no claim decides.
+
+Lemma (shown as stated). A string without such characters is valid Unicode, so every program can write
+it. It is one line, moves no cursor, and does not change the direction of the text around it: the letters
+of Arabic or Hebrew alone order nothing outside of the element that isolates them on a page. ∎
 """
 
 from __future__ import annotations
@@ -33,6 +38,13 @@ SHORT = re.compile(rb"(?:[^0-9]++|[0.]{0,99}+(?:\.?[0-9]){0,17}+(?![0-9.]|[eE][+
 """A text in which no number has 18 digits after 99 zeros, or an exponent of three digits: each is 0, or
 between 10^-215 and 10^116, and has 17 digits at most. Only another text needs :func:`_float`, which
 takes most of the time of reading a large matrix."""
+UNSHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, ends of lines, marks that change the direction of text, halves of characters."""
+SUSPECT = re.compile(
+    rb"\\|\x7f|\xc2[\x80-\x9f]|\xd8\x9c|\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"
+)
+"""What JSON text must have somewhere for a string of it to match :data:`UNSHOWN`: an escape, or one of
+these characters in UTF-8. The others JSON itself refuses."""
 STEPS = {ord(b): step for b, step in zip("[]{}", (1, -1, 1, -1), strict=True)}
 NOT_BRACKETS = bytes(set(range(256)) - set(STEPS))
 
@@ -72,7 +84,7 @@ def parse(content: bytes) -> Any:
     if max(accumulate(map(STEPS.__getitem__, brackets)), default=0) > DEEPEST:
         raise UnreadableError(f"it is nested deeper than {DEEPEST} levels")
     try:
-        return json.loads(
+        document = json.loads(
             content.decode("utf-8"),
             object_pairs_hook=_object,
             parse_float=None if SHORT.fullmatch(content) else _float,
@@ -85,6 +97,41 @@ def parse(content: bytes) -> Any:
         raise UnreadableError(f"it is nested deeper than {DEEPEST} levels") from None
     except ValueError as error:
         raise UnreadableError(f"it is not JSON: {quoted(str(error))[1:-1]}") from None
+    if SUSPECT.search(content):
+        _check_strings(document)
+    return document
+
+
+def unshown(text: str) -> str | None:
+    """Name the first character of a text that no name may have; None if there is none.
+
+    >>> unshown("a\\u202eb"), unshown("שלום")
+    ('U+202E', None)
+    """
+    found = UNSHOWN.search(text)
+    return None if found is None else f"U+{ord(found[0]):04X}"
+
+
+def check_shown(text: str, where: str) -> None:
+    """Refuse a string with a character that does not show what it is."""
+    if bad := unshown(text):
+        raise UnreadableError(
+            f"{where} has the character {bad}; no control characters, ends of lines, marks that change "
+            "the direction of text or halves of characters are allowed"
+        )
+
+
+def _check_strings(document: Any) -> None:
+    """Check every string of a document, the keys too."""
+    rest = [document]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, str):
+            check_shown(part, "a string of it")
+        elif isinstance(part, dict):
+            rest += [*part, *part.values()]
+        elif isinstance(part, list):
+            rest += part
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from itertools import chain, islice
 from typing import Any
 
 from .claims import quoted
-from .reading import UnreadableError
+from .reading import UnreadableError, check_shown
 
 SUM_TOLERANCE = Fraction(1, 10**9)
 """How far the sum of a distribution may be from 1 before it is refused."""
@@ -155,7 +155,7 @@ class Word(Schema):
 
 
 class Text(Schema):
-    """Any string; it is escaped wherever it is printed."""
+    """A string that shows what it says; see :data:`~.reading.UNSHOWN`."""
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
@@ -165,6 +165,7 @@ class Text(Schema):
         """Read the string."""
         if not isinstance(value, str):
             raise self.refuse(value, where)
+        check_shown(value, where)
         return value
 
 

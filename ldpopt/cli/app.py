@@ -1,14 +1,8 @@
-"""The application that ``ldpopt`` runs: every command, under its name.
-
-Exit codes: 0 done (for ``verify``: every claim holds), 1 refuted or contradicted, 2 bad input or an
-unreadable file, 3 a solver crashed (for ``verify``: undecided), 4 the file holds but does not decide its
-promise, 130 interrupted, 141 nobody reads the output, 143 terminated.
-"""
+"""The application that ``ldpopt`` runs: every command, under its name."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterable
 from importlib import import_module
 from typing import Annotated, Any
@@ -18,8 +12,8 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
-from ldpopt.checker.claims import printable
-from ldpopt.core.errors import LdpoptError, RefutedFileError, SolverError, UndecidedFileError
+from ldpopt.checker.exit_codes import ExitCode
+from ldpopt.core.program import fail
 
 COMMANDS = {
     "solve": "solve",
@@ -89,9 +83,9 @@ def describe(
 
 
 def run(words: list[str]) -> int:
-    """Run one command; print an expected error as one sentence. Return the exit code."""
+    """Run one command and return its exit code; :mod:`ldpopt.core.program` answers its errors."""
     if COMPLETE in os.environ:  # a shell asks what may come next
-        get_command(application()).main(prog_name="ldpopt")
+        return _completions()
     words = words or ["--help"]
     named = words[:1] if words[0] in COMMANDS else COMMANDS
     program = get_command(application(named))
@@ -101,28 +95,16 @@ def run(words: list[str]) -> int:
     except typer.Exit as end:
         return end.exit_code
     except typer.TyperException as error:
-        return _fail(_usage(error), 2)
-    except RefutedFileError as error:
-        return _fail(str(error), 1)
-    except LdpoptError as error:
-        return _fail(str(error), 3 if isinstance(error, SolverError | UndecidedFileError) else 2)
-    except BrokenPipeError:
-        raise
-    except OSError as error:  # a full disk, a directory that may not be searched
-        return _fail(system_error(error), 2)
-    return 0
+        return fail(_usage(error), ExitCode.BAD_INPUT)
+    return ExitCode.DONE
 
 
-def _fail(sentence: str, code: int) -> int:
-    """Print a sentence on one line; only a list of reasons is indented on lines below it."""
-    print("\n  ".join(map(printable, f"ldpopt: {sentence}".split("\n  "))), file=sys.stderr)
-    return code
-
-
-def system_error(error: OSError) -> str:
-    """Say what the operating system refused."""
-    where = "" if error.filename is None else f" ({error.filename})"
-    return f"{error.strerror or error}{where}"
+def _completions() -> int:
+    try:
+        get_command(application()).main(prog_name="ldpopt")
+    except SystemExit as end:
+        return int(end.code or 0)
+    return ExitCode.DONE
 
 
 def _usage(error: typer.TyperException) -> str:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.cli.options import AsJson
 from ldpopt.cli.terminal import counting, hang, make_directory, print_table, tell
 from ldpopt.core.errors import InvalidInputError
@@ -128,7 +129,7 @@ def _conclude_benchmark(found: Benchmark) -> None:
             tell(f"ldpopt: kept the {done} rows that were done")
         raise KeyboardInterrupt
     if found.disagreements or found.crashes:
-        raise typer.Exit(1 if found.disagreements else 3)
+        raise typer.Exit(ExitCode.REFUTED if found.disagreements else ExitCode.FAILED)
 
 
 def _whole(text: str) -> int:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.cli.terminal import make_directory, print_table, watching
 
 
@@ -36,4 +37,4 @@ def demo(
         f"Results and figures are in {out}/; check one yourself: ldpopt verify {out}/sex-race.json"
     )
     if not all(row["verified"] for row in rows):
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.REFUTED)

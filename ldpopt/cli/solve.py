@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ldpopt.checker.claims import quoted
+from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.cli.clock import Clock
-from ldpopt.cli.options import AsJson, Force
+from ldpopt.cli.options import AsJson, Force, OwnProblem, know
 from ldpopt.cli.terminal import cell, check_new, check_writable, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.rounding import bound_text, value_text
@@ -31,27 +33,29 @@ def solve(
     time_limit: Annotated[float | None, typer.Option(help="Seconds for the whole solve.")] = None,
     seed: Annotated[int, typer.Option(min=0, help="For solvers that draw random numbers.")] = 0,
     out: Annotated[Path | None, typer.Option(help="Write the result file here.")] = None,
+    problem: OwnProblem = None,
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
     """Solve a problem; print the answer, write the certified result.
 
-    KIND is a registered kind of problem, or one of your own: file.py:CLASS.
+    KIND is a registered kind of problem, or that of your own class, which --problem names.
     """
     clock = Clock()
     from ldpopt.engine.plugins import load_solver
     from ldpopt.engine.solving import chosen_solver
     from ldpopt.engine.solving import solve as solve_problem
 
-    name, problem = _read_spec(spec)
+    know(problem)
+    asked = _read_spec(spec)
     chosen = load_solver(solver)() if ":" in solver else solver
     if out is not None:
         check_writable(out, spec)
         check_new(out, force)
-    with watching(f"reading {problem.kind}", time_limit) as watch:
-        watch.step(f"{problem.kind} by {chosen_solver(problem, chosen)}")
+    with watching(f"reading {asked.kind}", time_limit) as watch:
+        watch.step(f"{asked.kind} by {chosen_solver(asked, chosen)}")
         left = None if time_limit is None else clock.left(time_limit)
-        result = solve_problem(problem, chosen, gap=gap, time_limit=left, seed=seed, progress=watch)
+        result = solve_problem(asked, chosen, gap=gap, time_limit=left, seed=seed, progress=watch)
         if out is not None:
             result.save(out)
         watch.step("checking the certificate")
@@ -62,29 +66,35 @@ def solve(
     else:
         _print_result(result, verification, reason)
         if out is not None:
-            own = f" --problem {shlex.quote(name)}" if ":" in name else ""
+            own = "" if problem is None else f" --problem {shlex.quote(problem)}"
             say(f"wrote {out}; check it with: ldpopt verify {out}{own}")
     if result.stats.get("interrupted"):
         raise KeyboardInterrupt
     if verification.verdict is False:
-        raise typer.Exit(1)
+        raise typer.Exit(ExitCode.REFUTED)
 
 
-def _read_spec(path: Path) -> tuple[str, Problem]:
-    """Read the kind, as the file names it, and the problem."""
-    from ldpopt.engine.plugins import problem_class
+def _read_spec(path: Path) -> Problem:
+    """Read the problem. A file names a kind; code is named on the command line only."""
     from ldpopt.engine.verifying import read_document
+    from ldpopt.problems import PROBLEMS
 
     spec = read_document(path)
-    if not isinstance(spec.get("problem"), str):
+    kind = spec.get("problem")
+    if not isinstance(kind, str):
         raise InvalidInputError(f'{path} must look like {{"problem": KIND, "params": {{…}}}}')
+    if ":" in kind:
+        raise InvalidInputError(
+            f"'problem' in {path} must be a kind, not {quoted(kind)}: a file names no code; the class "
+            "of your own kind is named by --problem"
+        )
     params = spec.get("params", {})
     if not isinstance(params, dict):
         raise InvalidInputError(f"'params' in {path} must be a JSON object, not {params!r}")
     result = "format" in spec  # the question of a result file is asked again
     if unknown := [key for key in spec if key not in ("problem", "params") and not result]:
         raise InvalidInputError(f"{path} has no key {unknown[0]!r}; allowed are problem, params")
-    return spec["problem"], problem_class(spec["problem"]).from_params(**params)
+    return PROBLEMS[kind].from_params(**params)
 
 
 def _summary(result: Result) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.checker.budget import MOST_SECONDS, SECONDS
-from ldpopt.checker.claims import Verdict, escaped
+from ldpopt.checker.claims import GIVES_UP, Verdict, named
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.options import AsJson, OwnProblem, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
@@ -39,9 +39,8 @@ def verify(
         found = _decide_and_print(file, budget, as_json)
     except (LdpoptError, BrokenPipeError):
         raise
-    except Exception as error:  # a mistake of the checker, or a full disk: no verdict
-        words = f"{type(error).__name__}: {escaped(str(error))}"
-        raise UndecidedFileError(f"the checker was stopped by {words}") from None
+    except (*GIVES_UP, OSError) as error:  # beyond the memory, or a full disk: no verdict
+        raise UndecidedFileError(f"the checker was stopped by {named(error)}") from None
     raise typer.Exit(EXIT_CODES[found])
 
 

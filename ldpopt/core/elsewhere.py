@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from importlib import import_module
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.core import children
 from ldpopt.core.errors import SolverError
 from ldpopt.core.limits import Limits, OutOfTime
 
@@ -38,7 +40,8 @@ def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits) 
     left = limits.remaining()
     try:
         done = subprocess.run(
-            [sys.executable, "-c", code],
+            children.command(code),
+            env={**os.environ, **children.environment()},
             input=task.getvalue(),
             capture_output=True,
             timeout=left if np.isfinite(left) else None,

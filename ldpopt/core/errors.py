@@ -50,7 +50,11 @@ class MissingDependencyError(LdpoptError, ImportError):
     """An optional package that a solver needs and that is not installed."""
 
 
-class SolverError(LdpoptError, RuntimeError):
+class FailedError(LdpoptError, RuntimeError):
+    """A program that failed: a worker that died, a plug-in that cannot be imported, a solver."""
+
+
+class SolverError(FailedError):
     """A solver that crashed or broke its promise."""
 
 

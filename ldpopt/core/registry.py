@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import Generic, TypeVar
 
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError, from_ctrl_c
+from ldpopt.core.errors import FailedError, InvalidInputError, LdpoptError, UnknownNameError, from_ctrl_c
 from ldpopt.core.source import Source, read_source
 
 T = TypeVar("T")
@@ -52,7 +52,7 @@ class Registry(Generic[T]):
             if from_ctrl_c(error):
                 raise KeyboardInterrupt from error
             said = " ".join(f"{type(error).__name__}: {error}".split())
-            raise LdpoptError(
+            raise FailedError(
                 f"the {self.what} {name!r} cannot be loaded from {source.value}: {said}"
             ) from error
         return loaded

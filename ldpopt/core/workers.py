@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import joblib
 
-from ldpopt.core.errors import InvalidInputError, MissingDependencyError
+from ldpopt.core import children
+from ldpopt.core.errors import FailedError, InvalidInputError, MissingDependencyError
 
 PATIENCE = 10.0
 """Seconds to wait for a Dask scheduler to answer."""
@@ -59,32 +61,45 @@ def _deaf(parallel: Parallel) -> Parallel:
     A terminal sends Ctrl-C to all of them, and each would answer with a traceback of its own. A new
     process inherits which signals are blocked; a signal sent meanwhile is delivered here afterwards.
     """
-    if not hasattr(signal, "pthread_sigmask"):
-        return parallel
-
     from multiprocessing import resource_tracker
 
     def started(tasks: Iterable[Any]) -> Iterable[Any]:
-        resource_tracker.ensure_running()  # it would unblock the signal when it starts later
-        before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-        try:
-            with _warnings_filtered(QUIET):
+        warned = ",".join(filter(None, [os.environ.get("PYTHONWARNINGS"), QUIET]))
+        with _variables(**children.environment(), PYTHONWARNINGS=warned):
+            if not hasattr(signal, "pthread_sigmask"):
                 return parallel(tasks)
-        finally:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+            resource_tracker.ensure_running()  # it would unblock the signal when it starts later
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+            try:
+                return parallel(tasks)
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
-    return started
+    return lambda tasks: _alive(started(tasks))
+
+
+def _alive(results: Iterable[Any]) -> Iterator[Any]:
+    """Yield what workers return; one that was killed, or crashed, is an error in one sentence."""
+    from concurrent.futures.process import BrokenProcessPool
+
+    try:
+        yield from results
+    except BrokenProcessPool as error:
+        codes = re.search(r"exit codes? .*", str(error))
+        said = f": {codes[0].rstrip()}" if codes else ""
+        raise FailedError(f"a worker process ended before its work was done{said}") from None
 
 
 @contextlib.contextmanager
-def _warnings_filtered(how: str) -> Iterator[None]:
-    """Filter the warnings of processes that are started meanwhile, beside what the user has set."""
-    given = os.environ.get("PYTHONWARNINGS")
-    os.environ["PYTHONWARNINGS"] = how if given is None else f"{given},{how}"
+def _variables(**variables: str) -> Iterator[None]:
+    """Set variables of the environment for processes that are started meanwhile."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:
-        if given is None:
-            del os.environ["PYTHONWARNINGS"]
-        else:
-            os.environ["PYTHONWARNINGS"] = given
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -9,13 +9,13 @@ import inspect
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
+from importlib import import_module, invalidate_caches
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from ldpopt.core.errors import InvalidInputError, from_ctrl_c
+from ldpopt.core.errors import FailedError, InvalidInputError, from_ctrl_c
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.problems import PROBLEMS
@@ -98,17 +98,47 @@ def _module(reference: str, source: str) -> ModuleType:
         if from_ctrl_c(error):
             raise KeyboardInterrupt from error
         problem = " ".join(f"{type(error).__name__}: {error}".split())
-        raise InvalidInputError(f"the plugin {reference!r} cannot be imported: {problem}") from error
+        if isinstance(error, ModuleNotFoundError) and f"{source}.".startswith(f"{error.name}."):
+            raise InvalidInputError(f"the plugin {reference!r} is missing: {problem}") from error
+        raise FailedError(f"the plugin {reference!r} cannot be imported: {problem}") from error
 
 
 def _module_of_file(path: Path) -> ModuleType:
-    spec = spec_from_file_location(f"plugin {path.resolve()}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[spec.name] = module  # where dataclasses look for their module
-    spec.loader.exec_module(module)
+    """Import a file once, however often and by whomever it is named.
+
+    Its directory becomes the last one of the path, so that it finds its neighbours, and they find it. A
+    file whose name an installed module has, such as ``numpy.py``, is imported under its whole path.
+    """
+    path = path.resolve()
+    if str(path.parent) not in sys.path:
+        sys.path.append(str(path.parent))
+    invalidate_caches()
+    module = import_module(path.stem) if _leads_to(path.stem, path) else _under_its_path(path)
     for pickler in ("joblib.externals.cloudpickle", "cloudpickle"):  # for joblib's and Dask's workers
         with suppress(ImportError):
             import_module(pickler).register_pickle_by_value(module)  # workers cannot import the file
+    return module
+
+
+def _leads_to(name: str, path: Path) -> bool:
+    try:
+        spec = None if "." in name else find_spec(name)
+    except ValueError:  # a module that was not imported, such as __main__
+        return False
+    return spec is not None and spec.origin is not None and Path(spec.origin).resolve() == path
+
+
+def _under_its_path(path: Path) -> ModuleType:
+    name = f"plugin {path}"
+    if name in sys.modules:
+        return sys.modules[name]
+    spec = spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = module_from_spec(spec)  # where dataclasses look for their module
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
     return module

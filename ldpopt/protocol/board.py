@@ -11,14 +11,12 @@ import contextlib
 import os
 import queue
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-import ldpopt
+from ldpopt.core import children
 from ldpopt.protocol.session import Incident, ProtocolError, RejectedError
 from ldpopt.protocol.wire import Line
 
@@ -75,13 +73,11 @@ class Board:
                 analyst.
             most: the most bytes of one announcement of the party.
         """
-        root = str(Path(ldpopt.__file__).resolve().parent.parent)
-        paths = [root, *filter(None, [os.environ.get("PYTHONPATH")])]
         process = subprocess.Popen(
             self.command(name),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+            env={**os.environ, **children.environment()},
         )
         party = Party(name, users, process, most)
         self.parties.append(party)
@@ -91,7 +87,7 @@ class Board:
 
     def command(self, name: str) -> list[str]:
         """Return the command to run for a party."""
-        return [sys.executable, "-m", "ldpopt.protocol.parties"]
+        return children.command("from ldpopt.protocol.parties import main; main()")
 
     def _hear(self, party: Party) -> None:
         while True:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.errors import FailedError, InvalidInputError
 from ldpopt.protocol.sealing import OVERHEAD  # first: says what is missing
 
 from cryptography.exceptions import InvalidSignature  # isort: skip
@@ -36,7 +36,7 @@ FIELD = struct.Struct(">H")
 _CONTEXT = struct.Struct(">BHI")
 
 
-class ProtocolError(LdpoptError, RuntimeError):
+class ProtocolError(FailedError):
     """The run cannot go on: too few took part, or shuffler, curator or analyst broke the rules."""
 
 

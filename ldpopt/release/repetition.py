@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
+from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
@@ -248,7 +249,7 @@ def record(
         if most is not None:
             check_budget(made, before, most)
         run = secrets.token_hex(4)
-        this = Release(_today(), Path(released).name, sha256, run, population)
+        this = Release(_today(), printable(Path(released).name), sha256, run, population)
         listed.append(this)
     return [*before, this]
 

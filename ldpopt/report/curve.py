@@ -20,7 +20,7 @@ from ldpopt.report.answer import data_entropy, proven_ceiling
 from ldpopt.report.files import Loaded
 from ldpopt.report.heatmap import probability
 from ldpopt.report.parts import Curve
-from ldpopt.report.words import label_text, number
+from ldpopt.report.words import isolated, label_text, number
 
 Progress = Callable[[int, int], None]
 MOST_CELLS = 400
@@ -158,9 +158,10 @@ def explored(
 
 def _inputs(loaded: Loaded) -> list[str]:
     if isinstance(loaded.content, Design):
-        return list(loaded.content.domain.labels)
+        return list(map(isolated, loaded.content.domain.labels))
     found = loaded.result.mechanism
-    return [label_text(label) for label in found.inputs] if isinstance(found, Mechanism) else []
+    labels = found.inputs if isinstance(found, Mechanism) else ()
+    return [isolated(label_text(label)) for label in labels]
 
 
 def _explored_point(
@@ -177,7 +178,8 @@ def _explored_point(
     if isinstance(made, Design):
         counts = made.question.counts
         parts = accuracies(mechanism.matrix, counts, made.domain)
-        plain["accuracy"] = [f"{part.name} {margin(part, int(counts.sum()))}" for part in parts]
+        said = (f"{part.name} {margin(part, int(counts.sum()))}" for part in parts)
+        plain["accuracy"] = list(map(isolated, said))
     if mechanism.matrix.size <= MOST_CELLS:
         plain["rows"] = [[probability(p) for p in row] for row in mechanism.matrix.tolist()]
     return plain

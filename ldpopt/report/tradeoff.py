@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
-from ldpopt.core.errors import LdpoptError
+from ldpopt.core.errors import LdpoptError, from_ctrl_c
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.status import Status
@@ -243,8 +243,11 @@ class _Work:
                 return
             try:
                 self._solve(name, epsilon, min(left, SECONDS))
-            except LdpoptError as error:
-                sentence = str(error).split("\n", maxsplit=1)[0].rstrip(".")
+            except (Exception, SystemExit) as error:  # one failure must not lose the page
+                if from_ctrl_c(error):
+                    raise KeyboardInterrupt from error
+                said = str(error) if isinstance(error, LdpoptError) else f"it failed, {error!r}"
+                sentence = said.split("\n", maxsplit=1)[0].rstrip(".")
                 self.omitted.append(f"{name} at ε = {epsilon:.4g}: {sentence}.")
             if self.progress is not None:
                 finished = sum(map(len, self.points.values()))

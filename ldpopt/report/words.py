@@ -9,6 +9,34 @@ from typing import Any
 
 from ldpopt.core.problem import Problem
 
+RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
+"""The blocks of Unicode whose letters are written from right to left."""
+RUN = re.compile(f"[{RIGHT_TO_LEFT}]+(?:[ \u200c\u200d]+[{RIGHT_TO_LEFT}]+)*")
+"""Words from right to left with nothing but spaces between them."""
+JOINERS = "\u200c\u200d"
+"""Invisible letters that Persian, Indic languages and pictures need."""
+
+
+def isolated(text: str) -> str:
+    r"""Keep words from right to left from reordering what stands around them; spell out the invisible.
+
+    The words of a page run from left to right. Without this, the numbers between two names in Hebrew
+    would be shown in the opposite order. Two names that differ by an invisible letter look different.
+
+    >>> isolated("a\u200b שלום 5")
+    'a\\u200b \u2068שלום\u2069 5'
+    """
+    return RUN.sub("\u2068\\g<0>\u2069", spelt(text))
+
+
+def spelt(text: str) -> str:
+    """Spell out what cannot be seen, such as half a character in the name of a file."""
+    return "".join(c if _visible(c) else c.encode("unicode_escape").decode() for c in text)
+
+
+def _visible(c: str) -> bool:
+    return c.isprintable() or c.isspace() or c in JOINERS
+
 
 def number(value: Any, digits: int = 6) -> str:
     """Format a number as the page shows it; a dash for none.

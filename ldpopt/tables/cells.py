@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ldpopt.checker.reading import unshown
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.workers import Parallel
 from ldpopt.tables.files import Batch, Found, TableReader
@@ -127,6 +128,29 @@ def text_cells(name: str, cells: Any, first_row: int, text: bool) -> Any:
             "(--missing drop); ldpopt design can also count empty cells as a value (--missing category)"
         )
     return words
+
+
+def check_labels(name: str, words: Any, first_row: int) -> None:
+    """Check that cells can be labels; an error names the row, and does not show the cell.
+
+    Args:
+        name: the name of the column.
+        words: the text of its cells, a pyarrow array.
+        first_row: the number of its first row.
+    """
+    for word in words.unique().to_pylist():
+        if unshown(word):
+            row = first_row + int(pc.index(words, word).as_py())
+            check_label(f"row {row} of column {name!r}", word)
+
+
+def check_label(where: str, word: str) -> None:
+    """Refuse a word that does not show what it says, as no file may hold it; it is not shown."""
+    if bad := unshown(word):
+        raise InvalidInputError(
+            f"{where} holds the character {bad}: values and names must have no control characters, ends "
+            "of lines or marks that change the direction of text; clean the table"
+        )
 
 
 def numbers(name: str, cells: Any, first_row: int) -> NDArray[np.float64]:

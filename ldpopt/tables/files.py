@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from ldpopt.checker.reading import unshown
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
 from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
@@ -61,6 +62,12 @@ class TableReader(ABC):
         for name in columns:
             if name not in self.columns:
                 raise UnknownNameError(f"column of {self.name}", name, self.columns)
+            if bad := unshown(name):
+                raise InvalidInputError(
+                    f"the name of column {self.columns.index(name) + 1} of {self.name} holds the "
+                    f"character {bad}: a name must have no control characters, ends of lines or marks "
+                    "that change the direction of text; rename it"
+                )
         rows = 0
         for batch in self._read(list(columns)):
             rows += batch.num_rows
@@ -140,7 +147,16 @@ def _named(name: str, sep: str | None, encoding: str) -> TableReader:
     return _file(Path(name), sep, encoding)
 
 
+def check_name(path: Path) -> None:
+    """Refuse a name of a table that pyarrow cannot open: one that is not UTF-8."""
+    try:
+        os.fspath(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"the name of a table must be UTF-8, not {path}: rename it") from None
+
+
 def _file(path: Path, sep: str | None, encoding: str) -> TableReader:
+    check_name(path)
     if not path.exists():
         raise InvalidInputError(
             f"there is no file {path}; embedded tables: {', '.join(embedded_tables())}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Mapping
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ldpopt.checker.design import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import at_most
 from ldpopt.core.validate import Array
-from ldpopt.tables.cells import absent, numbered, quoted, text_cells, trimmed
+from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cells, trimmed
 from ldpopt.tables.domain import Column
 from ldpopt.tables.files import TableReader, open_table
 
@@ -75,6 +76,8 @@ def coarsened(
             f"the column {name!r} has {len(values):,} values at this level, more than {MOST_VALUES}: "
             f"take a coarser one, or keep the most frequent ones (--top {name}=20)"
         )
+    for word in chain(values, *groups):
+        check_label(f"a value of column {name!r}", word)
     if warn is not None:
         if levels is not None:
             warn(_level_cost(name, words, times, prefix))

@@ -19,6 +19,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,
+    check_labels,
     is_moment,
     is_number,
     moments,
@@ -192,6 +193,7 @@ def _combinations(
         ]
         for name, column in zip(names, cells, strict=True):
             if name in seen:
+                check_labels(name, column, first_row)
                 seen[name].update(column.unique().to_pylist())
                 _check_values(name, seen[name] - ({MISSING} if name in empty else set()), name in text)
         groups = pa.table(cells, names=[str(i) for i in range(len(names))])

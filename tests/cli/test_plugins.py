@@ -55,11 +55,12 @@ draw = lambda rows, out: []
 conclude = lambda rows: f"sum {sum(row['square'] for row in rows)}"
 SQUARES = Experiment("own-squares", lambda quick: [{"n": n} for n in range(3)], measure, draw, conclude)
 '''
-SPEC = {"problem": "mine.py:Coin", "params": {"epsilon": 1.0, "prior": [0.5, 0.5]}}
+OWN = ("--problem", "mine.py:Coin")
+SPEC = {"problem": "coin", "params": {"epsilon": 1.0, "prior": [0.5, 0.5]}}
 
 
 @pytest.fixture
-def files(tmp_path, monkeypatch):
+def files(tmp_path, monkeypatch, forgotten):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(PROBLEMS, "_given", {})
     (tmp_path / "mine.py").write_text(MINE)
@@ -68,7 +69,7 @@ def files(tmp_path, monkeypatch):
 
 
 def test_solve_takes_a_problem_and_a_solver_of_ones_own(files, ldpopt):
-    answer = ldpopt("solve", "spec.json", "--solver", "mine.py:Slow", "--json", cwd=files)
+    answer = ldpopt("solve", "spec.json", *OWN, "--solver", "mine.py:Slow", "--json", cwd=files)
     assert answer.code == 0, answer.err
     found = json.loads(answer.out)
     assert (found["problem"], found["solver"], found["status"]) == ("coin", "slow", "optimal")
@@ -78,9 +79,8 @@ def test_solve_takes_a_problem_and_a_solver_of_ones_own(files, ldpopt):
 
 
 def test_a_result_of_ones_own_problem_is_verified_audited_and_reported(files, ldpopt):
-    solved = ldpopt("solve", "spec.json", "--out", "r.json", cwd=files)
+    solved = ldpopt("solve", "spec.json", *OWN, "--out", "r.json", cwd=files)
     assert solved.out.endswith("check it with: ldpopt verify r.json --problem mine.py:Coin\n")
-    own = ("--problem", "mine.py:Coin")
     for words in (
         ["verify"],
         ["audit", "--samples", "1000", "--confidence", "0.999999"],
@@ -89,7 +89,7 @@ def test_a_result_of_ones_own_problem_is_verified_audited_and_reported(files, ld
         unknown = ldpopt(words[0], "r.json", *words[1:], cwd=files)
         assert (unknown.code, unknown.err.count("\n")) == (2, 1)
         assert "'coin'" in unknown.err
-        found = ldpopt(words[0], "r.json", *words[1:], *own, cwd=files)
+        found = ldpopt(words[0], "r.json", *words[1:], *OWN, cwd=files)
         assert found.code == 0, found.err
     assert "Flip a coin" in (files / "r.html").read_text()
 
@@ -106,7 +106,7 @@ def test_a_problem_without_examples_has_nothing_to_show(files, ldpopt):
 def test_a_solver_that_accepts_in_no_words_gets_a_sentence(said, files, ldpopt):
     with (files / "mine.py").open("a") as file:
         file.write(f"Slow.accepts = lambda self, form: {said}\n")
-    answer = ldpopt("solve", "spec.json", "--solver", "mine.py:Slow", cwd=files)
+    answer = ldpopt("solve", "spec.json", *OWN, "--solver", "mine.py:Slow", cwd=files)
     assert answer.code == 2
     assert f"slow: its method accepts must return True or a reason in words, not {said}" in answer.err
 
@@ -156,9 +156,9 @@ def test_an_experiment_that_is_none(name, message, files, ldpopt):
 def test_a_problem_that_is_none(files):
     with pytest.raises(InvalidInputError, match=r"is not a subclass of ldpopt\.Problem"):
         problem_class("mine.py:Slow")
-    (files / "mine.py").write_text(MINE.replace('kind = "coin"', 'kind = "staircase"'))
+    (files / "taken.py").write_text(MINE.replace('kind = "coin"', 'kind = "staircase"'))
     with pytest.raises(InvalidInputError, match="the problem name 'staircase' is taken"):
-        problem_class("mine.py:Coin")
+        problem_class("taken.py:Coin")
 
 
 @pytest.mark.parametrize("answer", ["None", "False", "3"])
@@ -166,8 +166,43 @@ def test_a_solver_that_returns_no_solution_gets_a_sentence(answer, files, ldpopt
     (files / "mine.py").write_text(MINE.replace("ANSWER = None", f"ANSWER = {answer}"))
     with pytest.raises(SolverError, match=f"'nothing' must return a FormSolution, not {answer};"):
         solve(Staircase(1.0, prior=[0.5, 0.5]), load_solver("mine.py:Nothing")())
-    said = ldpopt("solve", "spec.json", "--solver", "mine.py:Nothing", cwd=files)
-    assert (said.code, said.err.count("\n")) == (3, 1)
+    said = ldpopt("solve", "spec.json", *OWN, "--solver", "mine.py:Nothing", cwd=files)
+    assert (said.code, said.err.count("\n")) == (70, 1)
+
+
+def test_a_file_is_loaded_once_and_finds_its_neighbours(files, ldpopt):
+    """A form of one's own is the same class for the problem, the solver, and whoever imports it."""
+    (files / "counted.py").write_text("def twice(number):\n    return 2 * number\n")
+    (files / "form.py").write_text(
+        "from ldpopt import ColumnProgram\nfrom counted import twice\n"
+        "print('loaded once')\n\n\nclass Mine(ColumnProgram):\n    name = 'mine'\n    size = twice(2)\n"
+    )
+    (files / "both.py").write_text(
+        "from form import Mine\n"
+        + MINE.replace("Nothing(Solver[ColumnProgram])", "Nothing(Solver[Mine])")
+        + "\n\ndef run(self, form, limits):\n    from counted import twice\n"
+        "    return Enumerate().run(form, limits)\n\n\nNothing.run = run\n"
+        "Nothing.accepts = lambda self, form: True\n"
+        "Coin.forms = lambda self: (Mine(**vars(form)) for form in Staircase.forms(self))\n"
+    )
+    text = (files / "both.py").read_text()
+    (files / "both.py").write_text(
+        text.replace("from dataclasses", "from form import Mine\nfrom dataclasses")
+    )
+    words = ("bench", "both.py:Coin", "--plugin", "./both.py:Nothing", "--sizes", 2)
+    said = ldpopt(*words, "--solvers", "enumerate", cwd=files)
+    assert "nothing" in said.out, said
+    assert said.out.count("loaded once") == 1
+    assert said.code == 0, said.err
+    assert load_object("form.py:Mine") is load_object(f"{files}/../{files.name}/form.py:Mine")
+    assert load_object("form.py:Mine") is load_object("form:Mine")
+
+
+def test_a_file_with_the_name_of_an_installed_module_is_itself(files):
+    (files / "json.py").write_text("HERE = 1\n")
+    assert load_object("json.py:HERE") == 1
+    assert json.dumps([1]) == "[1]"
+    assert load_object("json.py:HERE") == 1
 
 
 # ---------------------------------------------------------------- broken packages

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import FailedError, InvalidInputError
 from ldpopt.engine import plugins
 from ldpopt.solvers import SOLVERS
 
@@ -53,7 +53,6 @@ def test_a_plugin_is_a_module_or_a_file(files):
         (["fine.py"], "is MODULE:CLASS or"),
         (["absent.py:Own"], "there is no file absent.py"),
         (["ldpopt.absent:Own"], "No module named 'ldpopt.absent'"),
-        (["broken.py:Own"], "cannot be imported: RuntimeError: broken"),
         (["fine.py:Absent"], "fine.py has no 'Absent'"),
         (["fine.py:number"], "not a subclass of ldpopt.Solver"),
         (["fine.py:Half"], "does not define run"),
@@ -66,3 +65,8 @@ def test_bad_plugins(files, references, message):
     with pytest.raises(InvalidInputError, match=re.escape(message)) as caught:
         plugins.load_solvers(references)
     assert "\n" not in str(caught.value)
+
+
+def test_a_plugin_that_raises_has_failed(files):
+    with pytest.raises(FailedError, match="cannot be imported: RuntimeError: broken"):
+        plugins.load_solvers(["broken.py:Own"])

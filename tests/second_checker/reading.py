@@ -3,6 +3,7 @@
 import itertools
 import json
 import math
+import unicodedata
 from decimal import Decimal
 from fractions import Fraction
 
@@ -36,7 +37,27 @@ def plain(content):
     except ValueError as error:
         raise UnreadableError(str(error)) from None
     demand(isinstance(found, dict), "an object is missing")
+    demand(all(map(shows_itself, texts(found))), "a string with characters that do not show themselves")
     return found
+
+
+def texts(value):
+    """Every string of the document, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for part in itertools.chain(value, value.values()):
+            yield from texts(part)
+    elif isinstance(value, list):
+        for part in value:
+            yield from texts(part)
+
+
+def shows_itself(text):
+    """No control or half character, no end of a line, no mark of direction."""
+    kinds = {unicodedata.category(c) for c in text}
+    marks = set("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+    return not kinds & {"Cc", "Cs", "Zl", "Zp"} and not marks & set(text)
 
 
 def document(found):

@@ -4,7 +4,6 @@ import json
 import shutil
 import subprocess
 import sys
-from types import SimpleNamespace
 
 import pytest
 
@@ -125,7 +124,7 @@ def python_fed(program, cases):
 
     def fed(row, stream):
         numbers = iter(stream)
-        names["secrets"] = SimpleNamespace(randbits=lambda bits: next(numbers))
+        names["_random_bits"] = numbers.__next__
         try:
             report = names["report"](row)
         except StopIteration:

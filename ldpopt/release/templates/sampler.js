@@ -109,6 +109,11 @@ __DRAWN__
 if (typeof module !== "undefined") {
   module.exports = ldpoptSampler;
   if (typeof require !== "undefined" && require.main === module) {
-    console.log(`${ldpoptSampler.selfTest()} test vectors pass`);
+    try {
+      console.log(`${ldpoptSampler.selfTest()} test vectors pass`);
+    } catch (error) {
+      console.error(error.message);
+      process.exitCode = error instanceof RangeError ? 1 : 70;
+    }
   }
 }
