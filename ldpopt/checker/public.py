@@ -11,6 +11,8 @@ nothing computed from them but the mechanism itself. Its claims:
   so that L is then ``epsilon`` where ``level`` is larger or null (:func:`_decided_level`);
 * *together*, where r reports are promised the level ε': r L ≤ ε'. Of a promise about counts this is
   claimed only where it is true, as such a promise may hold without it;
+* *recoverable*, where the file says that the counts can be computed back from the mechanism "not at all":
+  the matrix tells no value of the table from another (:mod:`.alike`), as no encoding does;
 * *digest*: SHA-256 of all of it, as in :mod:`.design`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
@@ -20,7 +22,8 @@ one person have together at most the level r L.
 
 What it cannot show. A promise for the distributions near a table is about the counts of that table. A
 public file states ``epsilon``, and the claims do not decide it unless L ≤ ε, nor ``together`` unless r L
-≤ ε': :func:`unchecked_public` lists them.
+≤ ε': :func:`unchecked_public` lists them. That counts can be computed back "approximately" or "exactly"
+is a warning of the writer, and listed there, too.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from .alike import SLACK, treats_alike
 from .claims import Claim, decided, quoted
 from .design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 from .encodings import ENCODING, read_encoding
@@ -37,6 +41,8 @@ from .mechanism import MATRIX, Rows, private, stochastic
 from .reading import UnreadableError
 from .schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
 
+RECOVERABLE = ("not at all", "approximately", "exactly")
+"""How well the counts of the table can be computed back from the mechanism."""
 PUBLIC = Record(
     {
         "method": Text(),
@@ -47,7 +53,10 @@ PUBLIC = Record(
         "domain": DOMAIN,
         "digest": Text(),
     },
-    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
+    {
+        "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
+        "recoverable": Word(*RECOVERABLE),
+    },
 )
 MECHANISM = Record({}, {"matrix": MATRIX, "encoding": ENCODING})
 DOCUMENT = Record(
@@ -69,6 +78,8 @@ def public_claims(document: Any) -> Iterator[Claim]:
         yield from _tabled(section["domain"], mechanism["matrix"], level)
     if level is not None and _decides_together(section, level):
         yield _together(section["together"], level)
+    if section.get("recoverable") == RECOVERABLE[0]:
+        yield _not_recoverable(section, mechanism.get("matrix"))
     stated = section["digest"]
     words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: public_digest(document) == stated)
@@ -121,6 +132,19 @@ def _secrets(domain: dict[str, Any], rows: int) -> list[int]:
     return [x // width for x in range(rows)]
 
 
+def _not_recoverable(section: dict[str, Any], matrix: Rows | None) -> Claim:
+    """Check that no count can be computed back; an encoding has the same parameters for all inputs."""
+    if matrix is None:
+        return decided("recoverable", "its parameters are the same for all inputs", lambda: True)
+    public, epsilon = section["domain"]["public"], section["epsilon"]
+    width = 1 if public is None else len(public["members"])
+    words = (
+        f"the matrix tells no value of the table from another: its entries are few numbers, e^{epsilon!r} "
+        f"apart or 0, and two rows meet them alike whichever values they belong to (up to {SLACK!r})"
+    )
+    return decided("recoverable", words, lambda: treats_alike(matrix, width, epsilon))
+
+
 def _together(promise: dict[str, Any], level: float) -> Claim:
     reports, epsilon = promise["reports"], promise["epsilon"]
     words = f"{reports} reports about one person have level at most {reports} × {level!r} ≤ {epsilon!r}"
@@ -147,4 +171,6 @@ def unchecked_public(document: dict[str, Any]) -> list[str]:
     if "together" in section and not _decides_together(section, level):
         promise = section["together"]
         said.append(f"public.together, {promise['reports']} reports at {promise['epsilon']!r}, {of}")
+    if (warned := section.get("recoverable", RECOVERABLE[0])) != RECOVERABLE[0]:
+        said.append(f"the counts of the table can be computed back from the mechanism: {warned}")
     return said

@@ -10,7 +10,7 @@ import typer
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import Force, OwnProblem, know
-from ldpopt.cli.terminal import check_new, check_writable, counting, say
+from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
 
 
 def report(
@@ -20,7 +20,10 @@ def report(
             metavar="RESULT…", help="Files of ldpopt design, private or public, or of ldpopt solve."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write the page here.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the page here; default: beside the file, by its name."),
+    ] = None,
     curve_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
     ] = 60.0,
@@ -33,11 +36,23 @@ def report(
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
 
+    The page to hand out is that of a public file. A page on a design with its counts holds statistics of
+    the table: it says so first, and without -o its name does, too (mech.internal.html).
+
     Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided.
     """
     clock = Clock()
+    from ldpopt.release.publishing import public_path
+    from ldpopt.report.page import is_internal, page_name
     from ldpopt.report.page import report as write_page
 
+    private = [file for file in results if is_internal(file)]
+    out = Path(page_name(results)) if out is None else out
+    if private and "internal" not in out.name:
+        tell(
+            f"note: {out} will be internal: it holds statistics of the table, though its name does not "
+            f"say so; the page to hand out: ldpopt report {public_path(private[0])}"
+        )
     check_writable(out, *results)
     check_new(out, force)
     know(problem)

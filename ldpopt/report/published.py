@@ -18,6 +18,7 @@ from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
+from ldpopt.release.recovering import NOT_AT_ALL, WORDS
 from ldpopt.release.repetition import keeps_promise, reports_together, total
 from ldpopt.release.words import against, promise
 from ldpopt.report.answer import plain_answer
@@ -76,6 +77,7 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         title=title,
         signing=_signing(loaded) if verification else None,
         path=loaded.path,
+        internal=False,
         complaint="",
         explanation=[_promised(made), _proven(made)] if verification else [_promised(made)],
         question=_question(made),
@@ -132,7 +134,7 @@ def _question(made: PublicDesign) -> list[Fact]:
     return [
         Fact("Hidden", values(made.domain.secret)),
         Fact("Released", "nothing: all of the data are secret" if public is None else values(public)),
-        Fact("Table", NO_COUNTS),
+        Fact("Table", NO_COUNTS, made.recovery),
         Fact("Method", f"{method}: {METHODS[method].summary}"),
     ]
 
@@ -168,11 +170,12 @@ def _signing(loaded: Published) -> Signing:
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     facts = [
         Fact("Date of this page", now),
-        Fact("Table", NO_COUNTS),
+        Fact("Table", NO_COUNTS, made.recovery),
         Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
         *ledger(loaded.path, made),
     ]
     beware = [] if made.universal else [_proven(made)]
+    beware += [] if made.recovery == WORDS[NOT_AT_ALL] else [f"{made.recovery}."]
     told = "with every estimate, ldpopt estimate says how precise it is"
     return Signing(
         facts,
@@ -220,8 +223,7 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
     yield Guard(
         "somebody who holds the table",
         False,
-        "the mechanism protects reports, not what they are made from"
-        + ("" if made.fixed else "; it was made for the counts of the table"),
+        "the mechanism protects reports, not what they are made from",
     )
 
 
