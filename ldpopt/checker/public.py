@@ -11,8 +11,8 @@ nothing computed from them but the mechanism itself. Its claims:
   so that L is then ``epsilon`` where ``level`` is larger or null (:func:`_decided_level`);
 * *together*, where r reports are promised the level ε': r L ≤ ε'. Of a promise about counts this is
   claimed only where it is true, as such a promise may hold without it;
-* *recoverable*, where the file says that the counts can be computed back from the mechanism "not at all":
-  the matrix tells no value of the table from another (:mod:`.alike`), as no encoding does;
+* *recoverable*, where it says that counts can be computed back from the mechanism "not at all": the
+  matrix tells no value of the table from another (:mod:`.alike`), as no encoding does;
 * *digest*: SHA-256 of all of it, as in :mod:`.design`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-from .alike import SLACK, treats_alike
+from .alike import MOST_VALUES, SLACK, treats_alike
 from .claims import Claim, decided, quoted
 from .design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 from .encodings import ENCODING, read_encoding
@@ -139,8 +139,9 @@ def _not_recoverable(section: dict[str, Any], matrix: Rows | None) -> Claim:
     public, epsilon = section["domain"]["public"], section["epsilon"]
     width = 1 if public is None else len(public["members"])
     words = (
-        f"the matrix tells no value of the table from another: its entries are few numbers, e^{epsilon!r} "
-        f"apart or 0, and two rows meet them alike whichever values they belong to (up to {SLACK!r})"
+        "the matrix tells no value of the table from another: its entries are at most "
+        f"{MOST_VALUES} numbers, e^{epsilon!r} apart or 0, and any two rows meet them alike, whichever "
+        f"values they belong to (up to {SLACK!r})"
     )
     return decided("recoverable", words, lambda: treats_alike(matrix, width, epsilon))
 
@@ -162,6 +163,8 @@ def unchecked_public(document: dict[str, Any]) -> list[str]:
     section = document["public"]
     level = _decided_level(section)
     said = [f"public.method = {quoted(section['method'])}"]
+    if (warned := section.get("recoverable", RECOVERABLE[0])) != RECOVERABLE[0]:
+        said.append(f"the counts of the table can be computed back from the mechanism: {warned}")
     of = (
         f"for the distributions of {quoted(section['robust'])}, alpha = {section['alpha']!r}: the "
         "counts that this promise is about are not in the file; only a file with them can prove it"
@@ -171,6 +174,4 @@ def unchecked_public(document: dict[str, Any]) -> list[str]:
     if "together" in section and not _decides_together(section, level):
         promise = section["together"]
         said.append(f"public.together, {promise['reports']} reports at {promise['epsilon']!r}, {of}")
-    if (warned := section.get("recoverable", RECOVERABLE[0])) != RECOVERABLE[0]:
-        said.append(f"the counts of the table can be computed back from the mechanism: {warned}")
     return said

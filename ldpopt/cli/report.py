@@ -43,16 +43,10 @@ def report(
     """
     clock = Clock()
     from ldpopt.release.publishing import public_path
-    from ldpopt.report.page import is_internal, page_name
+    from ldpopt.report.page import page_name
     from ldpopt.report.page import report as write_page
 
-    private = [file for file in results if is_internal(file)]
     out = Path(page_name(results)) if out is None else out
-    if private and "internal" not in out.name:
-        tell(
-            f"note: {out} will be internal: it holds statistics of the table, though its name does not "
-            f"say so; the page to hand out: ldpopt report {public_path(private[0])}"
-        )
     check_writable(out, *results)
     check_new(out, force)
     know(problem)
@@ -82,4 +76,10 @@ def report(
     said = said or "every claim verified"
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
     say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
+    private = [part.path for part in parts if part.internal]
+    if private and "internal" not in out.name:
+        tell(
+            f"warning: {out} is internal, it holds statistics of the table; its name does not say so. "
+            f"The page to hand out: ldpopt report {public_path(private[0])}"
+        )
     raise typer.Exit(EXIT_CODES[False if refuted else None if undecided else True])

@@ -2,11 +2,11 @@
 
 Whoever has the mechanism can design again, for other counts, and keep those that give the same matrix.
 
-* *Not at all*: :data:`FIXED` methods give the same matrix for all tables with the same labels. The
+* *Not at all*: the methods ``FIXED`` give the same matrix for all tables with the same labels. The
   checker decides that it tells no value from another (:mod:`ldpopt.checker.alike`).
-* *Approximately*: the methods :data:`CHOSEN` take a vertex of a polytope that depends on labels and ε
-  alone, W[x, y] = θ_y e^(m(x, y) ε) with whole numbers m and independent columns, so that Σ_y W[x, y] = 1
-  determines the weights θ. The counts choose the vertex: many counts give the same one.
+* *Approximately*: the methods ``CHOSEN`` take a vertex of a polytope that depends on labels and ε
+  alone, W[x, y] = θ_y e^(m(x, y) ε) with whole numbers m and independent columns, so that the weights
+  θ follow from Σ_y W[x, y] = 1. The counts choose the vertex: many counts give the same one.
 * *Exactly*: the entries of all other mechanisms are functions of the counts. Of conditional reporting
   they are products of P(u|s), whose ratios, as fractions, are the counts.
 """
@@ -18,12 +18,9 @@ import numpy as np
 from ldpopt.checker.alike import treats_alike
 from ldpopt.checker.public import RECOVERABLE
 from ldpopt.core.validate import Array
+from ldpopt.release.summaries import CHOSEN, FIXED
 
 NOT_AT_ALL, APPROXIMATELY, EXACTLY = RECOVERABLE
-FIXED = ("srr", "grr", "learn", "public")
-"""Methods whose matrix is the same for all tables with the same labels, as encodings are."""
-CHOSEN = ("staircase", "ldp")
-"""Methods whose matrix the counts choose among finitely many."""
 MOST_ROWS, ROUNDING = 512, 1e-9
 """Rows up to which a rank takes a moment, and how far solvers leave an entry from its vertex."""
 

@@ -130,12 +130,8 @@ def page_name(results: Sequence[str | os.PathLike[str]]) -> str:
     """Name the page on some files: that on a design with its counts is called internal."""
     first = Path(results[0])
     stem = str(first.with_suffix("")) if len(results) == 1 else "report"
-    return f"{stem}{'.internal' if any(map(is_internal, results)) else ''}.html"
-
-
-def is_internal(result: str | os.PathLike[str]) -> bool:
-    """Return whether a page on this file holds statistics of a table: the file has its counts."""
-    return "design" in read_document(result)
+    internal = any("design" in read_document(path) for path in results)
+    return f"{stem}{'.internal' if internal else ''}.html"
 
 
 def report(
