@@ -16,11 +16,11 @@ A mechanism is a matrix, and this section says what its rows mean. The claims ti
 
 Lemma. Let a digest be computed when the file is made, and let any other parts of the file change
 afterwards. If the digest claim holds, then what it covers is what it was, or a collision of SHA-256 is
-known. So whoever swaps two labels, moves the edge of a bin or renames a column is refuted.
+known. So whoever swaps two labels, moves the edge of a bin or renames a column is refuted. A section may
+have a ``salt``: random digits, so that nobody who sees the digest can try counts until one fits.
 
 What it cannot show: a digest is not a signature. Whoever writes the whole file, digest included, can
-call the rows what they like; such a file states counts that the table does not have. ``ldpopt
-privatize`` therefore compares the counts with the table that it is given.
+call the rows what they like; ``ldpopt privatize`` therefore compares its counts with those of the table.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ DESIGN = Record(
         "domain": DOMAIN,
         "digest": Text(),
     },
-    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
+    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}), "salt": Text()},
 )
 """What ``ldpopt design`` says of its table."""
 

@@ -11,6 +11,8 @@ nothing computed from them but the mechanism itself. Its claims:
 * *promise*: no report is more than e^ε times as likely for one secret as for another, for the
   distributions that ``robust`` names, ε being ``epsilon``;
 * *together*, where r reports about one person are promised the level ε': they have it;
+* *recoverable*, where it says that counts can be computed back from the mechanism "not at all": the
+  matrix tells no value of the table from another (:mod:`.alike`), as no encoding does;
 * *digest*: SHA-256 of all of it, as in :mod:`.design`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
@@ -27,6 +29,8 @@ So the entries prove a promise if they differ by at most e^ε (e^(ε'/r)). They 
 
 A promise for the distributions near a table is about counts that are not in the file. It is proven by
 the entries, or refuted for all counts by :mod:`.apart`, or else *open*: the file does not decide it.
+That counts can be computed back "approximately" or "exactly" is a warning of the writer, and listed by
+:func:`unchecked_public`.
 """
 
 from __future__ import annotations
@@ -36,6 +40,7 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
+from .alike import MOST_VALUES, SLACK, treats_alike
 from .apart import tells_apart
 from .arithmetic import exp_below
 from .claims import Claim, decided, quoted
@@ -46,6 +51,8 @@ from .mechanism import MATRIX, Rows, is_private, private, stochastic
 from .reading import UnreadableError
 from .schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
 
+RECOVERABLE = ("not at all", "approximately", "exactly")
+"""How well the counts of the table can be computed back from the mechanism."""
 PUBLIC = Record(
     {
         "method": Text(),
@@ -56,7 +63,10 @@ PUBLIC = Record(
         "domain": DOMAIN,
         "digest": Text(),
     },
-    {"together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON})},
+    {
+        "together": Record({"reports": Whole(2, MOST_TOGETHER), "epsilon": EPSILON}),
+        "recoverable": Word(*RECOVERABLE),
+    },
 )
 MECHANISM = Record({}, {"matrix": MATRIX, "encoding": ENCODING})
 DOCUMENT = Record(
@@ -99,6 +109,8 @@ def public_claims(document: Any) -> Iterator[Claim]:
     else:
         entries = yield from _tabled(section, mechanism["matrix"])
     yield from _promises(section, entries)
+    if section.get("recoverable") == RECOVERABLE[0]:
+        yield _not_recoverable(section, mechanism.get("matrix"))
     stated = section["digest"]
     words = f"labels, bins, promise and mechanism have the SHA-256 {quoted(stated)}"
     yield decided("digest", words, lambda: public_digest(document) == stated)
@@ -163,6 +175,20 @@ def _promise(what: str, words: str, epsilon: float, reports: int, entries: Entri
     return decided(what, words, holds, value=epsilon, otherwise=NOT_IN_FILE)
 
 
+def _not_recoverable(section: dict[str, Any], matrix: Rows | None) -> Claim:
+    """Check that no count can be computed back; an encoding has the same parameters for all inputs."""
+    if matrix is None:
+        return decided("recoverable", "its parameters are the same for all inputs", lambda: True)
+    public, epsilon = section["domain"]["public"], section["epsilon"]
+    width = 1 if public is None else len(public["members"])
+    words = (
+        "the matrix tells no value of the table from another: its entries are at most "
+        f"{MOST_VALUES} numbers, e^{epsilon!r} apart or 0, and any two rows meet them alike, whichever "
+        f"values they belong to (up to {SLACK!r})"
+    )
+    return decided("recoverable", words, lambda: treats_alike(matrix, width, epsilon))
+
+
 def public_digest(document: dict[str, Any]) -> str:
     """Compute the SHA-256 of a public file: mechanism, and the section without its digest."""
     section = {name: part for name, part in document["public"].items() if name != "digest"}
@@ -171,4 +197,8 @@ def public_digest(document: dict[str, Any]) -> str:
 
 def unchecked_public(document: dict[str, Any]) -> list[str]:
     """List, as sentences, what a public file says but no claim decides."""
-    return [f"public.method = {quoted(document['public']['method'])}"]
+    section = document["public"]
+    said = [f"public.method = {quoted(section['method'])}"]
+    if (warned := section.get("recoverable", RECOVERABLE[0])) != RECOVERABLE[0]:
+        said.append(f"the counts of the table can be computed back from the mechanism: {warned}")
+    return said

@@ -113,14 +113,16 @@ def design(
     """Design a mechanism that hides the secret columns of a table and releases the public ones.
 
     Two files are written: OUT with the counts of the table, which prove the promise, and beside it
-    OUT.public without them, which the other commands also accept. The exit code is that of ldpopt
-    verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
+    OUT.public, which does not state them and which the other commands also accept. Before it is written,
+    a warning says if the counts can be computed back from the mechanism. The exit code is that of
+    ldpopt verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
     """
     clock = Clock()
     from ldpopt.core import validate
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
+    from ldpopt.release.recovering import NOT_AT_ALL
     from ldpopt.tables.files import open_table
 
     if time_limit is None:
@@ -170,6 +172,9 @@ def design(
             )
         made = comparing.best(found, goal, asked) if method == "auto" else made
     made.save(out)
+    if made.public.recoverable != NOT_AT_ALL:
+        instead = comparing.to_publish(made, goal, asked)
+        tell(f"warning: {public_file}: {made.recovery}. {instead}")
     made.public.save(public_file)
     if any(map(comparing.was_interrupted, [made, *found.values()])):
         _print_unfinished(made, found, out, as_json)
@@ -280,16 +285,17 @@ def _publishable(made: Design) -> str:
 
     level = made.public.level
     if made.public.universal:
-        said = "without the counts; it proves the promise, too"
+        said = "it proves the promise, too"
     elif level is None:
-        said = "without the counts; it proves no level, as the promise is about the counts and no level "
-        said += f"up to {MOST_EPSILON:g} holds for all distributions"
+        said = "it proves no level, as the promise is about the counts and no level up to "
+        said += f"{MOST_EPSILON:g} holds for all distributions"
     else:
-        about = "as the promise is about the counts"
-        said = f"without the counts; it proves only the level {at_most(level)}, {about}"
-    fixed = "The mechanism does not depend on the counts, but its labels name what occurs in the table"
-    fitted = "The mechanism was made for the counts, and its labels name what occurs in the table"
-    return f"{said}. {fixed if made.public.fixed else fitted}"
+        said = f"it proves only the level {at_most(level)}, as the promise is about the counts"
+    return f"{said}. {_sentence(made.recovery)}. Its labels name what occurs in the table"
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:]
 
 
 def _utility(made: Design) -> str:
@@ -336,6 +342,7 @@ def _design_summary(made: Design, found: dict[str, Design | str], queries: list[
         "secret": made.domain.secret.labels,
         "public": None if made.domain.public is None else made.domain.public.labels,
         "fingerprint": made.fingerprint,
+        "recoverable": made.public.recoverable,
         "entropy": made.entropy,
         "methods": rows,
     }

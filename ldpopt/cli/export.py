@@ -55,6 +55,7 @@ def export(
     write_whole(out, exported(made, target.value))
     columns = ", ".join(made.domain.columns)
     say(f"wrote {out} for {made.inputs:,} inputs of {columns}; its reports are {in_words(made)}")
+    hang("counts: ", made.recovery)
     say(f"self-test: {SELF_TEST[target].format(out=out)}")
     hang(
         "next: ",

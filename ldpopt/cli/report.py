@@ -11,7 +11,7 @@ from ldpopt.checker.claims import OPEN, combined
 from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import Force, OwnProblem, know
-from ldpopt.cli.terminal import check_new, check_writable, counting, say
+from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
 
 
 def report(
@@ -21,7 +21,10 @@ def report(
             metavar="RESULT…", help="Files of ldpopt design, private or public, or of ldpopt solve."
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Write the page here.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write the page here; default: beside the file, by its name."),
+    ] = None,
     curve_seconds: Annotated[
         float, typer.Option(min=0, help="Seconds for all trade-off curves together; 0 for none.")
     ] = 60.0,
@@ -34,12 +37,18 @@ def report(
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
 
+    The page to hand out is that of a public file. A page on a design with its counts holds statistics of
+    the table: it says so first, and without -o its name does, too (mech.internal.html).
+
     Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided, 4: a file does
     not decide its promise.
     """
     clock = Clock()
+    from ldpopt.release.publishing import public_path
+    from ldpopt.report.page import page_name
     from ldpopt.report.page import report as write_page
 
+    out = Path(page_name(results)) if out is None else out
     check_writable(out, *results)
     check_new(out, force)
     know(problem)
@@ -70,4 +79,10 @@ def report(
     said = said or ("every claim verified" if len(silent) < len(parts) else "nothing is verified")
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
     say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
+    private = [part.path for part in parts if part.internal]
+    if private and "internal" not in out.name:
+        tell(
+            f"warning: {out} is internal, it holds statistics of the table; its name does not say so. "
+            f"The page to hand out: ldpopt report {public_path(private[0])}"
+        )
     raise typer.Exit(EXIT_CODES[combined(part.sound for part in parts)])

@@ -1,8 +1,8 @@
 """Run a program to its end: an error is printed as one sentence, and has an exit code of its own.
 
-No error ends with 0, and none with 1 but that of a file which the checker refutes. What is expected to go
-wrong is a :class:`~ldpopt.core.errors.LdpoptError` or an :class:`OSError`; whatever else is raised, in
-ldpopt or in a plug-in, is the failure of a program.
+No error ends with 0, and none with 1 but that of a file which the checker refutes. What is expected to
+go wrong is a :class:`~ldpopt.core.errors.LdpoptError` or an :class:`OSError`; whatever else is raised,
+in ldpopt or in a plug-in, is the failure of a program.
 """
 
 from __future__ import annotations

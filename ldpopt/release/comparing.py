@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.limits import Limits, Progress
-from ldpopt.engine.verifying import verify_within
+from ldpopt.engine.verifying import NOT_CHECKED, verify_within
+from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
-from ldpopt.release.designing import GAP, solved
-from ldpopt.release.methods import METHODS, applicable
+from ldpopt.release.designing import GAP, preferred, solved
+from ldpopt.release.methods import METHODS, MOST_LEARNT, applicable
+from ldpopt.theory.bayes.metrics import mutual_information
 
 INTERRUPTED = "interrupted"
 TOGETHER = 120.0
@@ -123,7 +126,36 @@ def best(
         goal: what they are for, of :data:`ldpopt.release.methods.GOALS`.
         queries: the columns whose frequencies are wanted; all if not given.
     """
-    return max(
-        (made for made in found.values() if isinstance(made, Design)),
-        key=lambda made: made.worth(goal, queries),
-    )
+    return preferred([made for made in found.values() if isinstance(made, Design)], goal, queries)
+
+
+def to_publish(made: Design, goal: str = "information", queries: Sequence[str] = ()) -> str:
+    """Name the best method from whose mechanism no count can be computed back, and what it costs.
+
+    It is sought among randomised response and, for estimates, balanced designs, without a certificate.
+
+    Args:
+        made: the design.
+        goal: what it is for, of :data:`ldpopt.release.methods.GOALS`.
+        queries: the columns whose frequencies are wanted; all if not given.
+    """
+    question, counts = made.question, made.question.counts
+    if counts.size > MOST_LEARNT:
+        return "They cannot from the mechanisms of --method srr, grr and subset"
+    asked = replace(question, epsilon=question.promised / question.reports, together=None)
+    names = [name for name in ("srr", "learn", "grr") if METHODS[name].reason(asked) is None]
+    found = {}
+    for name in names:
+        mechanism = METHODS[name].mechanism(asked, GAP, TOGETHER)
+        assert mechanism is not None
+        if goal == "information":
+            found[name] = float(mutual_information(mechanism, question.p_hat.ravel()))
+        else:
+            parts = accuracies(mechanism.matrix, counts, made.domain, queries)
+            found[name] = -sum(part.squared_error for part in parts)
+    best = max(found, key=lambda name: found[name])
+    own = made.worth(goal, queries)
+    what = "information" if goal == "information" else "squared error"
+    known = math.isfinite(own) and own != 0 and math.isfinite(found[best])
+    cost = f", with {found[best] / own:.2g} times the {what} [{NOT_CHECKED}]" if known else ""
+    return f"They cannot from the mechanism of --method {best}{cost}"

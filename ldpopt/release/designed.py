@@ -9,8 +9,9 @@ from __future__ import annotations
 import json
 import math
 import os
+import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -58,6 +59,8 @@ class Design(MatrixOrEncoding):
         question: the counts of the table and what s is hidden against.
         method: the name of the method, of :data:`ldpopt.release.methods.METHODS`.
         decided: what the checker said of the file of the design, if it was asked.
+        salt: random digits that stand in the file and in its digest alone: without them, whoever sees
+            the digest could try counts until one fits. None for a file that was written without.
     """
 
     result: Result
@@ -65,6 +68,7 @@ class Design(MatrixOrEncoding):
     question: Question
     method: str
     decided: Verification | None = None
+    salt: str | None = field(default_factory=lambda: secrets.token_hex(16))
 
     @property
     def mechanism(self) -> Mechanism:
@@ -223,10 +227,15 @@ class Design(MatrixOrEncoding):
 
     @cached_property
     def public(self) -> PublicDesign:
-        """The part that may be published: without the counts."""
+        """The part to publish; what of the counts follows from it, its ``recovery`` says."""
         if self.encoding is not None:
             return published_encoding(self.encoding, self.domain, self.promise)
         return published(self.mechanism, self.domain, self.promise)
+
+    @property
+    def recovery(self) -> str:
+        """What of the counts can be computed back from the mechanism, in words."""
+        return self.public.recovery
 
     @property
     def fingerprint(self) -> str:
@@ -279,6 +288,8 @@ class Design(MatrixOrEncoding):
         }
         if question.together is not None:
             section["together"] = {"reports": question.reports, "epsilon": question.together}
+        if self.salt is not None:
+            section["salt"] = self.salt
         return {**self.result.to_json(), "design": section}
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+from ldpopt.checker.public import RECOVERABLE
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
 from ldpopt.core.limits import Limits, Progress
@@ -99,7 +100,8 @@ def read_design(path: str | os.PathLike[str], document: dict[str, Any] | None = 
         method = section["method"]
     except (KeyError, TypeError) as error:
         raise UnreadableFileError(f"{os.fspath(path)} is not a design: {error!r}") from None
-    return ReadDesign(Design(result, domain, question, method), section.get("digest"))
+    made = Design(result, domain, question, method, salt=section.get("salt"))
+    return ReadDesign(made, section.get("digest"))
 
 
 def _together(section: dict[str, Any]) -> dict[str, Any]:
@@ -206,9 +208,29 @@ def design(
             one = f"the method {left_out[0]} was"
             many = f"the methods {', '.join(left_out)} were"
             warn(f"{one if len(left_out) == 1 else many} left out: {reason}")
-    best = max(found, key=lambda made: made.worth(goal, queries))
+    best = preferred(found, goal, queries)
     stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
     return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))
+
+
+def preferred(found: Sequence[Design], goal: str, queries: Sequence[str]) -> Design:
+    """Return the most useful design; of equally useful ones, that from which least can be computed back.
+
+    Args:
+        found: the designs.
+        goal: what they are for, of :data:`ldpopt.release.methods.GOALS`.
+        queries: the columns whose frequencies are wanted; all if not given.
+    """
+    worth = [made.worth(goal, queries) for made in found]
+    best = max(worth)
+    equal = [
+        (useful, made)
+        for useful, made in zip(worth, found, strict=True)
+        if useful >= best - GAP * abs(best)
+    ]
+    if len(equal) == 1:
+        return equal[0][1]
+    return min(equal, key=lambda pair: (RECOVERABLE.index(pair[1].public.recoverable), -pair[0]))[1]
 
 
 def solved(

@@ -47,6 +47,7 @@ class Sampler:
         )
         self.column = PREFIX + made.fingerprint
         self.promise = made.verification.marked_promise(f"{promise(made)}, {against(made)}")
+        self.recovery = made.recovery
 
     @cached_property
     def vectors(self) -> list[Vector]:
@@ -124,6 +125,7 @@ def _object(sampler: Sampler, plain: Callable[[Any], str]) -> str:
     parts = {
         "column": sampler.column,
         "promise": sampler.promise,
+        "counts": sampler.recovery,
         "sides": sides,
         **sampler.procedure.numbers,
         "step": STEP,
@@ -174,6 +176,7 @@ def _sql(sampler: Sampler) -> str:
         if low < high
     ]
     parts = {
+        "__COUNTS__": sampler.recovery,
         "__TYPED__": ", ".join(f"{name} TEXT NOT NULL" for name in names),
         "__COLUMNS__": ", ".join(names),
         "__INPUTS__": _rows([x, *map(_text, words)] for x, words in enumerate(labels)),

@@ -1,8 +1,9 @@
-"""A mechanism that may be published: without the counts of the table that it was made for.
+"""A mechanism to publish: in a file that does not state the counts of the table that it was made for.
 
 The file holds the mechanism, what its rows mean, the promise, and the level that holds whatever the
 distribution of the data. It is a function of these alone. Beware: most methods make the mechanism for
-the counts, and the labels name what occurs in the table; neither is protected.
+the counts, which can then be computed back from it (:mod:`ldpopt.release.recovering`), and the labels
+name what occurs in the table; neither is protected.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document
 from ldpopt.mechanisms.stated import StatedEncoding, encoding
+from ldpopt.release.recovering import NOT_AT_ALL, WORDS, recoverable
 from ldpopt.tables.domain import Domain
 from ldpopt.theory.robust.level import rldp_level
 from ldpopt.theory.robust.uncertainty import AllDistributions
@@ -33,8 +35,6 @@ from ldpopt.theory.robust.uncertainty import AllDistributions
 SECTION = "public"
 NO_MATRIX = "an encoding is stated by its parameters: it has too many reports for a matrix"
 """Why what needs the matrix of a mechanism is refused for an encoding."""
-FIXED = ("srr", "grr", "learn")
-"""Methods whose matrix is the same for all tables with the same labels, as encodings are."""
 ROUNDING = 1e-12
 """The relative error that a level computed in floats may have."""
 
@@ -79,6 +79,11 @@ class MatrixOrEncoding(ABC):
         """The encoding, where the mechanism is stated by its parameters; else None."""
 
     @property
+    @abstractmethod
+    def recovery(self) -> str:
+        """What of the counts can be computed back from the mechanism, in words."""
+
+    @property
     def inputs(self) -> int:
         """How many inputs (s, u) the mechanism has."""
         return self.mechanism.shape[0] if self.encoding is None else self.encoding.inputs
@@ -100,12 +105,15 @@ class PublicDesign(MatrixOrEncoding):
             prove it.
         level: the secret is hidden at this level whatever the distribution of the data; None if no level
             up to 30 does.
+        recoverable: how well the counts can be computed back from the mechanism, of
+            :data:`ldpopt.release.recovering.WORDS`; None if its file does not say it.
     """
 
     stated: Mechanism | StatedEncoding
     domain: Domain
     promise: Promise
     level: float | None
+    recoverable: str | None = None
 
     @property
     def mechanism(self) -> Mechanism:
@@ -124,10 +132,16 @@ class PublicDesign(MatrixOrEncoding):
         """Whether the mechanism alone proves the promise: whatever the distribution of the data."""
         return all(claim.holds for claim in self.verification.claims if claim.what in PROMISES)
 
-    @property
-    def fixed(self) -> bool:
-        """Whether the mechanism is the same for all tables with the same labels."""
-        return self.encoding is not None or self.promise.method in FIXED
+    @cached_property
+    def recovery(self) -> str:
+        """What of the counts can be computed back from the mechanism, in words.
+
+        It is decided anew, whatever the file says.
+        """
+        if self.encoding is not None:
+            return WORDS[NOT_AT_ALL]
+        matrix, asked = self.mechanism.matrix, self.promise
+        return WORDS[recoverable(matrix, self.domain.shape[1], asked.method, asked.epsilon)]
 
     @property
     def uncertainty(self) -> AllDistributions:
@@ -158,6 +172,8 @@ class PublicDesign(MatrixOrEncoding):
         }
         if promise.together is not None:
             section["together"] = {"reports": promise.reports, "epsilon": promise.together}
+        if self.recoverable is not None:
+            section["recoverable"] = self.recoverable
         stated = {} if self.encoding is None else {"encoding": self.encoding.plain}
         stated = stated or {"matrix": self.mechanism.matrix.tolist()}
         document = {"format": 1, SECTION: section, "mechanism": stated}
@@ -185,7 +201,8 @@ def published(mechanism: Mechanism, domain: Domain, promise: Promise) -> PublicD
         for stated in tried
         if stated <= MOST_EPSILON and is_private(matrix, secrets.tolist(), stated)
     )
-    return PublicDesign(Mechanism(matrix), domain, promise, next(found, None))
+    how = recoverable(mechanism.matrix, domain.shape[1], promise.method, promise.epsilon)
+    return PublicDesign(Mechanism(matrix), domain, promise, next(found, None), how)
 
 
 def published_encoding(of: StatedEncoding, domain: Domain, promise: Promise) -> PublicDesign:
@@ -196,7 +213,7 @@ def published_encoding(of: StatedEncoding, domain: Domain, promise: Promise) -> 
         domain: the columns and values that its inputs stand for.
         promise: what the design promises.
     """
-    return PublicDesign(of, domain, promise, promise.epsilon)
+    return PublicDesign(of, domain, promise, promise.epsilon, NOT_AT_ALL)
 
 
 def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = None) -> PublicDesign:
@@ -219,7 +236,8 @@ def load_public(path: str | os.PathLike[str], document: dict[str, Any] | None = 
             together=together.get("epsilon"),
         )
         domain = Domain.from_json(section["domain"])
-        made = PublicDesign(_stated(document), domain, promise, section["level"])
+        how = section.get("recoverable")
+        made = PublicDesign(_stated(document), domain, promise, section["level"], how)
         same = made.to_json() == document
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         said = str(error) if isinstance(error, LdpoptError) else repr(error)

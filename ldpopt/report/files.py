@@ -29,6 +29,8 @@ class Loaded(NamedTuple):
     content: Design | Result
     verification: Verification
     complaint: str = ""
+    internal: bool = False
+    """Whether the file has the counts of a table."""
 
     @property
     def result(self) -> Result:
@@ -47,7 +49,7 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
     document = read_document(name)
     try:
         digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        loaded = _read(name, document, digest, seconds)
+        loaded = _read(name, document, digest, seconds)._replace(internal="design" in document)
         _check_types(loaded)
     except UndecidedFileError:
         raise

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ldpopt.audit.auditing import LEAST_SECONDS
 from ldpopt.checker.budget import SECONDS
@@ -37,6 +38,8 @@ from ldpopt.report.reproducing import design_commands, embedded_table, result_co
 from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
 
+INTERNAL = "Internal, holds statistics of the table"
+"""The first words of a page on a design with its counts; the page to hand out is of the public file."""
 CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
 """The share of the time for the checker; of the rest, that for writing the page; of what is left of the
 time of each result, those for its audit and then for its curve."""
@@ -71,6 +74,7 @@ def described(
         title=title(loaded),
         signing=signed,
         path=loaded.path,
+        internal=loaded.internal,
         complaint=loaded.complaint,
         explanation=explanation(loaded),
         question=design_question(made) if made else problem_question(result.problem),
@@ -122,7 +126,16 @@ def parts(
 def page(parts: Sequence[Part]) -> str:
     """Write the whole page as HTML that loads nothing from anywhere."""
     title = parts[0].title if len(parts) == 1 else f"{len(parts)} results"
-    return rendered("report.html", title=title, parts=parts)
+    internal = f"{INTERNAL}: " if any(part.internal for part in parts) else ""
+    return rendered("report.html", title=title, internal=internal, parts=parts)
+
+
+def page_name(results: Sequence[str | os.PathLike[str]]) -> str:
+    """Name the page on some files: that on a design with its counts is called internal."""
+    first = Path(results[0])
+    stem = str(first.with_suffix("")) if len(results) == 1 else "report"
+    internal = any("design" in read_document(path) for path in results)
+    return f"{stem}{'.internal' if internal else ''}.html"
 
 
 def report(

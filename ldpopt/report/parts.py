@@ -95,6 +95,8 @@ class Part:
     title: str
     signing: Signing | None
     path: str
+    internal: bool
+    """Whether it holds statistics of a table: it is about a design with its counts."""
     complaint: str
     explanation: list[str]
     question: list[Fact]

@@ -18,6 +18,7 @@ from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document, within
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
+from ldpopt.release.recovering import NOT_AT_ALL, WORDS
 from ldpopt.release.repetition import total
 from ldpopt.release.words import against, promise
 from ldpopt.report.answer import plain_answer
@@ -81,6 +82,7 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         title=title,
         signing=_signing(loaded) if verification.usable else None,
         path=loaded.path,
+        internal=False,
         complaint="",
         explanation=[_promised(loaded), *([_proven(made)] if verification.usable else [])],
         question=_question(made),
@@ -140,7 +142,7 @@ def _question(made: PublicDesign) -> list[Fact]:
     return [
         Fact("Secret", values(made.domain.secret)),
         Fact("Public", "nothing: all of the data are secret" if public is None else values(public)),
-        Fact("Table", NO_COUNTS),
+        Fact("Table", NO_COUNTS, made.recovery),
         Fact("Method", f"{method}: {METHODS[method].summary}"),
     ]
 
@@ -176,11 +178,12 @@ def _signing(loaded: Published) -> Signing:
     now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")
     facts = [
         Fact("Date of this page", now),
-        Fact("Table", NO_COUNTS),
+        Fact("Table", NO_COUNTS, made.recovery),
         Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
         *ledger(loaded.path, made),
     ]
     beware = [] if made.universal else [_proven(made)]
+    beware += [] if made.recovery == WORDS[NOT_AT_ALL] else [f"{made.recovery}."]
     told = "with every estimate, ldpopt estimate says how precise it is"
     return Signing(
         facts,
@@ -231,8 +234,7 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
         "somebody who holds the table",
         OPEN,
         True,
-        "the mechanism is about reports, not about what they are made from"
-        + ("" if made.fixed else "; it was made for the counts of the table"),
+        "the mechanism is about reports, not about what they are made from",
     )
 
 

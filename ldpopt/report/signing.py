@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import hashlib
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -87,19 +85,13 @@ def signing(loaded: Loaded) -> Signing | None:
     )
 
 
-def table_digest(made: Design) -> str:
-    """Compute the SHA-256 of a table's values and counts, as the design's file states them."""
-    plain = {"domain": made.domain.to_json(), "counts": made.question.counts.tolist()}
-    return hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest()
-
-
 def _facts(loaded: Loaded, made: Design) -> list[Fact]:
     name = embedded_table(made)
     rows = f"{int(made.question.counts.sum()):,} rows{f' of {name}' if name else ''}"
     rows += "" if counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
     facts = [
         Fact("Date of this page", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
-        Fact("Table", rows, f"SHA-256 of its values and counts {table_digest(made)}"),
+        Fact("Table", rows),
         Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
     ]
     return [*facts, *ledger(loaded.path, made)]

@@ -12,10 +12,12 @@ import pytest
 from ldpopt.checker.claims import OPEN
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.engine.verifying import verify
+from ldpopt.engine.verifying import verify, verify_document
 from ldpopt.release.designing import design, load_design, load_mechanism
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import load_public, public_path, published
+from ldpopt.release.recovering import APPROXIMATELY, NOT_AT_ALL, WORDS
+from ldpopt.release.summaries import CHOSEN
 
 COUNTS = {("a", "x"): 4507, ("a", "y"): 1511, ("b", "x"): 1013, ("b", "y"): 3019}
 """Counts that occur in a file only if they were written there."""
@@ -40,7 +42,7 @@ def folder(tmp_path_factory, ldpopt):
     words = ["t.csv", "--secret", "s", "--public", "u", "--epsilon", 1, "--method", "ir", "-o", "m.json"]
     answer = ldpopt("design", *words, cwd=directory)
     assert answer.code == 0, answer.err
-    assert "publish      m.public.json: without the counts; it proves only the level" in answer.out
+    assert "publish      m.public.json: it proves only the level" in answer.out
     return directory
 
 
@@ -107,16 +109,26 @@ def test_which_mechanisms_do_not_depend_on_the_counts(name):
         epsilon = 0.05 if name == "blurred" else 1.0
         files.append(design(table, "s", "u", epsilon=epsilon, method=name, time_limit=20).public)
     same = files[0].to_json() == files[1].to_json()
-    assert files[0].fixed == (same and name != "public")  # whether public applies, the counts decide
+    assert same == (files[0].recoverable == NOT_AT_ALL)
+    assert (name in CHOSEN) == (files[0].recoverable == files[1].recoverable == APPROXIMATELY)
+    assert files[0].recovery == WORDS[files[0].recoverable]
+    assert verify_document(files[0].to_json())
 
 
 def test_design_says_what_the_public_file_proves_and_tells(tmp_path, ldpopt):
     words = ("design", "adult:sex-race", "--secret", "sex", "--public", "race", "--epsilon", "1")
     fixed = ldpopt(*words, "--method", "srr", "-o", "srr.json", cwd=tmp_path).out
-    assert "The mechanism does not depend on the counts, but its labels name what occurs" in fixed
-    fitted = ldpopt(*words, "--method", "cr", "-o", "cr.json", cwd=tmp_path).out
-    assert "it proves no level, as the promise is about the counts and no level up to 30 holds" in fitted
-    assert "The mechanism was made for the counts, and its labels name what occurs" in fitted
+    assert "The counts of the table cannot be computed back from the mechanism" in fixed
+    assert "Where no method was named, the counts chose this one" in fixed
+    assert "Its labels name what occurs in the table" in fixed
+    fitted = ldpopt(*words, "--method", "cr", "-o", "cr.json", cwd=tmp_path)
+    assert "it proves no level, as the promise is about the counts and no level up to 30" in fitted.out
+    for said in (fitted.out, fitted.err):  # the warning comes before the file, and again at the end
+        assert "the counts of the table can be computed back from the mechanism exactly" in said
+    assert fitted.err.startswith("warning: cr.public.json: take it that")
+    assert (
+        "They cannot from the mechanism of --method srr, with 0.33 times the information" in fitted.err
+    )
 
 
 def test_labels_are_what_occurs_and_top_names_the_most_frequent():
@@ -124,7 +136,7 @@ def test_labels_are_what_occurs_and_top_names_the_most_frequent():
     table = {"s": ["a", "b"] * 4, "u": list("xxxxyyzz"), "v": list("ppppqqqq")}
     public = design(table, "s", ["u", "v"], epsilon=1.0, method="srr", top={"u": 1}).public
     assert public.domain.public.labels == ("x, p", "(other), q")
-    assert public.fixed
+    assert public.recoverable == NOT_AT_ALL
 
 
 def test_every_later_command_works_with_it(folder, ldpopt):

@@ -17,7 +17,9 @@ def test_command(files, tmp_path, ldpopt):
     code, said, complaint = ldpopt(
         "report", files["census"], files["plain"], "-o", out, "--curve-seconds", 0
     )
-    assert (code, complaint) == (0, "")
+    handed = f"The page to hand out: ldpopt report {files['census'].with_suffix('.public.json')}\n"
+    assert code == 0
+    assert complaint.endswith(handed)  # the name that was given does not say that the page is internal
     assert said == f"wrote {out}: 2 results, every claim verified\n"
     assert "No curve was computed, as asked" in sound(out.read_text(encoding="utf-8")).text
     assert [path.name for path in tmp_path.iterdir()] == ["page.html"]

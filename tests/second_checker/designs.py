@@ -65,7 +65,8 @@ def labelled(domain, mechanism):
 def read(section):
     """Read the fields of the section."""
     fields = {"method", "epsilon", "robust", "alpha", "width", "counts", "domain", "digest"}
-    keys(section, fields, {"together"})
+    keys(section, fields, {"together", "salt"})
+    demand(isinstance(section.get("salt", ""), str), "salt must be text")
     demand(section["width"] is None or whole(section["width"], 2, PLACES), "width")
     demand(isinstance(section["counts"], list) and section["counts"], "counts")
     for row in section["counts"]:

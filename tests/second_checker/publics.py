@@ -1,13 +1,15 @@
 """Public mechanism files: labels, the level whatever the distribution, the promises, the digest."""
 
-from itertools import combinations, permutations
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, pairwise, permutations
 
 from mpmath import iv
 
 from second_checker import encodings
 from second_checker.designs import digest, labelled, read_promise, shape
 from second_checker.intervals import both, interval, surely
-from second_checker.reading import demand, keys, number, numbers
+from second_checker.reading import demand, keys, number, numbers, word
 
 MOST_REPORTS = 10
 """Of so many reports every set is tried for one that refutes a promise."""
@@ -26,7 +28,9 @@ def claims(found):
         demand(isinstance(mechanism["matrix"], list) and mechanism["matrix"], "rows")
         W = [numbers(row, least=0) for row in mechanism["matrix"]]
         demand(len({len(row) for row in W}) == 1 and max(map(max, W)) <= 1, "a matrix of probabilities")
-    keys(section, {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}, {"together"})
+    fields = {"method", "epsilon", "robust", "alpha", "level", "domain", "digest"}
+    keys(section, fields, {"together", "recoverable"})
+    word(section.get("recoverable", "exactly"), ("not at all", "approximately", "exactly"))
     read_promise(section)
     demand(section["level"] is None or number(section["level"], 0, 30) >= 0, "level")
     yield from labelled(section["domain"], mechanism["encoding"] if encoded else mechanism)
@@ -47,6 +51,8 @@ def claims(found):
         if answer is False and not known:
             answer = False if refuted(W, width, epsilon / reports) else "open"
         yield "promise", answer
+    if section.get("recoverable") == "not at all" and not encoded:
+        yield "recoverable", alike(W, width, section["epsilon"])
     yield "digest", digest(found) == section["digest"]
 
 
@@ -55,6 +61,37 @@ def promises(section):
     yield 1, number(section["epsilon"])
     if "together" in section:
         yield section["together"]["reports"], number(section["together"]["epsilon"])
+
+
+def alike(W, width, epsilon):
+    """Whether two rows hold the same pairs of numbers wherever their inputs differ in the same way.
+
+    Numbers are told apart from 2^−44 on; each is e^ε times the one before, unless that is 0.
+    """
+    slack = Fraction(1, 2**44)
+    entries = sorted({Fraction(entry) for row in W for entry in row})
+    firsts, names = [], {}
+    for entry in entries:
+        if not firsts or entry - firsts[-1] > slack:
+            firsts.append(entry)
+        names[entry] = len(firsts) - 1
+    if len(firsts) > 4:
+        return False
+    factor = iv.exp(interval(epsilon)) if epsilon else interval(1)
+    for low, high in pairwise(firsts[1:] if firsts[0] == 0 else firsts):
+        if not surely(high, factor * interval(low + 2 * slack)):
+            return False
+        if low > 2 * slack and not surely(factor * interval(low - 2 * slack), high + slack):
+            return False
+    seen = {}
+    for x, row in enumerate(W):
+        for z, other in enumerate(W):
+            pairs = Counter(
+                (names[Fraction(a)], names[Fraction(b)]) for a, b in zip(row, other, strict=True)
+            )
+            if seen.setdefault((x // width == z // width, x % width == z % width), pairs) != pairs:
+                return False
+    return True
 
 
 def compared(W, width, level):

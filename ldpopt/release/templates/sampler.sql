@@ -1,5 +1,7 @@
 -- Reports of one mechanism inside a database, written by `ldpopt export --target sql`.
 --
+-- What this script tells: __COUNTS__.
+--
 -- The database must have:
 -- * A function ldpopt_random_bits() that returns a whole number from 0 to 2^52 - 1, each equally likely,
 --   a new one for every row, from a cryptographic generator. RANDOM() of SQL is not one: its numbers can

@@ -1,0 +1,66 @@
+"""What of the counts of a table can be computed back from the mechanism that was made for it.
+
+Whoever has the mechanism can design again, for other counts, and keep those that give the same matrix.
+
+* *Not at all*: the methods ``FIXED`` give the same matrix for all tables with the same labels. The
+  checker decides that it tells no value from another (:mod:`ldpopt.checker.alike`).
+* *Approximately*: the methods ``CHOSEN`` take a vertex of a polytope that depends on labels and ε
+  alone, W[x, y] = θ_y e^(m(x, y) ε) with whole numbers m and independent columns, so that the weights
+  θ follow from Σ_y W[x, y] = 1. The counts choose the vertex: many counts give the same one.
+* *Exactly*: the entries of all other mechanisms are functions of the counts. Of conditional reporting
+  they are products of P(u|s), whose ratios, as fractions, are the counts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ldpopt.checker.alike import treats_alike
+from ldpopt.checker.public import RECOVERABLE
+from ldpopt.core.validate import Array
+from ldpopt.release.summaries import CHOSEN, FIXED
+
+NOT_AT_ALL, APPROXIMATELY, EXACTLY = RECOVERABLE
+MOST_ROWS, ROUNDING = 512, 1e-9
+"""Rows up to which a rank takes a moment, and how far solvers leave an entry from its vertex."""
+
+WORDS = {
+    NOT_AT_ALL: (
+        "the counts of the table cannot be computed back from the mechanism: it is the same for every "
+        "table with these labels. Where no method was named, the counts chose this one"
+    ),
+    APPROXIMATELY: (
+        "the counts of the table can be computed back from the mechanism approximately: they chose one "
+        "of finitely many. Whoever knows all counts but one learns a range for it, and of a small count "
+        "perhaps the number [not checked]"
+    ),
+    EXACTLY: (
+        "take it that the counts of the table can be computed back from the mechanism exactly: its "
+        "entries were computed from them. Publish it only where the counts may be known"
+    ),
+}
+
+
+def recoverable(matrix: Array, width: int, method: str, epsilon: float) -> str:
+    """Decide how well the counts can be computed back from a matrix, of :data:`WORDS`.
+
+    Args:
+        matrix: the mechanism, a row per input (s, u).
+        width: the number of public values.
+        method: the name of the method that made it.
+        epsilon: the level of one report, in nats.
+    """
+    if method in FIXED and treats_alike(matrix.tolist(), width, epsilon):
+        return NOT_AT_ALL
+    return APPROXIMATELY if method in CHOSEN and _is_vertex(matrix, epsilon) else EXACTLY
+
+
+def _is_vertex(matrix: Array, epsilon: float) -> bool:
+    """Return whether the columns are powers of e^ε with the weights that their independence leaves."""
+    if len(matrix) > MOST_ROWS or not matrix.all() or epsilon == 0:
+        return False
+    powers = np.exp(epsilon * np.round(np.log(matrix / matrix.min(axis=0)) / epsilon))
+    if np.linalg.matrix_rank(powers) < powers.shape[1]:
+        return False
+    weights = np.linalg.lstsq(powers, np.ones(len(powers)), rcond=None)[0]
+    return bool(np.abs(powers * weights - matrix).max() <= ROUNDING)

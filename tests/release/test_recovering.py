@@ -1,0 +1,267 @@
+"""An attacker seeks the count of a secret in the public file, its page and the exported programs.
+
+The attacker knows n, the labels, the method and this package. It tries every k for every number that is
+printed, ratios of entries as fractions of counts, hashes of all tables that are possible, and designs
+again with other counts. What it finds, the outputs must have said.
+"""
+
+import hashlib
+import html
+import json
+import math
+import re
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ldpopt.checker.design import content_digest
+from ldpopt.core.errors import LdpoptError
+from ldpopt.release.designing import design, load_design
+from ldpopt.release.exporting import TARGETS, export
+from ldpopt.release.methods import METHODS
+from ldpopt.release.recovering import APPROXIMATELY, EXACTLY, NOT_AT_ALL, WORDS
+from ldpopt.report.page import INTERNAL, page_name, report
+
+RARE = {  # the method, and how many have the rare secret: in each ward, and of the others
+    "cr": ([2, 1, 1], [131, 170, 99]),
+    "srr": ([1, 0, 0], [211, 305, 120]),
+    "polyopt": ([7, 5, 3], [700, 811, 640]),
+    "staircase": ([9, 4, 2], [2011, 3055, 1202]),
+    "grr": ([30, 21, 15], [9111, 9305, 9283]),
+    "ir": ([11, 8, 5], [411, 390, 402]),
+    "learn": ([3, 1, 0], [240, 260, 251]),
+    "ldp": ([13, 9, 17], [5000, 4017, 5600]),
+    "subset": ([5, 2, 2], [190, 201, 111]),
+    "ue": ([6, 4, 7], [800, 1210, 990]),
+}
+"""Ten tables: n from 404 to 27,765."""
+
+
+def table_of(counts):
+    rows = [
+        (s, f"w{u}")
+        for s, row in zip(("yes", "no"), counts, strict=True)
+        for u, n in enumerate(row)
+        for _ in range(n)
+    ]
+    hiv, ward = zip(*rows, strict=True)
+    return {"hiv": list(hiv), "ward": list(ward)}
+
+
+def words_of(page):
+    """The words of a page, without its style."""
+    return html.unescape(
+        re.sub(r"<[^>]+>", " ", re.sub(r"<style>.*?</style>", "", page, flags=re.DOTALL))
+    )
+
+
+# ------------------------------------------------------------ the attacks
+
+
+def statistics(k, n):
+    """What a careless page may print of a table with k of n: share, entropy, and of the others."""
+    p = k / n
+    return p, 1 - p, p / (1 - p), -p * math.log(p) - (1 - p) * math.log1p(-p)
+
+
+def from_numbers(text, n):
+    """Every k that is the only one with a printed statistic, of four digits or more."""
+    printed = {w for w in re.findall(r"(?<![\w.])0\.\d+(?![\w.])", text) if len(w[2:].lstrip("0")) >= 4}
+    found = set()
+    for number in printed:
+        half = 0.5 * 10.0 ** -len(number[2:])
+        for which in range(4):
+            fits = [k for k in range(1, n // 2) if abs(statistics(k, n)[which] - float(number)) <= half]
+            found |= set(fits) if len(fits) == 1 else set()
+    return found
+
+
+def from_ratios(matrix, n):
+    """Totals of whole numbers up to n in the ratios, to twelve digits, of entries of a row."""
+    found = set()
+    for row in matrix.tolist():
+        entries = sorted({entry for entry in row if entry > 0})
+        for own in entries:
+            members = {own: Fraction(1)}
+            for other in entries:
+                near = Fraction(other / own).limit_denominator(n)
+                if abs(float(near) - other / own) <= 1e-12 * other / own and near.numerator <= n:
+                    members[other] = near
+            if len(members) > 1:
+                scale = math.lcm(*(ratio.denominator for ratio in members.values()))
+                total = sum(int(members[entry] * scale) for entry in row if entry in members)
+                found |= {total, n - total} if total < n else set()
+    return found
+
+
+def from_hashes(text, made, around):
+    """Every k for which the hash of a table or of a design without a salt stands in the text."""
+    seen = set(re.findall(r"(?<![0-9a-f])[0-9a-f]{12,64}(?![0-9a-f])", text))
+    found = set()
+    for counts in around:
+        plain = {"domain": made.domain.to_json(), "counts": counts.tolist()}
+        guess = replace(made, question=replace(made.question, counts=counts), salt=None)
+        hashes = {
+            hashlib.sha256(json.dumps(plain, sort_keys=True).encode()).hexdigest(),
+            hashlib.sha256(json.dumps(counts.tolist()).encode()).hexdigest(),
+            content_digest(counts.tolist()),
+            guess.digest,
+        }
+        if any(known.startswith(part) for known in hashes for part in seen):
+            found.add(rare(made, counts))
+    return found
+
+
+def from_designs(made, around):
+    """Every k whose design, by the same method, has the same mechanism; empty if all have."""
+    found = set()
+    for counts in around:
+        asked = replace(made.question, counts=counts)
+        answer = METHODS[made.method].solve(asked, 1e-6, 5.0, None)
+        if made.encoding is not None:
+            same = answer.answer == made.result.answer
+        else:
+            same = np.array_equal(answer.mechanism.matrix, made.mechanism.matrix)
+        found |= {rare(made, counts)} if same else set()
+    return found if len(found) < len(around) else set()
+
+
+def rare(made, counts):
+    return int(counts[list(made.domain.secret.labels).index("yes")].sum())
+
+
+def neighbours(made):
+    """The table with one to three people more or fewer among the rarest secret, and as it is."""
+    row = list(made.domain.secret.labels).index("yes")
+    for more in range(-3, 4):
+        counts = made.question.counts.copy()
+        counts[row, 0] += more
+        if counts[row, 0] >= 0 and counts[row].sum() > 0:
+            yield counts
+
+
+def in_programs(text):
+    """The matrix that an exported program holds: cumulative sums of its rows, in units of 2^−52."""
+    rows = [json.loads(f"[{row}]") for row in re.findall(r"^\[([\d, ]+)\]", text, re.MULTILINE)]
+    rows = [row for row in rows if row[-1:] == [2**52]]
+    return np.array([[high - low for low, high in pairwise([0, *row])] for row in rows], dtype=float)
+
+
+# ------------------------------------------------------------ ten tables
+
+
+@pytest.fixture(scope="module", params=RARE)
+def handed_out(request, tmp_path_factory):
+    """All that is handed out of a design of a table with a rare secret."""
+    folder, (few, many) = tmp_path_factory.mktemp("out"), RARE[request.param]
+    made = design(table_of([few, many]), "hiv", "ward", epsilon=1.0, method=request.param)
+    file = folder / "m.public.json"
+    made.public.save(file)
+    report(file, folder / "m.public.html", curve_seconds=0)
+    outputs = {"file": file.read_text(), "page": words_of((folder / "m.public.html").read_text("utf-8"))}
+    for target in TARGETS:
+        try:
+            outputs[target] = export(made.public, target)
+        except LdpoptError:
+            assert made.encoding is not None  # no SQL for encodings
+            assert target == "sql"
+    return made, outputs
+
+
+def test_no_count_of_the_secret_follows_or_the_output_says_so(handed_out):
+    made, outputs = handed_out
+    n, around = int(made.question.counts.sum()), list(neighbours(made))
+    k = rare(made, made.question.counts)
+    recovered = set()
+    for text in outputs.values():
+        recovered |= from_numbers(text, n) | from_hashes(text, made, around)
+    if made.encoding is None:
+        recovered |= from_ratios(made.public.mechanism.matrix, n)
+    recovered |= from_designs(made, around)
+    said = made.public.recoverable
+    assert said == {"staircase": APPROXIMATELY, "ldp": APPROXIMATELY}.get(
+        made.method, NOT_AT_ALL if made.method in ("srr", "grr", "learn", "subset") else EXACTLY
+    )
+    assert k not in recovered or said != NOT_AT_ALL
+    assert k in recovered or said != EXACTLY  # what is called exact, the attacker does find
+    assert json.loads(outputs["file"])["public"]["recoverable"] == said
+    for name in outputs.keys() - {"file"}:
+        assert WORDS[said] in outputs[name], name
+
+
+@pytest.mark.parametrize("method", ["srr", "grr", "learn", "subset"])
+def test_what_does_not_depend_on_the_counts_is_the_same_to_the_letter(method):
+    few, many = RARE[method]
+    tables = table_of([few, many]), table_of([many, [count + 2 for count in few]])
+    one, other = (design(table, "hiv", "ward", epsilon=1.0, method=method).public for table in tables)
+    assert one.to_json() == other.to_json()
+    for target in ("js", "python", *(["sql"] if one.encoding is None else [])):
+        assert export(one, target) == export(other, target)
+
+
+# ------------------------------------------------------------ the attacks work where they can
+
+
+def test_three_divisions_give_the_counts_of_conditional_reporting_back():
+    made = design(table_of(RARE["cr"]), "hiv", "ward", epsilon=1.0, method="cr")
+    programs = [in_programs(export(made.public, target)) for target in ("js", "python")]
+    for matrix in (made.public.mechanism.matrix, *programs):
+        assert len(matrix) == 6
+        assert 4 in from_ratios(matrix, 404)
+
+
+def test_the_entropy_of_a_table_is_the_count():
+    assert from_numbers("H(X) = 0.0167364", 27_765) == {66}
+    assert 66 in from_numbers("guessing without a report 0.997623", 27_765)
+
+
+@pytest.fixture(scope="module")
+def internal(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("internal")
+    table = {"hiv": ["yes"] * 66 + ["no"] * 27_699}
+    design(table, "hiv", epsilon=1.0, method="grr").save(folder / "m.json")
+    name = page_name([folder / "m.json"])
+    report(folder / "m.json", name, curve_seconds=0)
+    return load_design(folder / "m.json"), Path(name)
+
+
+def test_the_page_with_the_counts_is_marked(internal):
+    _, page = internal
+    assert page.name == "m.internal.html"
+    text = words_of(page.read_text("utf-8"))
+    assert text.split("–")[0].strip().startswith(INTERNAL)
+    assert 66 in from_numbers(text, 27_765)
+
+
+def test_hashes_are_salted(internal):
+    """The same table twice: other hashes; without the salt, the attacker finds the counts."""
+    made, page = internal
+    around, text = list(neighbours(made)), words_of(page.read_text("utf-8"))
+    assert made.digest in text
+    assert from_hashes(text, made, around) == set()
+    assert from_hashes(replace(made, salt=None).digest, made, around) == {66}
+    again = design({"hiv": ["yes"] * 66 + ["no"] * 27_699}, "hiv", epsilon=1.0, method="grr")
+    assert again.salt != made.salt
+    assert again.public.to_json() == made.public.to_json()
+
+
+def test_a_file_without_a_salt_is_still_read(tmp_path):
+    made = replace(design("adult:sex-race", "sex", "race", epsilon=1.0, method="srr"), salt=None)
+    made.save(tmp_path / "old.json")
+    assert "salt" not in json.loads((tmp_path / "old.json").read_text())["design"]
+    old = load_design(tmp_path / "old.json")
+    assert old.verification
+    assert old.digest == made.digest
+
+
+def test_a_changed_salt_is_refuted(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=1.0, method="srr")
+    made.save(tmp_path / "m.json")
+    changed = (tmp_path / "m.json").read_text().replace(made.salt, "0" * 32)
+    (tmp_path / "m.json").write_text(changed)
+    with pytest.raises(LdpoptError, match="do not match its digest"):
+        load_design(tmp_path / "m.json")
