@@ -31,8 +31,8 @@ def demo(
     )
     print(
         "The optimum is to hide the secret (robust LDP for all distributions) and release the rest;\n"
-        "plain LDP is to hide everything. 'verified' is the independent checker's verdict on the written\n"
-        f"file, with its optimum and gap; the other columns are computed [{NOT_CHECKED}].\n"
+        "plain LDP is to hide everything. 'verified' is the independent checker's verdict on the\n"
+        f"written file, with its optimum and gap; the other columns are computed [{NOT_CHECKED}].\n"
         f"Results and figures are in {out}/; check one yourself: ldpopt verify {out}/sex-race.json"
     )
     if not all(row["verified"] for row in rows):
