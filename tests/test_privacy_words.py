@@ -286,7 +286,7 @@ def test_a_parameter_called_epsilon_is_not_a_level(verdict, files, tmp_path, ldp
     assert "2.72" not in text
     assert "ε = 1" not in text
     if verdict is True:
-        assert "Verified: every claim of this result holds; it makes none about the utility" in text
+        assert "Verified: every claim of this result holds; none is about the utility" in text
     asked = documented(cls)[0]
     assert list(unfounded([text], loaded.verification, sentences(asked))) == []
     for command in ("verify", "audit"):

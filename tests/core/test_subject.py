@@ -96,10 +96,13 @@ def test_what_a_problem_says_by_default() -> None:
     assert of.epsilon is None
 
 
-def test_a_level_is_promised_unless_the_problem_promises_something_else() -> None:
+def test_a_level_is_promised_by_a_statement_and_not_by_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
     problem = Coin()
     problem.epsilon = 2.0  # type: ignore[attr-defined]
-    assert problem.subject(COIN).promises == {"ldp": 2.0}
+    assert problem.subject(COIN).promises == {}
+    stated = {"form": "private-mechanism", "secrets": [0, 1], "epsilon": 3.0}
+    monkeypatch.setattr(Coin, "statement", lambda self: stated)
+    assert problem.subject(COIN).promises == {"ldp": 3.0}
 
 
 def test_a_utility_says_what_it_measures() -> None:

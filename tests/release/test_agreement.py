@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from scipy.stats import chi2_contingency
 
+from ldpopt.cli.privatize import _compare
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
-from ldpopt.release.agreement import CONTRADICTION, agreement
+from ldpopt.release.agreement import CONTRADICTION, Agreement, agreement
 from ldpopt.release.designing import Design, design, load_design
 from ldpopt.release.releasing import privatize
 from ldpopt.tables.domain import Domain
@@ -91,3 +92,16 @@ def test_a_file_whose_labels_were_exchanged_is_not_loaded(made, tmp_path):
     path.write_text(json.dumps(document))
     with pytest.raises(UnreadableFileError, match="they do not match its digest"):
         load_design(path)
+
+
+@pytest.mark.parametrize(("inside", "p_value"), [(True, 0.5), (False, 0.5), (False, 0.01), (False, 0)])
+def test_a_table_outside_the_set_is_not_said_to_agree(inside, p_value, made, capsys):
+    """Frequencies of few rows may lie outside by chance: that neither contradicts nor agrees."""
+    distance = 7.8149 if inside else 7.8151
+    found = Agreement(10, distance, 7.815, 1.0, 3, p_value, 0.05)
+    _compare(made, found)
+    said = " ".join("".join(capsys.readouterr()).split())
+    assert ("agrees with the design" in said) == (inside and p_value > 0.05)
+    assert ("does not contradict" in said) == (not inside and p_value > 0.05)
+    where = "inside the confidence set (χ² 7.815" if inside else "outside the confidence set (χ² 7.815"
+    assert where in said
