@@ -148,9 +148,9 @@ def _show_plugin(error: BaseException | None) -> str | None:
     import traceback
 
     calls = [] if error is None else traceback.extract_tb(error.__traceback__)
-    known = (os.path.join(children.ROOT, "ldpopt", ""), "<", *sysconfig.get_paths().values())
+    known = (os.path.join(children.ROOT, "ldpopt", ""), *sysconfig.get_paths().values())
     for i, call in enumerate(calls):
-        if not call.filename.startswith(known):
+        if os.path.isabs(call.filename) and not call.filename.startswith(known):  # not "io.pxi" of C
             lines = "".join(traceback.format_list(calls[i:])).split("\n")
             print("\n".join(map(printable, lines)), end="", file=sys.stderr)
             return call.filename

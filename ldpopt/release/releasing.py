@@ -29,7 +29,7 @@ from ldpopt.release.agreement import Agreement, agreement
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.reading import PREFIX, report_type, written_sets
 from ldpopt.release.sampling import ExactSampler, RandomWords, secure_words, seeded_words
-from ldpopt.tables.files import TableReader, open_table
+from ldpopt.tables.files import TableReader, check_name, open_table
 
 Counts = NDArray[np.int64]
 Drawn = tuple[Counts, NDArray[Any]]
@@ -128,6 +128,7 @@ def in_words(made: AnyDesign) -> str:
 
 def check_ending(released: Path) -> str:
     """Return the ending of a file to be released, in small letters; refuse one that is not written."""
+    check_name(released)
     suffix = released.suffix.lower()
     if suffix not in (".csv", ".parquet", ""):
         raise InvalidInputError(

@@ -8,9 +8,9 @@ from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from ldpopt.report.words import isolated, number
+from ldpopt.report.words import isolated, number, spelt
 
 
 def rendered(template: str, **names: Any) -> str:
@@ -27,6 +27,7 @@ def rendered(template: str, **names: Any) -> str:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
+    environment.filters["command"] = lambda line: escape(spelt(line))  # it will be copied
     folder = files("ldpopt.report").joinpath("templates")
     style, script = (folder.joinpath(name).read_text("utf-8") for name in ("report.css", "explore.js"))
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode("ascii")

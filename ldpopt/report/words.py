@@ -26,8 +26,12 @@ def isolated(text: str) -> str:
     >>> isolated("a\u200b שלום 5")
     'a\\u200b \u2068שלום\u2069 5'
     """
-    shown = "".join(c if _visible(c) else c.encode("unicode_escape").decode() for c in text)
-    return RUN.sub("\u2068\\g<0>\u2069", shown)
+    return RUN.sub("\u2068\\g<0>\u2069", spelt(text))
+
+
+def spelt(text: str) -> str:
+    """Spell out what cannot be seen, such as half a character in the name of a file."""
+    return "".join(c if _visible(c) else c.encode("unicode_escape").decode() for c in text)
 
 
 def _visible(c: str) -> bool:

@@ -145,7 +145,16 @@ def _named(name: str, sep: str | None, encoding: str) -> TableReader:
     return _file(Path(name), sep, encoding)
 
 
+def check_name(path: Path) -> None:
+    """Refuse a name of a table that pyarrow cannot open: one that is not UTF-8."""
+    try:
+        os.fspath(path.absolute()).encode()
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"the name of a table must be UTF-8, not {path}: rename it") from None
+
+
 def _file(path: Path, sep: str | None, encoding: str) -> TableReader:
+    check_name(path)
     if not path.exists():
         raise InvalidInputError(
             f"there is no file {path}; embedded tables: {', '.join(embedded_tables())}"

@@ -178,7 +178,8 @@ def test_a_file_is_loaded_once_and_finds_its_neighbours(files, ldpopt):
         "print('loaded once')\n\n\nclass Mine(ColumnProgram):\n    name = 'mine'\n    size = twice(2)\n"
     )
     (files / "both.py").write_text(
-        MINE.replace("Nothing(Solver[ColumnProgram])", "Nothing(Solver[Mine])")
+        "from form import Mine\n"
+        + MINE.replace("Nothing(Solver[ColumnProgram])", "Nothing(Solver[Mine])")
         + "\n\ndef run(self, form, limits):\n    from counted import twice\n"
         "    return Enumerate().run(form, limits)\n\n\nNothing.run = run\n"
         "Nothing.accepts = lambda self, form: True\n"
