@@ -74,13 +74,13 @@ def coarsened(
             f"the column {name!r} has {len(values):,} values at this level, more than {MOST_VALUES}: "
             f"take a coarser one, or keep the most frequent ones (--top {name}=20)"
         )
+    for word in chain(values, *groups):
+        check_label(f"a value of column {name!r}", word)
     if warn is not None:
         if levels is not None:
             warn(_level_cost(name, words, times, prefix))
         if kept is not None:
             warn(_top_cost(name, times, values))
-    for word in chain(values, *groups):
-        check_label(f"a value of column {name!r}", word)
     last = [*([OTHER] if kept is not None else []), *([MISSING] if empty else [])]
     return Column(
         name,

@@ -25,6 +25,13 @@ def test_other_things_are_refused(label):
         Label().read(label, "outputs[0]")
 
 
+@pytest.mark.parametrize("label", ["a\ud800", "\u202e5.41", "\x1b[2J", ["s", "u\n"]])
+def test_labels_show_what_they_say(label):
+    """Also in a result that was never written to a file."""
+    with pytest.raises(UnreadableError, match=r"outputs\[0\] has the character U\+"):
+        Label().read(label, "outputs[0]")
+
+
 def colliding(count):
     """Pairs of whole numbers of one hash: what Python's hash of a pair adds can be taken off again."""
     first, second, start = 11400714785074694791, 14029467366897019727, 2870177450012600261

@@ -1,5 +1,7 @@
 """Reading: only plain, finite, unambiguous JSON of bounded size; messages on one line."""
 
+import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ldpopt.checker import budget, claims, reading
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.reading import SUSPECT, UNSHOWN, UnreadableError, parse
 
 PACKAGE = Path(reading.__file__).parent
 
@@ -87,3 +89,33 @@ def test_words_of_a_file_stay_on_one_line(text):
 
 def test_terminal_codes_and_bidi_marks_are_spelt_out():
     assert claims.quoted("a\x1b[2Jb\u202ec\nd") == "'a\\x1b[2Jb\\u202ec\\nd'"
+
+
+@pytest.mark.parametrize(
+    "bad", ["\ud800", "\udcff", "\x00", "\n", "\x85", "\u061c", "\u200e", "\u2029", "\u202e", "\u2069"]
+)
+@pytest.mark.parametrize("place", ['{{"{}": 1}}', '{{"a": ["{}"]}}', '{{"a": {{"b": "{}"}}}}'])
+def test_strings_show_what_they_say(bad, place):
+    """Escaped or not, wherever they stand."""
+    written = {json.dumps(f"x{bad}y")[1:-1], json.dumps(f"x{bad}y", ensure_ascii=False)[1:-1]}
+    for text in written:
+        with contextlib.suppress(UnicodeEncodeError):
+            content = place.format(text).encode()
+            with pytest.raises(UnreadableError, match=f"the character U\\+{ord(bad):04X};"):
+                parse(content)
+
+
+def test_the_quick_look_misses_no_string():
+    """Every character that is refused, in the two ways that JSON text may have it."""
+    for number in range(0x110000):
+        text = chr(number)
+        if UNSHOWN.match(text):
+            assert SUSPECT.search(json.dumps(text).encode())
+            raw = json.dumps(text, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            assert SUSPECT.search(raw) or 0xD800 <= number < 0xE000  # which UTF-8 refuses
+
+
+def test_letters_of_all_directions_are_read():
+    words = ["שלום", "ذكر", "می\u200cخواهم", "👩\u200d🔬", "e\u0301", "\u00a0", "\ufeff"]
+    assert parse(json.dumps(words).encode()) == words
+    assert parse(json.dumps(words, ensure_ascii=False).encode()) == words

@@ -33,7 +33,7 @@ def test_the_page_lists_every_code():
     assert set(frame.EXIT_CODES.values()) <= {code.value for code in ExitCode}
 
 
-# ---------------------------------------------------------------- every command, whatever is raised in it
+# ---------------------------------------------------------------- whatever is raised in a command
 
 RAISED = {
     "a mistake": (KeyError("x"), ExitCode.FAILED),
@@ -126,7 +126,10 @@ def test_a_file_that_is_missing_or_unreadable(command, file, work, ldpopt):
 @pytest.mark.parametrize("command", TABLES)
 def test_a_table_that_is_missing_or_unreadable(command, file, work, ldpopt):
     said = ldpopt(*given(TABLES[command], file), cwd=work)
-    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    *warnings, sentence = said.err.splitlines()  # of an earlier release
+    assert (said.code, said.out) == (2, "")
+    assert sentence.startswith("ldpopt: ")
+    assert all(line.startswith("warning: ") for line in warnings)
 
 
 REFUSED = {"verify": 1, "audit": 1, "report": 1, "privatize": 2}
@@ -322,7 +325,7 @@ def test_a_party_of_the_protocol_that_dies(monkeypatch, capsys):
 
     dying = [sys.executable, "-c", "raise SystemExit(9)"]
     monkeypatch.setattr(run.Board, "command", lambda self, name: dying)
-    assert protocol(["--users", "4", "--features", "1"], monkeypatch) == 70
+    assert protocol(["--users", "20", "--features", "2"], monkeypatch) == 70
     assert "ldpopt: " in capsys.readouterr().err
 
 
@@ -346,11 +349,10 @@ def test_the_self_test_of_an_exported_program(work, ldpopt):
         assert ldpopt("export", "m.json", "--target", target, "-o", file, cwd=work).code == 0
         program_of = sys.executable if target == "python" else "node"
         text = file.read_text("utf-8")
-        key = re.search(r'"vectors": \[\[(\[.*?\]), (\d+), (\d+)\]', text)
-        wrong = text.replace(key[0], f'"vectors": [[{key[1]}, {key[2]}, {int(key[3]) + 1}]', 1)
-        broken = text.replace(key[0], '"vectors": [[null, 0, 0]', 1)
-        if target == "python":
-            broken = broken.replace("[[null, 0", "[[None, 0")
+        first = re.search(r'"vectors": \[\n\[(\[.*?\]), (\d+), (\d+)\]', text)
+        wrong = text.replace(first[0], f'"vectors": [\n[{first[1]}, {first[2]}, {int(first[3]) + 1}]')
+        nothing = "None" if target == "python" else "null"
+        broken = text.replace(first[0], f'"vectors": [\n[{nothing}, 0, 0]')
         for content, code in ((text, 0), (wrong, 1), (broken, 70)):
             file.write_text(content, "utf-8")
             try:
@@ -383,6 +385,7 @@ def test_names_that_are_not_utf8(work, tmp_path, ldpopt):
         said = ldpopt(*words, cwd=tmp_path)
         assert said.code == 0, said.err
         (said.out + said.err).encode()
+    (tmp_path / "new.csv").unlink()
     for command, words in TABLES.items():
         said = ldpopt(*given(words, f"{odd}.t.csv"), cwd=tmp_path)
         assert said.code == 2, command

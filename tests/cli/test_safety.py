@@ -17,7 +17,6 @@ from ldpopt.release import releasing
 
 TABLE = pd.DataFrame({"sex": ["f", "m"] * 200, "job": ["a", "a", "b", "b", "c", "b", "c", "c"] * 50})
 DESIGN = ("--secret", "sex", "--public", "job", "--epsilon", "1")
-HOSTILE = "a\x1b[2J\u202e\x9bb\r\nldpopt: verified"
 
 
 @pytest.fixture(scope="module")
@@ -87,29 +86,79 @@ def test_exchanged_labels(work, ldpopt):
     assert "warning: the table CONTRADICTS the design" in said.err
 
 
-def test_cells_and_names_are_spelt_out(work, ldpopt):
-    table = TABLE.assign(job=TABLE["job"].replace("a", HOSTILE)).rename(columns={"sex": "s[red]\x1bex"})
-    table.to_csv(work / "hostile.csv", index=False)
-    options = ("--secret", "s[red]\x1bex", "--public", "job", "--epsilon", "1", "--method", "srr")
+def test_names_of_files_are_spelt_out(work, ldpopt):
+    name = "h\x1b[2J.json"
     for words in (
-        ("design", "hostile.csv", *options, "-o", "h\x1b[2J.json"),
-        ("audit", "h\x1b[2J.json", "--samples", "100"),
-        ("verify", "h\x1b[2J.json"),
-        ("privatize", "hostile.csv", "-m", "h\x1b[2J.json", "-o", "h.csv"),
-        ("estimate", "h.csv", "-m", "h\x1b[2J.json", "--joint"),
+        ("design", "table.csv", *DESIGN, "--method", "srr", "-o", name),
+        ("audit", name, "--samples", "100"),
+        ("verify", name),
+        ("privatize", "table.csv", "-m", name, "-o", "h\x1b[2J.csv"),
+        ("estimate", "h\x1b[2J.csv", "-m", name, "--joint"),
+        ("privatize", "table.csv", "-m", name, "-o", "again.csv"),  # the ledger is read
     ):
         said = ldpopt(*words, cwd=work)
         assert said.code == 0, said.err
         assert clean(said.out)
         assert clean(said.err)
-        assert "\nldpopt: verified" not in said.out
-    said = ldpopt("estimate", "h.csv", "-m", "h\x1b[2J.json", cwd=work)
-    assert "a\\x1b[2J\\u202e\\x9bb" in said.out
-    assert "s[red]\\x1bex" in said.out
     said = ldpopt("verify", "none\x1b[2J\nldpopt: verified", cwd=work)
     assert said.code == 2
     assert said.err.count("\n") == 1
     assert clean(said.err)
+
+
+HIDDEN = ["\x1b", "\x00", "\t", "\n", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066"]
+
+
+@pytest.mark.parametrize("bad", HIDDEN, ids=ascii)
+def test_a_table_whose_values_do_not_show_what_they_say(bad, work, ldpopt, tmp_path):
+    """The sentence names the row and the column, and shows neither the cell nor the row."""
+    table = TABLE.copy()
+    table.loc[6, "job"] = f"person{bad}number"
+    table.to_csv(tmp_path / "t.csv", index=False)
+    for more in ((), ("--levels", "job=8")):
+        said = ldpopt("design", "t.csv", *DESIGN, *more, "-o", "m.json", cwd=tmp_path)
+        assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+        assert f"'job' holds the character U+{ord(bad):04X}" in said.err
+        assert "person" not in said.err
+        assert more or "row 7 of column 'job'" in said.err
+    said = ldpopt("design", "t.csv", *DESIGN, "--top", "job=3", "-o", "m.json", cwd=tmp_path)
+    assert said.code == 0, said.err  # the cell counts as (other), and is no label
+    table = TABLE.rename(columns={"sex": f"s{bad}x"})
+    table.to_csv(tmp_path / "names.csv", index=False)
+    for words in (
+        ("design", "names.csv", "--secret", f"s{bad}x", *DESIGN[2:]),
+        ("exposure", "names.csv"),
+    ):
+        said = ldpopt(*words, "-o", "n.html", cwd=tmp_path)
+        assert said.code == 2, said.out
+        assert clean(said.err)
+    said = ldpopt(
+        "design", "names.csv", "--secret", "job", "--epsilon", "1", "-o", "n.json", cwd=tmp_path
+    )
+    assert said.code == 0, said.err  # a column that is not used may have any name
+
+
+def test_other_letters_are_welcome(ldpopt, tmp_path):
+    """Arabic, Hebrew, Persian with its joiner, combining marks, pictures of several characters."""
+    words = ["שלום עולם", "ذكر", "می\u200cخواهم", "e\u0301te\u0301", "👩\u200d🔬", "a" * 3000]
+    rows = "".join(f"{s},{u}\n" for s in ("נקבה", "זכר") for u in words for _ in range(20))
+    (tmp_path / "t.csv").write_text(f"מין,עיסוק\n{rows}", "utf-8")
+    options = ("--secret", "מין", "--public", "עיסוק", "--epsilon", "1", "--method", "srr")
+    for line in (
+        ("design", "t.csv", *options, "-o", "m.json"),
+        ("verify", "m.json"),
+        ("verify", "m.public.json"),
+        ("privatize", "t.csv", "-m", "m.json", "-o", "r.csv"),
+        ("estimate", "r.csv", "-m", "m.json"),
+        ("export", "m.json", "--target", "js", "-o", "s.js"),
+        ("report", "m.json", "-o", "r.html", "--curve-seconds", "0"),
+    ):
+        said = ldpopt(*line, cwd=tmp_path)
+        assert said.code == 0, said.err
+    page = (tmp_path / "r.html").read_text("utf-8")
+    assert "\u2068נקבה\u2069" in page
+    outside = re.sub("\u2068[^\u2068\u2069]*\u2069|<code>.*?</code>", "", page)
+    assert not re.search("[\u0590-\u08ff]", outside)
 
 
 def test_a_table_that_may_not_be_read(work, ldpopt, monkeypatch):
