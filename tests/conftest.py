@@ -1,5 +1,6 @@
 """What tests of every room use: the command line, a clock that they move, and hypothesis without one."""
 
+import atexit
 import contextlib
 import gc
 import io
@@ -28,14 +29,15 @@ gc.disable()
 
 
 # Every test has ledgers of its own, and none is the user's.
-LEDGERS = tempfile.TemporaryDirectory(prefix="ldpopt-ledgers-")
+LEDGERS = tempfile.mkdtemp(prefix="ldpopt-ledgers-")
+atexit.register(shutil.rmtree, LEDGERS, ignore_errors=True)
 NUMBERS = itertools.count()
-os.environ["LDPOPT_LEDGERS"] = LEDGERS.name
+os.environ["LDPOPT_LEDGERS"] = LEDGERS
 
 
 @pytest.fixture(autouse=True)
 def _ledgers(monkeypatch):
-    monkeypatch.setenv("LDPOPT_LEDGERS", os.path.join(LEDGERS.name, str(next(NUMBERS))))
+    monkeypatch.setenv("LDPOPT_LEDGERS", os.path.join(LEDGERS, str(next(NUMBERS))))
 
 
 def pytest_collection_finish():
