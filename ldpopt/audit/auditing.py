@@ -29,8 +29,8 @@ from ldpopt.audit.measures import (
     worst_level,
 )
 from ldpopt.audit.pairing import paired
-from ldpopt.checker.budget import SECONDS
-from ldpopt.checker.claims import Claim
+from ldpopt.checker.kernel.budget import SECONDS
+from ldpopt.checker.kernel.claims import Claim
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.limits import Limits

@@ -12,8 +12,8 @@ imported when a file needs it. What all files have in common is decided here, on
 * "optimal" says what ``optimality.is_optimal`` tells of value, bound and the certificate's gap;
 * ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`;
 * where the file is a design for a table, its labels and counts are those of the question
-  (:mod:`.design`);
-* a public mechanism file, which has no question, has claims of its own (:mod:`.public`).
+  (:mod:`table_design`);
+* a public mechanism file, which has no question, has claims of its own (:mod:`public_mechanism`).
 
 Run it alone with ``python -I -S ldpopt/checker RESULT.json``, or as ``ldpopt verify RESULT.json``. Exit
 code 0: every claim holds, 1: some claim is refuted, 2: unreadable, 3: undecided within the budget.
@@ -31,14 +31,14 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from .budget import MOST_SECONDS, SECONDS, UndecidedError, alarmed, limited
-from .claims import GIVES_UP, Claim, decided, escaped, named, quoted, verdict, why
-from .design import DESIGN, design_claims, unchecked_design
-from .form import Case, Form, Kind, Section
-from .optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
-from .public import public_claims, unchecked_public
-from .reading import UnreadableError, read
-from .schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
+from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, alarmed, limited
+from .kernel.claims import GIVES_UP, Claim, decided, escaped, named, quoted, verdict, why
+from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
+from .kernel.reading import UnreadableError, read
+from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
+from .kernel.section import Case, Form, Kind, Section
+from .statements.public_mechanism import public_claims, unchecked_public
+from .statements.table_design import DESIGN, design_claims, unchecked_design
 
 FORMAT = 1
 GAP_ROUNDING = Fraction(1, 2**50)
@@ -73,8 +73,8 @@ DOCUMENT = Record(
 """A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind reads ``params``."""
 
 KINDS = {
-    "staircase": "columns",
-    "secret-staircase": "columns",
+    "staircase": "staircase",
+    "secret-staircase": "staircase",
     "circulant-fidelity": "fidelity",
     "square-fidelity": "fidelity",
     "broad-fidelity": "fidelity",
@@ -82,8 +82,8 @@ KINDS = {
     "minimax-fidelity": "fidelity",
     "statistic-leakage": "statistic_leakage",
     "leakage-design": "leakage_design",
-    "asymptotic-utility": "asymptotic",
-    "privacy-utility-frontier": "asymptotic",
+    "asymptotic-utility": "asymptotic_utility",
+    "privacy-utility-frontier": "asymptotic_utility",
     "polyopt": "polyopt",
     "robust-optimum": "robust_optimum",
     "robust-fidelity": "robust_fidelity",
@@ -92,36 +92,36 @@ KINDS = {
     "independent-reporting": "reporting",
     "grr-conditional": "reporting",
     "ue-conditional": "reporting",
-    "composition-bound": "composition",
+    "composition-bound": "composition_bound",
     "feature-release": "feature_release",
-    "frequency-encoding": "encodings",
+    "frequency-encoding": "frequency_encoding",
 }
 """The section of every kind; it is imported when a file of the kind is read."""
 FORMS = {
-    "column-program": "columns",
-    "private-mechanism": "columns",
+    "column-program": "staircase",
+    "private-mechanism": "staircase",
     "matrix-program": "fidelity",
     "moment-program": "fidelity",
     "minimax-program": "fidelity",
     "selection-program": "statistic_leakage",
     "leakage-program": "leakage_design",
-    "convex-program": "asymptotic",
+    "convex-program": "asymptotic_utility",
     "polyopt": "polyopt",
     "robust-optimum": "robust_optimum",
     "query-program": "robust_fidelity",
     "robust-level": "robust_level",
     "set-optimum": "set_optimum",
     "reporting": "reporting",
-    "composition-bound": "composition",
+    "composition-bound": "composition_bound",
     "feature-release": "feature_release",
-    "encoding": "encodings",
+    "encoding": "frequency_encoding",
 }
 """The section of every form; a kind of another package may state itself in any of them."""
 
 
 def section(name: str) -> Section:
     """Import a section."""
-    found = importlib.import_module(f".{name}", __package__).SECTION
+    found = importlib.import_module(f".statements.{name}", __package__).SECTION
     assert isinstance(found, Section)
     return found
 

@@ -18,7 +18,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
-from ldpopt.checker.claims import printable
+from ldpopt.checker.kernel.claims import printable
 from ldpopt.core.errors import LdpoptError, SolverError, UndecidedFileError
 
 COMMANDS = {

@@ -276,7 +276,7 @@ def _certified(verification: Verification, out: Path) -> str:
 
 def _publishable(made: Design) -> str:
     """Say what the public file still proves, and what it reveals of the table."""
-    from ldpopt.checker.schema import MOST_EPSILON
+    from ldpopt.checker.kernel.schema import MOST_EPSILON
 
     level = made.public.level
     if made.public.universal:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.checker.budget import SECONDS
+from ldpopt.checker.kernel.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
 from ldpopt.core.rounding import in_full

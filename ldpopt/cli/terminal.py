@@ -29,7 +29,7 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
-from ldpopt.checker.claims import printable
+from ldpopt.checker.kernel.claims import printable
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import relative_gap
 

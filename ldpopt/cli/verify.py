@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.checker.budget import MOST_SECONDS, SECONDS, alarmed, confined
-from ldpopt.checker.claims import escaped
 from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.checker.kernel.budget import MOST_SECONDS, SECONDS, alarmed, confined
+from ldpopt.checker.kernel.claims import escaped
 from ldpopt.cli.options import AsJson, OwnProblem, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
 

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

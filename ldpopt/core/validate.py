@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import schema
+from ldpopt.checker.kernel import schema
 from ldpopt.core.errors import InvalidInputError
 
 Array = NDArray[np.float64]

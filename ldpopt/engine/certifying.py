@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from ldpopt.checker import frame
-from ldpopt.checker.optimality import NOISE, is_optimal
+from ldpopt.checker.kernel.optimality import NOISE, is_optimal
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Overdue
 from ldpopt.core.problem import Problem

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.budget import SECONDS, UndecidedError, limited
-from ldpopt.checker.claims import MARKS, Claim, escaped, quoted, verdict
-from ldpopt.checker.reading import UnreadableError, read
+from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, limited
+from ldpopt.checker.kernel.claims import MARKS, Claim, escaped, quoted, verdict
+from ldpopt.checker.kernel.reading import UnreadableError, read
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpopt.checker.reporting import MOST_SECRETS
+from ldpopt.checker.statements.reporting import MOST_SECRETS
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import STYLES

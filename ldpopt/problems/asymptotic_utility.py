@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.asymptotic import LEAST_ALPHA, MOST_ALPHA, most_values
+from ldpopt.checker.statements.asymptotic_utility import LEAST_ALPHA, MOST_ALPHA, most_values
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.problem import Example

@@ -10,7 +10,13 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.checker.composition import METHODS, Question, proven_by, reached_by, read_question
+from ldpopt.checker.statements.composition_bound import (
+    METHODS,
+    Question,
+    proven_by,
+    reached_by,
+    read_question,
+)
 from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError

@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.feature_release import Release, sample_of, table_exposure
-from ldpopt.checker.future_users import Sample, expected_exposure
-from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals, proven
+from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.kernel.proofs.exposure_rules import Marginals, proven
+from ldpopt.checker.kernel.proofs.future_users import Sample, expected_exposure
+from ldpopt.checker.statements.feature_release import Release, sample_of, table_exposure
 from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity_bounds import alpha_bound
-from ldpopt.checker.schema import normalised
-from ldpopt.checker.supremum import alpha_above, loss_above
+from ldpopt.checker.kernel.arithmetic import exp_above
+from ldpopt.checker.kernel.proofs.fidelity_bounds import alpha_bound
+from ldpopt.checker.kernel.proofs.worst_alpha import alpha_above, loss_above
+from ldpopt.checker.kernel.schema import normalised
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.checker import frame
-from ldpopt.checker.leakage_design import count_histograms, worst_cost
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
+from ldpopt.checker.statements.leakage_design import count_histograms, worst_cost
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import fidelity_bounds
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import LEAST, least_probability
-from ldpopt.checker.supremum import alpha_above, worst_alpha_above
+from ldpopt.checker.kernel.arithmetic import exp_above
+from ldpopt.checker.kernel.proofs import fidelity_bounds
+from ldpopt.checker.kernel.proofs.worst_alpha import alpha_above, worst_alpha_above
+from ldpopt.checker.statements.fidelity import LEAST, least_probability
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

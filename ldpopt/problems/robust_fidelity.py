@@ -11,8 +11,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.query_bound import clear_error
-from ldpopt.checker.robust_fidelity import Queries, bound_below, error_above
+from ldpopt.checker.kernel.proofs.query_bound import clear_error
+from ldpopt.checker.statements.robust_fidelity import Queries, bound_below, error_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
@@ -39,9 +39,9 @@ class RobustFidelity(Problem):
     (s, u): W[(s,u), y] ≤ e^ε W[(s',u'), y] for s ≠ s'; a table of one column is plain ε-LDP. With
     ``p_hat`` and ``n``, or ``counts``, it is hidden against every distribution of the χ² confidence
     set, by columns in the cone of PolyOpt (Lopuhaä-Zwakenberg and Goseling 2021, Theorem 11). This is an
-    optimal design, solved with a proof (:mod:`ldpopt.checker.query_bound`). With ``queries`` the unit
-    vectors and one column, the error is that of :class:`ldpopt.problems.fidelity.Fidelity` with the
-    loss "mse", not divided by 1 − Σ p².
+    optimal design, solved with a proof (:mod:`ldpopt.checker.kernel.proofs.query_bound`). With
+    ``queries`` the unit vectors and one column, the error is that of
+    :class:`ldpopt.problems.fidelity.Fidelity` with the loss "mse", not divided by 1 − Σ p².
 
     Args:
         epsilon: the level, in nats.

@@ -11,10 +11,10 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.least_information import robust_information
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import empirical_information
+from ldpopt.checker.kernel.proofs.confidence_set import RobustStatement
+from ldpopt.checker.kernel.proofs.least_information import robust_information
+from ldpopt.checker.kernel.proofs.robust_privacy import empirical_information
+from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution

@@ -12,9 +12,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import AUDIT_ERROR, empirical_information
-from ldpopt.checker.set_optimum import SetOptimum as Question
+from ldpopt.checker.kernel.proofs.robust_privacy import AUDIT_ERROR, empirical_information
+from ldpopt.checker.kernel.reading import UnreadableError
+from ldpopt.checker.statements.set_optimum import SetOptimum as Question
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

@@ -13,11 +13,11 @@ import numpy as np
 from scipy.special import entr
 
 from ldpopt.checker import frame
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.fixed import UNIT, rounded
-from ldpopt.checker.protocols import Protocol, Reporting, of_kind
-from ldpopt.checker.reporting import MOST_SECRETS
-from ldpopt.checker.unary import is_private, read_unary, value_below
+from ldpopt.checker.kernel.proofs.confidence_set import RobustStatement
+from ldpopt.checker.kernel.proofs.reporting_protocols import Protocol, Reporting, of_kind
+from ldpopt.checker.kernel.proofs.unary_encoding import is_private, read_unary, value_below
+from ldpopt.checker.kernel.units import UNIT, rounded
+from ldpopt.checker.statements.reporting import MOST_SECRETS
 from ldpopt.core import certify
 from ldpopt.core.certify import GRID
 from ldpopt.core.errors import InvalidInputError, SolverError

@@ -120,8 +120,8 @@ def _kept(
 
     They are sorted: the order in which they came in is not announced.
     """
-    from ldpopt.checker.feature_release import rarest
-    from ldpopt.checker.printed import printed
+    from ldpopt.checker.kernel.printed_numbers import printed
+    from ldpopt.checker.statements.feature_release import rarest
 
     if redact is None:
         return [None] * len(columns)

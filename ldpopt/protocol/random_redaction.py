@@ -15,8 +15,8 @@ than the fraction t if its users are exposed. ∎
 
 Half of it is the bound of the rule theorem-3-tight at t/2 for the marginals P_j/2 with one more value,
 which has the rest, at least 1/2, and is kept in every S_j that proves anything. The checker's own
-search over all S_j (:func:`ldpopt.checker.rules.provable`) decides in rationals whether it is within
-the budget.
+search over all S_j (:func:`ldpopt.checker.kernel.proofs.exposure_rules.provable`) decides in rationals
+whether it is within the budget.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
         policy: threshold, budget, weights, and below which frequency values are redacted.
     """
     # only the curator needs these: the other processes start faster without
-    from ldpopt.checker.printed import printed
-    from ldpopt.checker.rules import provable
+    from ldpopt.checker.kernel.printed_numbers import printed
+    from ldpopt.checker.kernel.proofs.exposure_rules import provable
     from ldpopt.core.limits import UNLIMITED, Limits
     from ldpopt.forms.subset_program import Subset, SubsetProgram
     from ldpopt.solvers.subset_branch import SubsetBranch

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.budget import SECONDS as PATIENCE
-from ldpopt.checker.design import digest
+from ldpopt.checker.kernel.budget import SECONDS as PATIENCE
+from ldpopt.checker.statements.table_design import digest
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import PRIVATE, write_whole

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.budget import SECONDS as PATIENCE
-from ldpopt.checker.printed import printed
+from ldpopt.checker.kernel.budget import SECONDS as PATIENCE
+from ldpopt.checker.kernel.printed_numbers import printed
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.public import public_digest
-from ldpopt.checker.schema import MOST_EPSILON
+from ldpopt.checker.kernel.proofs.private_rows import is_private
+from ldpopt.checker.kernel.schema import MOST_EPSILON
+from ldpopt.checker.statements.public_mechanism import public_digest
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.design import KNOWN_SAMPLES, MOST_TOGETHER
+from ldpopt.checker.statements.table_design import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError

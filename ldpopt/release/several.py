@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.design import private_together
+from ldpopt.checker.statements.table_design import private_together
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism

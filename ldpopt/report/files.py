@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ldpopt.checker.budget import SECONDS
+from ldpopt.checker.kernel.budget import SECONDS
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Result

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.design import counted
+from ldpopt.checker.statements.table_design import counted
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL

@@ -6,8 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ldpopt.checker.composition import Question, proven_by, reached_by
-from ldpopt.checker.printed import printed
+from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.statements.composition_bound import Question, proven_by, reached_by
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime

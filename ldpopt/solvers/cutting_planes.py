@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker.optimality import GAP_FLOOR
+from ldpopt.checker.kernel.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution

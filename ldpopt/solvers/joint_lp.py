@@ -9,8 +9,8 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from ldpopt.checker.joints import tree_bound
-from ldpopt.checker.printed import printed
+from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.kernel.proofs.rare_cells import tree_bound
 from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
 from ldpopt.core.form import FormSolution

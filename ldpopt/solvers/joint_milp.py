@@ -13,8 +13,8 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker.joints import tree_bound
-from ldpopt.checker.printed import printed
+from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.kernel.proofs.rare_cells import tree_bound
 from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
 from ldpopt.core.errors import SolverError

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.checker.leakage_design import LeakageStatement
+from ldpopt.checker.statements.leakage_design import LeakageStatement
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime

@@ -15,7 +15,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.checker.optimality import GAP_FLOOR
+from ldpopt.checker.kernel.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits

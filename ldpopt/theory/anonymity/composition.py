@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals, proven
+from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.kernel.proofs.exposure_rules import Marginals, proven
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array

@@ -32,7 +32,8 @@ conflict.
 
 Sets that are not provably safe may be safe in truth: the rules are not tight. The numbers are read as
 the decimals that are printed for them, and each marginal is divided by its sum. The search over all
-thresholds, in rationals, is the checker's own (:func:`ldpopt.checker.rules.provable`).
+thresholds, in rationals, is the checker's own
+(:func:`ldpopt.checker.kernel.proofs.exposure_rules.provable`).
 """
 
 from __future__ import annotations
@@ -41,9 +42,9 @@ import math
 
 import numpy as np
 
-from ldpopt.checker.feature_release import SAFETY_RULES
-from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals, provable
+from ldpopt.checker.kernel.printed_numbers import printed
+from ldpopt.checker.kernel.proofs.exposure_rules import Marginals, provable
+from ldpopt.checker.statements.feature_release import SAFETY_RULES
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.theory.anonymity.composition import Choice, least_proven

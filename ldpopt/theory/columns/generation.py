@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ldpopt.checker.optimality import GAP_FLOOR
+from ldpopt.checker.kernel.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.columns import dominates, utility_below
+from ldpopt.checker.statements.staircase import dominates, utility_below
 from ldpopt.core import certify
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure

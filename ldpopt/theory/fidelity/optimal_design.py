@@ -26,8 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity_bounds import design_bound
+from ldpopt.checker.kernel.arithmetic import exp_above
+from ldpopt.checker.kernel.proofs.fidelity_bounds import design_bound
 from ldpopt.core import certify
 from ldpopt.core.validate import Array
 from ldpopt.theory.columns.compact_program import BACK_OFF, longest_step

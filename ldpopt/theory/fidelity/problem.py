@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import MAX_INPUTS
-from ldpopt.checker.fidelity_bounds import balanced_phi, phi_bound
-from ldpopt.checker.moments import phi_above
+from ldpopt.checker.kernel.arithmetic import exp_above
+from ldpopt.checker.kernel.proofs.fidelity_bounds import balanced_phi, phi_bound
+from ldpopt.checker.kernel.proofs.second_moments import phi_above
+from ldpopt.checker.statements.fidelity import MAX_INPUTS
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution

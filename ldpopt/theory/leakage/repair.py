@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker.arithmetic import dyadic
-from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
-from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.statistic_leakage import Leaf
+from ldpopt.checker.kernel.arithmetic import dyadic
+from ldpopt.checker.kernel.proofs.private_rows import is_private
+from ldpopt.checker.statements.leakage_design import LeakageStatement, cost_bound, leaks_within
+from ldpopt.checker.statements.statistic_leakage import Leaf
 from ldpopt.core.certify import GRID, rounded, value_below
 from ldpopt.core.validate import Array
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
-from ldpopt.checker.labels import Labels
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.schema import Schema
-from ldpopt.checker.statistic_leakage import MATRIX
+from ldpopt.checker.kernel.labels import Labels
+from ldpopt.checker.kernel.reading import UnreadableError
+from ldpopt.checker.kernel.schema import Schema
+from ldpopt.checker.statements.statistic_leakage import MATRIX
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ldpopt.checker.arithmetic import dyadic, log_above
-from ldpopt.checker.statistic_leakage import (
+from ldpopt.checker.kernel.arithmetic import dyadic, log_above
+from ldpopt.checker.statements.statistic_leakage import (
     UNIT,
     Row,
     SelectionStatement,

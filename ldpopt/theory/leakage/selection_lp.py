@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import highspy
 import numpy as np
 
-from ldpopt.checker.reading import DEEPEST
+from ldpopt.checker.kernel.reading import DEEPEST
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.limits import UNLIMITED, Limits

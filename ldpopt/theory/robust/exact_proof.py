@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.half_cone import HalfCone
-from ldpopt.checker.outer_cone import Outer
+from ldpopt.checker.kernel.proofs.confidence_set import RobustStatement
+from ldpopt.checker.kernel.proofs.half_cone import HalfCone
+from ldpopt.checker.kernel.proofs.outer_cone import Outer
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.problem import inside

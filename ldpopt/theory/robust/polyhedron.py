@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from ldpopt.checker.arithmetic import exp_below
+from ldpopt.checker.kernel.arithmetic import exp_below
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError

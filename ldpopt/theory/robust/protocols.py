@@ -3,7 +3,7 @@
 Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII. The budget ε is split: ε₂ for u, the rest for
 s. The utility rises with the probabilities that the responses for s and for u are right, and is convex
 in each. On a range of ε₂ these probabilities lie below lines, which bounds the utility to the second
-order (the lemmas stand in ``ldpopt/checker/limits.py``).
+order (the lemmas stand in ``ldpopt/checker/kernel/proofs/response_limits.py``).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import entr
 
 from ldpopt.checker import frame
-from ldpopt.checker.robust import empirical_information
+from ldpopt.checker.kernel.proofs.robust_privacy import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.schema import LEAST_EPSILON, MOST_EPSILON
+from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array

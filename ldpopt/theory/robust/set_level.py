@@ -4,8 +4,8 @@ log P(y|s)/P(y|z) is a difference of logarithms of four linear functions of P, s
 is not a linear program. A climb linearises it: each step finds the member that is best for the slope and
 goes to the best point between it and one found before (Frank–Wolfe with exact line searches). A maximum
 lies at a vertex or on an edge of the image of F: its level sets are doubly ruled surfaces, which their
-tangent planes cut. A climb may end at a local maximum; the proof of ``ldpopt/checker/set_privacy.py``
-notices, and says where to start again.
+tangent planes cut. A climb may end at a local maximum; the proof of
+``ldpopt/checker/kernel/proofs/set_privacy.py`` notices, and says where to start again.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_below, log_below
-from ldpopt.checker.robust_level import Comparison, LevelStatement, told_apart
-from ldpopt.checker.set_privacy import SetPrivacy, multiplier
-from ldpopt.checker.sets import UncertaintySet
+from ldpopt.checker.kernel.arithmetic import exp_below, log_below
+from ldpopt.checker.kernel.proofs.set_privacy import SetPrivacy, multiplier
+from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
+from ldpopt.checker.statements.robust_level import Comparison, LevelStatement, told_apart
 from ldpopt.core.certify import value_below
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits

@@ -1,7 +1,7 @@
 """Bounds on cells of splits where s and u are reported by any mechanisms of their levels.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Theorems 15 and 17. The lemmas stand in
-``ldpopt/checker/block_splits.py``; here the dual vectors are found that its cells need.
+``ldpopt/checker/kernel/proofs/block_splits.py``; here the dual vectors are found that its cells need.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.block_splits import Cells, Splits
-from ldpopt.checker.protocols import Reporting
+from ldpopt.checker.kernel.proofs.block_splits import Cells, Splits
+from ldpopt.checker.kernel.proofs.reporting_protocols import Reporting
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import EPSILON_RANGE, Array
 from ldpopt.theory.columns.linear_program import solve_listed

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ldpopt.checker.confidence import ALPHA, SAMPLES, check_table
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.schema import normalised
+from ldpopt.checker.kernel.proofs.confidence_set import ALPHA, SAMPLES, check_table
+from ldpopt.checker.kernel.reading import UnreadableError
+from ldpopt.checker.kernel.schema import normalised
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError

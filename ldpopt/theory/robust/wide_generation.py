@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from ldpopt.checker.budget import UndecidedError, limited
-from ldpopt.checker.fixed import rounded
-from ldpopt.checker.wide_blocks import proves
+from ldpopt.checker.kernel.budget import UndecidedError, limited
+from ldpopt.checker.kernel.proofs.polyopt_wide_blocks import proves
+from ldpopt.checker.kernel.units import rounded
 from ldpopt.core import certify, highs
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
