@@ -91,6 +91,10 @@ def table() -> str:
         "|---|---|---|---|",
         f"| all: the frame | `frame` | {len(shared)} | {lines_of(shared):,} |",
     ]
+    kinds |= {
+        frame.DESIGN: ["beside these, the section `design`"],
+        frame.PUBLIC: ["public mechanism files"],
+    }
     for name, own in kinds.items():
         beside = imported(f"statements.{name}") - shared
         rows.append(f"| {', '.join(own)} | `{name}` | {len(beside)} | {lines_of(beside):,} |")

@@ -36,9 +36,7 @@ from .kernel.claims import GIVES_UP, Claim, decided, escaped, named, quoted, ver
 from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
 from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
-from .kernel.section import Case, Form, Kind, Section
-from .statements.public_mechanism import public_claims, unchecked_public
-from .statements.table_design import DESIGN, design_claims, unchecked_design
+from .kernel.section import Case, Decider, Kind, Section
 
 FORMAT = 1
 GAP_ROUNDING = Fraction(1, 2**50)
@@ -67,10 +65,10 @@ DOCUMENT = Record(
         "stats": Object(),
         "attempts": Object(),
         "environment": Object(),
-        "design": DESIGN,
+        "design": Anything(),
     },
 )
-"""A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind reads ``params``."""
+"""A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind ``params``."""
 
 KINDS = {
     "staircase": "staircase",
@@ -117,11 +115,17 @@ FORMS = {
     "encoding": "frequency_encoding",
 }
 """The section of every form; a kind of another package may state itself in any of them."""
+DESIGN, PUBLIC = "table_design", "public_mechanism"
+"""The modules of designs for a table and of public mechanism files, imported for such a file alone."""
+
+
+def _load(name: str) -> Any:
+    return importlib.import_module(f".statements.{name}", __package__)
 
 
 def section(name: str) -> Section:
     """Import a section."""
-    found = importlib.import_module(f".statements.{name}", __package__).SECTION
+    found = _load(name).SECTION
     assert isinstance(found, Section)
     return found
 
@@ -152,7 +156,7 @@ def statement(kind: str, params: Any) -> dict[str, Any]:
     return found.statement(params)
 
 
-def _form(plain: dict[str, Any]) -> Form:
+def _form(plain: dict[str, Any]) -> Decider:
     name = plain.get("form")
     if not isinstance(name, str) or name not in FORMS:
         raise UnreadableError(f"the checker does not know the form {quoted(name)}")
@@ -192,8 +196,10 @@ def check(document: Any, plain: dict[str, Any] | None = None) -> list[Claim]:
 
 def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     if isinstance(document, dict) and "public" in document:
-        return list(public_claims(document))
+        return list(_load(PUBLIC).public_claims(document))
     fields = DOCUMENT.read(document)
+    if "design" in fields:
+        fields["design"] = _load(DESIGN).DESIGN.read(fields["design"], "design")
     if fields["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
     if plain is None:
@@ -210,7 +216,9 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
         found += _bound_claims(case, form, fields)
     if form.audit is not None and case.audit:
         found += _part("audit", partial(form.audit, case))
-    return [*found, *_part("inputs", partial(design_claims, fields, asked))]
+    if "design" in fields:
+        found += _part("inputs", partial(_load(DESIGN).design_claims, fields, asked))
+    return found
 
 
 def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
@@ -228,7 +236,7 @@ def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
         yield Claim(f"what else the file claims ({what})", f"undecided: {why(error)}", None, what)
 
 
-def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
+def _case(document: dict[str, Any], form: Decider, asked: Any) -> Case:
     certificate, status = document["certificate"], document["status"]
     value, bound = document["value"], document["bound"]
     if value is None:
@@ -246,7 +254,7 @@ def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
     return Case(asked, answer, status, value, bound, proof, certificate.get("audit", {}))
 
 
-def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[Claim]:
+def _bound_claims(case: Case, form: Decider, document: dict[str, Any]) -> Iterator[Claim]:
     """Check the claims about the bound, the order, the gap and the status."""
     if case.bound is None:
         return
@@ -258,7 +266,7 @@ def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[
         yield _agreement(case, document["certificate"]["gap"], form.noise)
 
 
-def _order(case: Case, form: Form) -> Claim:
+def _order(case: Case, form: Decider) -> Claim:
     assert case.bound is not None
     bound, value = case.bound, case.value
     if form.sense(case.question) == "maximise":
@@ -292,7 +300,7 @@ def _agreement(case: Case, asked: float, noise: float) -> Claim:
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:
     """List, as sentences, what the file says but the checker does not decide."""
     if "public" in document:
-        return unchecked_public(document)
+        return list(_load(PUBLIC).unchecked_public(document))
     if plain is None:
         plain = statement(document["problem"], document["params"])
     audit, form = document["certificate"].get("audit"), _form(plain)
@@ -300,7 +308,8 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
         audit = {}
     said = [] if form.value is not None else list(_uncertified(document))
     said += [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
-    return said + form.unchecked(plain) + unchecked_design(document)
+    said += form.unchecked(plain)
+    return said + _load(DESIGN).unchecked_design(document) if "design" in document else said
 
 
 UNCERTIFIED = "not certified, the checker does not know the utility"

@@ -1,6 +1,6 @@
 """Encodings that are stated by their parameters: sampled with exact probabilities, never as a matrix.
 
-:mod:`ldpopt.checker.statements.frequency_encoding` defines them and proves their level: unary encoding,
+:mod:`ldpopt.checker.kernel.proofs.encodings` defines them and proves their level: unary encoding,
 subset selection, and local hashing, which with two buckets is Hadamard response. A report supports a set
 of inputs.
 """
@@ -18,8 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from ldpopt.checker.kernel.proofs import encodings
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.checker.statements import frequency_encoding
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
@@ -41,7 +41,7 @@ class StatedEncoding(ABC):
     """An encoding on the inputs 0, 1, …, with its exact sampler and unbiased frequency estimates.
 
     Args:
-        plain: what a file states, as :data:`ldpopt.checker.statements.frequency_encoding.ENCODING` reads
+        plain: what a file states, as :data:`ldpopt.checker.kernel.proofs.encodings.ENCODING` reads
             it.
 
     >>> made = encoding({"kind": "unary", "inputs": 3, "own": 0.5, "other": 0.25})
@@ -54,7 +54,7 @@ class StatedEncoding(ABC):
     """Whether a report is a set, told by its bits; otherwise it is a number below :attr:`outputs`."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        exact = frequency_encoding.read_encoding(plain)
+        exact = encodings.read_encoding(plain)
         self.plain, self.inputs, self.exact = plain, exact.inputs, exact
         self.own, self.other = float(exact.own), float(exact.other)
         for name in ("own", "other"):
@@ -354,7 +354,7 @@ class StatedHashing(UncorrelatedEncoding):
 def encoding(plain: dict[str, Any]) -> StatedEncoding:
     """Build the encoding that a file states."""
     try:
-        read = frequency_encoding.ENCODING.read(plain, "encoding")
+        read = encodings.ENCODING.read(plain, "encoding")
         kinds = (StatedUnary, StatedSubset, StatedHashing)
         return next(cls(read) for cls in kinds if cls.kind == read["kind"])
     except UnreadableError as error:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.checker.statements.frequency_encoding import NAMES, error
+from ldpopt.checker.kernel.proofs.encodings import NAMES, error
 from ldpopt.core import validate
 from ldpopt.core.certify import value_above
 from ldpopt.core.form import Form, FormSolution
@@ -25,7 +25,7 @@ class FrequencyEncoding(Problem):
 
     The answer states the parameters, not a matrix, so it can have thousands of inputs. The value is the
     largest expected squared error of all frequencies together, over all distributions, times the number
-    of reports (:mod:`ldpopt.checker.statements.frequency_encoding`, Lemma 3).
+    of reports (:mod:`ldpopt.checker.kernel.proofs.encodings`, Lemma 3).
 
     Args:
         encoding: "unary" and "hashing" (Wang et al. 2017) or "subset" (Ye and Barg 2018).

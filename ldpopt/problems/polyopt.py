@@ -14,11 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.checker import frame
+from ldpopt.checker.kernel.proofs.information_ceiling import conditional_entropy_above
 from ldpopt.checker.kernel.proofs.least_information import robust_information
 from ldpopt.checker.kernel.proofs.polyopt_blocks import dominates
+from ldpopt.checker.kernel.proofs.polyopt_cone import merged
 from ldpopt.checker.kernel.proofs.robust_privacy import empirical_information
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.checker.statements.polyopt import conditional_entropy_above, grouping, merged
+from ldpopt.checker.statements.polyopt import grouping
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

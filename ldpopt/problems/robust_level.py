@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ldpopt.checker import frame
-from ldpopt.checker.statements.robust_level import LevelStatement
+from ldpopt.checker.kernel.proofs.set_privacy import LevelStatement
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form, FormSolution

@@ -14,7 +14,7 @@ from importlib.resources import files
 from itertools import pairwise, product
 from typing import Any
 
-from ldpopt.checker.statements.table_design import MISSING, OTHER
+from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, OTHER
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import choice
 from ldpopt.release.designing import AnyDesign

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.statements.table_design import KNOWN_SAMPLES, MOST_TOGETHER
+from ldpopt.checker.kernel.proofs.labelled_inputs import MOST_TOGETHER
+from ldpopt.checker.statements.table_design import KNOWN_SAMPLES
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from ldpopt.checker.kernel.arithmetic import exp_below
-from ldpopt.checker.statements.frequency_encoding import MOST_BUCKETS, error, read_encoding
+from ldpopt.checker.kernel.proofs.encodings import MOST_BUCKETS, error, read_encoding
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from ldpopt.checker.statements.table_design import MISSING, MOST_PREFIX, OTHER
+from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import at_most
 from ldpopt.core.validate import Array

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ldpopt.checker.statements.table_design import MISSING, bin_names
+from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, bin_names
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.tables.cells import (

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from ldpopt import solve, testing
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import arithmetic, reading
+from ldpopt.checker.kernel.proofs import column_utilities
 from ldpopt.checker.statements import staircase
 from ldpopt.core.status import relative_gap
 from ldpopt.problems import SecretStaircase, Staircase
@@ -245,7 +246,7 @@ def test_dominance_agrees_with_brute_force(k, name, epsilon, seed, blocks):
     rng = np.random.default_rng(seed)
     rows = tuple(
         tuple(rng.dirichlet(np.ones(k)).tolist())
-        for _ in range(1 if name in staircase.OF_A_PRIOR else 2)
+        for _ in range(1 if name in column_utilities.OF_A_PRIOR else 2)
     )
     secrets = tuple(x // 2 for x in range(k)) if blocks and k > 2 else tuple(range(k))
     question = asked(secrets, epsilon, name, rows)
@@ -284,5 +285,5 @@ def test_utility_below_agrees_with_floats():
         question = asked((0, 1, 2, 3), 1.0, name, tuple(map(tuple, rows)))
         arrays = [np.array(row) for row in rows]
         utility = MutualInformation(*arrays) if len(rows) == 1 else Divergence(*arrays, name)
-        exact = float(staircase.utility_below(W.tolist(), question))
+        exact = float(column_utilities.utility_below(W.tolist(), question))
         assert exact == pytest.approx(utility(W).sum(), abs=1e-14)

@@ -3,7 +3,7 @@
 A gap relative to a tiny value asks more than floats can tell, so it is relative to at least 1e-4. That
 alone would call a useless answer optimal where little can be had, or where a question is rescaled: so
 value and bound must also differ by at most 1 %. Only a form whose questions cannot be rescaled may allow
-the noise of floats around an optimum of zero (:attr:`ldpopt.checker.kernel.section.Form.noise`).
+the noise of floats around an optimum of zero (:attr:`ldpopt.checker.kernel.section.Decider.noise`).
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ class Case(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Form:
+class Decider:
     """How claims about one form of statement are decided.
 
     Attributes:
@@ -83,7 +83,7 @@ class Section:
     """The kinds and forms that one module decides."""
 
     kinds: Mapping[str, Kind]
-    forms: Mapping[str, Form]
+    forms: Mapping[str, Decider]
 
 
 def nothing(case: Case) -> Iterator[Claim]:

@@ -65,7 +65,7 @@ from ..kernel.proofs.private_rows import (
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, List, Nullable, Number, Record, Word
-from ..kernel.section import Case, Form, Kind, Section, maximise
+from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 LEVELS = 8
 """With a floor on the average privacy, columns of this many levels up to ε take part."""
@@ -196,7 +196,7 @@ SECTION = Section(
         ),
     },
     forms={
-        "convex-program": Form(
+        "convex-program": Decider(
             statement=Record(
                 {
                     "form": Word("convex-program"),

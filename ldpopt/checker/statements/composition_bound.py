@@ -23,16 +23,21 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from ..kernel.claims import Claim, decided
-from ..kernel.printed_numbers import Printed, PrintedDistribution, printed
-from ..kernel.proofs.exposure_rules import RULES, Marginals, provable, proven
+from ..kernel.printed_numbers import printed
+from ..kernel.proofs.exposure_rules import (
+    MARGINALS,
+    RULES,
+    THRESHOLD,
+    Marginals,
+    provable,
+    proven,
+    rule_schema,
+)
 from ..kernel.proofs.rare_cells import rare_mass, tree_bound
-from ..kernel.schema import List, Nullable, Number, Object, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, Sense
+from ..kernel.schema import Object, Record, Word
+from ..kernel.section import Case, Decider, Kind, Section, Sense
 
 METHODS = ("theorem-2", "theorem-3", "worst-joint", "best")
-MOST_FEATURES, MOST_VALUES = 64, 10_000
-MARGINALS = List(PrintedDistribution(MOST_VALUES), 1, MOST_FEATURES)
-THRESHOLD = Printed(Number(above=0, most=1))
 
 
 class Question(NamedTuple):
@@ -73,13 +78,6 @@ def read_question(params: dict[str, Any]) -> Question:
 
 
 # ---------------------------------------------------------------- values and bounds
-
-
-def rule_schema(features: int, rules: tuple[str, ...]) -> Record:
-    """Return the schema of an answer by a rule; if only one rule is allowed, its name is left out."""
-    named = {"rule": Word(*rules)} if len(rules) > 1 else {}
-    thresholds = List(THRESHOLD, features, features)
-    return Record({**named, "thresholds": thresholds, "pivot": Nullable(Whole(0, features - 1))})
 
 
 def proven_by(question: Question, answer: Any, where: str) -> Fraction:
@@ -189,7 +187,7 @@ SECTION = Section(
         )
     },
     forms={
-        "composition-bound": Form(
+        "composition-bound": Decider(
             statement=STATEMENT,
             question=_question,
             answer=_answer,

@@ -41,12 +41,18 @@ from ..kernel.arithmetic import enclose
 from ..kernel.budget import reserve, tick
 from ..kernel.claims import Claim, decided
 from ..kernel.printed_numbers import Printed, printed
-from ..kernel.proofs.exposure_rules import provable, proven
+from ..kernel.proofs.exposure_rules import (
+    MARGINALS,
+    MOST_FEATURES,
+    THRESHOLD,
+    provable,
+    proven,
+    rule_schema,
+)
 from ..kernel.proofs.future_users import Sample, expected_exposure, sample
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import List, Nullable, Number, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, maximise
-from .composition_bound import MARGINALS, MOST_FEATURES, THRESHOLD, rule_schema
+from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 SAFETY_RULES = ("theorem-3-tight", "theorem-2")
 MOST_USERS = 2_000_000
@@ -355,7 +361,7 @@ SECTION = Section(
         "feature-release": Kind(Record({"threshold": THRESHOLD, "budget": BUDGET}, OPTIONS), _statement)
     },
     forms={
-        "feature-release": Form(
+        "feature-release": Decider(
             statement=Record(
                 {
                     "form": Word("feature-release"),

@@ -55,7 +55,7 @@ from ..kernel.schema import (
     Whole,
     Word,
 )
-from ..kernel.section import Case, Form, Kind, Section, minimise
+from ..kernel.section import Case, Decider, Kind, Section, minimise
 
 MAX_INPUTS = 100_000
 INPUTS = Whole(2, MAX_INPUTS)
@@ -314,9 +314,9 @@ def _form(
     value: Any,
     bound: Any,
     proof: Any = None,
-) -> Form:
+) -> Decider:
     """Build a form that minimises; without a proof the bound follows from the parameters alone."""
-    return Form(
+    return Decider(
         statement,
         question,
         answer,

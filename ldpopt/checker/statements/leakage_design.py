@@ -41,10 +41,7 @@ from ..kernel.claims import Claim, decided
 from ..kernel.labels import Labels
 from ..kernel.optimality import NOISE
 from ..kernel.proofs.private_rows import MECHANISM, Rows, is_stochastic, private, read_matrix, stochastic
-from ..kernel.reading import UnreadableError
-from ..kernel.schema import EPSILON, List, Number, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, minimise
-from .statistic_leakage import (
+from ..kernel.proofs.selection_trees import (
     MOST_PLACES,
     Node,
     Row,
@@ -55,6 +52,9 @@ from .statistic_leakage import (
     selects,
     tree_bound,
 )
+from ..kernel.reading import UnreadableError
+from ..kernel.schema import EPSILON, List, Number, Record, Whole, Word
+from ..kernel.section import Case, Decider, Kind, Section, minimise
 
 MOST_HISTOGRAMS = 1000
 """The most histograms of a design; the mechanism and its costs have the square of it."""
@@ -353,7 +353,7 @@ SECTION = Section(
         )
     },
     forms={
-        "leakage-program": Form(
+        "leakage-program": Decider(
             statement=Record(
                 {
                     "form": Word("leakage-program"),

@@ -3,17 +3,15 @@
 The claims, and which function decides which:
 
 * stochastic, private against F, value, audit: ``robust_privacy.py``;
-* every mechanism private against F has at most the *ceiling* (:func:`ceiling_claim`);
+* every mechanism private against F has at most the *ceiling* (``information_ceiling.py``);
 * where the answer is sought in the PolyOpt cone Γ alone (no calibration, no extra facets, the empirical
-  objective), the mechanism's columns lie in Γ (:func:`in_cone`), whatever the status, and the bound is
-  one *within the cone*: no mechanism with columns in Γ has more (``polyopt_blocks.py``). As they are
+  objective), the mechanism's columns lie in Γ (``polyopt_cone.py``), whatever the status, and the bound
+  is one *within the cone*: no mechanism with columns in Γ has more (``polyopt_blocks.py``). As they are
   private against F, that follows where the bound is not below a proven ceiling. Elsewhere the bound is
   the ceiling, and no claim is about the cone.
 
-Merging. With ``width`` some values of u become one, as ``groups`` says (:func:`grouping`). A mechanism
-of the merged table sees the merged value only: its rows are equal within a group, and its information
-under p̂ is that of the merged table. The χ² divergence shrinks under merging, whatever the groups, so
-the set of the merged table with the same B contains every member after merging.
+Merging. With ``width`` some values of u become one, as ``groups`` says (:func:`grouping`); why that is
+allowed stands in ``polyopt_cone.py``.
 """
 
 from __future__ import annotations
@@ -23,7 +21,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any, NamedTuple
 
-from ..kernel.arithmetic import enclose, exp_below, log, total
 from ..kernel.claims import Claim, decided, quoted
 from ..kernel.proofs import polyopt_blocks
 from ..kernel.proofs.confidence_set import (
@@ -32,25 +29,19 @@ from ..kernel.proofs.confidence_set import (
     RobustStatement,
     confidence,
     robust_question,
-    uncertain,
 )
-from ..kernel.proofs.private_rows import Rows
+from ..kernel.proofs.information_ceiling import DUAL, ceiling_claim
+from ..kernel.proofs.polyopt_cone import in_cone, merged
 from ..kernel.proofs.robust_privacy import (
-    Simplices,
-    empirical_value,
+    information_value,
     robust_answer,
     robust_audit,
     robust_members,
-    robust_value,
-    split,
 )
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import Flag, List, Nullable, Number, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, maximise
-from .staircase import MOST_DUAL, ColumnStatement, dominates
+from ..kernel.section import Case, Decider, Kind, Section, maximise
 
-CEILING = "mechanisms private against the set"
-"""What the ceiling is about."""
 MOST_WIDTH = 1_000_000
 OPTIONS = {
     "pairs": Word("distinct", "all"),
@@ -137,38 +128,6 @@ def rarest_together(p_hat: Sequence[Sequence[Fraction]], width: int) -> list[int
     return [alone.get(u, width - 1) for u in range(len(weights))]
 
 
-def merged(question: RobustStatement, group: Sequence[int]) -> RobustStatement:
-    """Restate the question for the table with merged values of u."""
-    p_hat = [[Fraction(0) for _ in range(max(group) + 1)] for _ in question.p_hat]
-    for row, new in zip(question.p_hat, p_hat, strict=True):
-        for entry, g in zip(row, group, strict=True):
-            new[g] += entry
-    return question._replace(p_hat=p_hat)
-
-
-def in_cone(matrix: Rows, question: RobustStatement, pairs: str, group: Sequence[int]) -> bool:
-    """Return whether every column certainly lies in Γ, and rows of merged values are equal.
-
-    Lemma. With p ≤ P^min the simplices {R ≥ p} are larger, so what Lemma 1 of ``robust_privacy.py``
-    proves with p holds for the cone of P^min.
-
-    Args:
-        matrix: the mechanism, one row per input (s, u).
-        question: p̂ and its uncertainty set, and the level.
-        pairs: "distinct" constrains s ≠ z only; "all" also s = z.
-        group: the group of each public value.
-    """
-    a2 = len(group)
-    kept = [group.index(g) for g in range(max(group) + 1)]
-    for start in range(0, len(matrix), a2):
-        if any(matrix[start + u] != matrix[start + kept[g]] for u, g in enumerate(group)):
-            return False
-    rows = [matrix[start + u] for start in range(0, len(matrix), a2) for u in kept]
-    simplices = Simplices(uncertain(merged(question, group)), exp_below(question.epsilon))
-    columns = (split(column, len(kept)) for column in zip(*rows, strict=True))
-    return not any(simplices.open_pairs(column, own=pairs == "all") for column in columns)
-
-
 def polyopt_members(case: Case) -> Iterator[Claim]:
     """Check the claims that the mechanism is private and, where the cone is asked about, lies in it."""
     yield from robust_members(case)
@@ -206,58 +165,10 @@ def polyopt_bound(case: Case) -> Iterator[Claim]:
     yield decided("bound", words, test, about=f"mechanisms within {plan.named}", value=bound)
 
 
-def ceiling_claim(
-    proof: dict[str, Any],
-    question: RobustStatement,
-    name: str = "the set, within the PolyOpt cone or not,",
-) -> Claim:
-    """Check the ceiling max I(S; Y) + H(U | S) of every mechanism private against F.
-
-    It holds as I(X; Y) = I(S; Y) + I(U; Y | S).
-
-    As p̂ ∈ F, the channel from S to Y is ε-LDP, and a dual vector bounds its information.
-
-    Args:
-        proof: the ceiling, and the dual vector.
-        question: p̂ and the level.
-        name: the name of the set F, in the claim.
-    """
-    ceiling, dual = proof["ceiling"], proof["secret_dual"]
-    secret = tuple(sum(row, Fraction(0)) for row in question.p_hat)
-    if len(dual) != len(secret):
-        raise UnreadableError("certificate.proof.secret_dual must have one entry per secret")
-    channel = ColumnStatement(
-        tuple(range(len(secret))), question.epsilon, "mutual-information", (secret,)
-    )
-
-    def test() -> bool | None:
-        spent = sum(map(Fraction, dual), conditional_entropy_above(question))
-        return spent <= Fraction(ceiling) and dominates(dual, channel)
-
-    words = f"no mechanism private against {name} has a utility above {ceiling!r}"
-    return decided("bound", words, test, about=CEILING, value=ceiling)
-
-
-def conditional_entropy_above(question: RobustStatement) -> Fraction:
-    """Compute a number just above H(U | S) under p̂."""
-    parts = []
-    for row in question.p_hat:
-        mass = sum(row, Fraction(0))
-        parts += [enclose(p) * log(mass / p) for p in row if p]
-    return Fraction(total(parts).high)
-
-
-def information_value(case: Case) -> Iterator[Claim]:
-    """Check the claim about the information, under p̂ or under every member, as the objective says."""
-    claims = empirical_value if case.question.objective == "empirical" else robust_value
-    return claims(case)
-
-
-DUAL = List(Number(-MOST_DUAL, MOST_DUAL), 2)
 SECTION = Section(
     kinds={"polyopt": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)},
     forms={
-        "polyopt": Form(
+        "polyopt": Decider(
             statement=Record(
                 {
                     "form": Word("polyopt"),

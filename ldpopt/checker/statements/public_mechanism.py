@@ -5,13 +5,13 @@ nothing computed from them but the mechanism itself. Its claims:
 
 * *stochastic*: every row sums to exactly 1 (an encoding that is stated by its parameters instead of a
   matrix has no rows; :mod:`frequency_encoding` says what its probabilities are);
-* *inputs*: the labels (s, u) are those of the rows, as in :mod:`table_design`;
+* *inputs*: the labels (s, u) are those of the rows, as in :mod:`labelled_inputs`;
 * *privacy*: entries of inputs with different secrets differ by at most a factor e^L. L is ``level``
   where it is a number; a promise for all distributions (``robust`` "all") is decided by the file alone,
   so that L is then ``epsilon`` where ``level`` is larger or null (:func:`_decided_level`);
 * *together*, where r reports are promised the level ε': r L ≤ ε'. Of a promise about counts this is
   claimed only where it is true, as such a promise may hold without it;
-* *digest*: SHA-256 of all of it, as in :mod:`table_design`.
+* *digest*: SHA-256 of all of it, as in :mod:`labelled_inputs`.
 
 Lemma. If W[(s,u),y] ≤ e^L W[(s',u'),y] for all s ≠ s', u, u', then P(y|s) ≤ e^L P(y|s') for every
 distribution P of the data: P(y|s) = Σ_u P(u|s) W[(s,u),y] is a mean of entries of s, and a mean is not
@@ -30,12 +30,12 @@ from fractions import Fraction
 from typing import Any
 
 from ..kernel.claims import Claim, decided, quoted
+from ..kernel.proofs.encodings import ENCODING, read_encoding
+from ..kernel.proofs.encodings import private as private_encoding
+from ..kernel.proofs.labelled_inputs import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 from ..kernel.proofs.private_rows import MATRIX, Rows, private, stochastic
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, MOST_EPSILON, Nullable, Number, Record, Text, Whole, Word
-from .frequency_encoding import ENCODING, read_encoding
-from .frequency_encoding import private as private_encoding
-from .table_design import DOMAIN, MOST_TOGETHER, content_digest, inputs_claim
 
 PUBLIC = Record(
     {

@@ -35,6 +35,7 @@ from ..kernel.proofs.confidence_set import (
     confidence,
     robust_question,
 )
+from ..kernel.proofs.polyopt_cone import in_cone
 from ..kernel.proofs.private_rows import (
     Rows,
     is_stochastic,
@@ -48,8 +49,7 @@ from ..kernel.proofs.robust_privacy import robust_audit, robust_members
 from ..kernel.proofs.second_moments import inverse_information
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Joint, List, Matrix, Nullable, Number, Record, Word
-from ..kernel.section import Case, Form, Kind, Section, minimise
-from .polyopt import in_cone
+from ..kernel.section import Case, Decider, Kind, Section, minimise
 
 MOST_QUERIES = 1000
 MOST_WEIGHT = 1e6
@@ -227,7 +227,7 @@ SECTION = Section(
         )
     },
     forms={
-        "query-program": Form(
+        "query-program": Decider(
             statement=Record(
                 {
                     "form": Word("query-program"),

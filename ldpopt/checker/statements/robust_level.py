@@ -17,37 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..kernel.arithmetic import enclose, log
 from ..kernel.claims import Claim, decided
-from ..kernel.proofs.set_privacy import is_set_private
+from ..kernel.proofs.set_privacy import ANSWER, Comparison, LevelStatement, is_set_private, told_apart
 from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
-from ..kernel.proofs.uncertainty_sets import Table, UncertaintySet, dot
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import Anything, Distribution, List, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, maximise
+from ..kernel.schema import Distribution, List, Record, Word
+from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 PARAMS = {"matrix": List(Distribution(1), 4), "uncertainty": UNCERTAINTY}
-PLACE = Whole(0, 10**9)
-ANSWER = Record({"output": PLACE, "secrets": List(PLACE, 2, 2), "witness": Anything()})
-
-
-class LevelStatement(NamedTuple):
-    """Maximise log P(y|s)/P(y|z) over the members P of a set, outputs y and secrets s ≠ z."""
-
-    columns: list[Table]
-    F: UncertaintySet
-
-
-class Comparison(NamedTuple):
-    """What a file answers: an output, two secrets, and the distribution that its witness describes."""
-
-    y: int
-    s: int
-    z: int
-    P: Table
-    inside: bool | None
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
@@ -73,17 +53,6 @@ def _answer(document: dict[str, Any], question: LevelStatement) -> Comparison:
             f"answer must name one of {len(question.columns)} outputs and two of {a1} secrets"
         )
     return Comparison(y, s, z, *question.F.member(found["witness"], "answer.witness"))
-
-
-def told_apart(question: LevelStatement, found: Comparison) -> tuple[Fraction, Fraction]:
-    """Compute P(y|s) and P(y|z), exactly."""
-    a2, column = question.F.shape[1], question.columns[found.y]
-
-    def given(s: int) -> Fraction:
-        own = found.P[s * a2 : (s + 1) * a2]
-        return dot(own, column[s * a2 : (s + 1) * a2]) / sum(own, Fraction(0))
-
-    return given(found.s), given(found.z)
 
 
 def _members(case: Case) -> Iterator[Claim]:
@@ -133,7 +102,7 @@ def _bound(case: Case) -> Iterator[Claim]:
 SECTION = Section(
     kinds={"robust-level": Kind(Record(PARAMS), _statement)},
     forms={
-        "robust-level": Form(
+        "robust-level": Decider(
             statement=Record({"form": Word("robust-level"), **PARAMS}),
             question=_question,
             answer=_answer,

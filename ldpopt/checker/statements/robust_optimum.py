@@ -7,7 +7,7 @@ The claims, and which function decides which:
 * every mechanism private against F has at most the bound (:func:`_bound`): a dual vector is proven over
   the outer cone that the members describe (``outer_cone.py``) or over that of half of the slack for each
   of two secrets (``half_cone.py``), or the bound is not below the *ceiling* max I(S; Y) + H(U | S)
-  (``polyopt.py``).
+  (``information_ceiling.py``).
 
 With the objective "robust" the value is a guarantee, min over P ∈ F of I_P(X; Y). As p̂ ∈ F, it is at
 most I(X; Y) under p̂, and has the same bound.
@@ -21,6 +21,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from ..kernel.claims import Claim, decided
+from ..kernel.proofs.column_utilities import MOST_DUAL
 from ..kernel.proofs.confidence_set import (
     CONFIDENCE,
     PARAMS,
@@ -30,13 +31,12 @@ from ..kernel.proofs.confidence_set import (
     robust_question,
 )
 from ..kernel.proofs.half_cone import HalfCone
-from ..kernel.proofs.outer_cone import Outer
-from ..kernel.proofs.robust_privacy import robust_answer, robust_audit, robust_members
+from ..kernel.proofs.information_ceiling import CEILING, DUAL, ceiling_claim
+from ..kernel.proofs.outer_cone import NODE, Outer
+from ..kernel.proofs.robust_privacy import information_value, robust_answer, robust_audit, robust_members
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import Distribution, Joint, List, Number, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, maximise
-from .polyopt import CEILING, DUAL, ceiling_claim, information_value
-from .staircase import MOST_DUAL
+from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 MOST_SLOPE = 100.0
 """Ratios of probabilities beyond e^100 are not used."""
@@ -143,16 +143,6 @@ CEILING_KEYS = {"ceiling", "secret_dual"}
 TREE_KEYS, COVER_KEYS = {"dual", "cuts", "tree"}, {"dual", "corners", "cover"}
 SECRET = Whole(0, 10**9)
 CUT = Record({"member": Joint(2, 2), "secrets": List(SECRET, 2, 2)})
-NODE = Record(
-    {},
-    {
-        "input": Whole(0, 10**9),
-        "at": Number(0, MOST_DUAL),
-        "price": Number(-MOST_DUAL, MOST_DUAL),
-        "cuts": List(Whole(0, 10**9)),
-        "weights": List(Number(0, MOST_DUAL)),
-    },
-)
 BOX = Record(
     {},
     {
@@ -175,7 +165,7 @@ PIECE = Record(
 SECTION = Section(
     kinds={"robust-optimum": Kind(Record(PARAMS.required, {**PARAMS.optional, **OPTIONS}), _statement)},
     forms={
-        "robust-optimum": Form(
+        "robust-optimum": Decider(
             statement=Record({"form": Word("robust-optimum"), **CONFIDENCE, **OPTIONS}),
             question=_question,
             answer=robust_answer,

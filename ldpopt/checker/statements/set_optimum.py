@@ -5,11 +5,11 @@ the center p of the set over all mechanisms that are private at the level ε aga
 claims, and which function decides which:
 
 * stochastic: ``private_rows.py``; private against F, and the audit's level: ``set_privacy.py``;
-* the value, I(X; Y) under p: ``staircase.py``;
+* the value, I(X; Y) under p: ``column_utilities.py``;
 * the listed witnesses describe members of F: :meth:`.sets.UncertaintySet.member`;
 * every mechanism private against F has at most the bound: a dual vector is proven over the outer cone
   that the members describe (``outer_cone.py``, whose lemmas hold for every set F), or the bound is not
-  below the *ceiling* max I(S; Y) + H(U | S) (``polyopt.py``), which holds as p ∈ F.
+  below the *ceiling* max I(S; Y) + H(U | S) (``information_ceiling.py``), which holds as p ∈ F.
 """
 
 from __future__ import annotations
@@ -21,20 +21,18 @@ from typing import Any, NamedTuple
 
 from ..kernel.arithmetic import enclose
 from ..kernel.claims import Claim, decided
+from ..kernel.proofs.column_utilities import MOST_DUAL
 from ..kernel.proofs.confidence_set import RobustStatement
-from ..kernel.proofs.outer_cone import Outer
+from ..kernel.proofs.information_ceiling import CEILING, DUAL, ceiling_claim
+from ..kernel.proofs.outer_cone import NODE, Outer
 from ..kernel.proofs.private_rows import Rows, stochastic
 from ..kernel.proofs.robust_privacy import AUDIT_ERROR, empirical_information, robust_answer
-from ..kernel.proofs.set_privacy import is_set_private
+from ..kernel.proofs.set_privacy import ANSWER, Comparison, LevelStatement, is_set_private, told_apart
 from ..kernel.proofs.stated_sets import UNCERTAINTY, read_set
 from ..kernel.proofs.uncertainty_sets import UncertaintySet
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Anything, List, Number, Record, Whole, Word
-from ..kernel.section import Case, Form, Kind, Section, maximise
-from .polyopt import CEILING, DUAL, ceiling_claim
-from .robust_level import ANSWER, Comparison, LevelStatement, told_apart
-from .robust_optimum import NODE
-from .staircase import MOST_DUAL
+from ..kernel.section import Case, Decider, Kind, Section, maximise
 
 PARAMS = {"epsilon": EPSILON, "uncertainty": UNCERTAINTY}
 
@@ -173,7 +171,7 @@ CUT = Record({"witness": Anything(), "secrets": List(Whole(0, 10**9), 2, 2)})
 SECTION = Section(
     kinds={"set-optimum": Kind(Record(PARAMS), _statement)},
     forms={
-        "set-optimum": Form(
+        "set-optimum": Decider(
             statement=Record({"form": Word("set-optimum"), **PARAMS}),
             question=_question,
             answer=robust_answer,

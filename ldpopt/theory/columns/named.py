@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.statements.staircase import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
+from ldpopt.checker.kernel.proofs.column_utilities import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array

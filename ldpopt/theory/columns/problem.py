@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.statements.staircase import dominates, utility_below
+from ldpopt.checker.kernel.proofs.column_utilities import utility_below
+from ldpopt.checker.statements.staircase import dominates
 from ldpopt.core import certify
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from ldpopt.checker.kernel.arithmetic import dyadic
 from ldpopt.checker.kernel.proofs.private_rows import is_private
+from ldpopt.checker.kernel.proofs.selection_trees import Leaf
 from ldpopt.checker.statements.leakage_design import LeakageStatement, cost_bound, leaks_within
-from ldpopt.checker.statements.statistic_leakage import Leaf
 from ldpopt.core.certify import GRID, rounded, value_below
 from ldpopt.core.validate import Array
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ldpopt.checker.kernel.arithmetic import dyadic, log_above
-from ldpopt.checker.statements.statistic_leakage import (
+from ldpopt.checker.kernel.proofs.selection_trees import (
     UNIT,
     Row,
     SelectionStatement,

@@ -11,8 +11,9 @@ from functools import cached_property
 from typing import Any, Self
 
 from ldpopt.checker.kernel.proofs.confidence_set import RobustStatement, is_member, read_robust_question
+from ldpopt.checker.kernel.proofs.information_ceiling import conditional_entropy_above
+from ldpopt.checker.kernel.proofs.polyopt_cone import in_cone
 from ldpopt.checker.kernel.proofs.robust_privacy import AUDIT_ERROR, is_robustly_private, tells_apart
-from ldpopt.checker.statements.polyopt import conditional_entropy_above, in_cone
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import UNLIMITED

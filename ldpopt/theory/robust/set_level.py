@@ -20,9 +20,14 @@ from typing import Any
 import numpy as np
 
 from ldpopt.checker.kernel.arithmetic import exp_below, log_below
-from ldpopt.checker.kernel.proofs.set_privacy import SetPrivacy, multiplier
+from ldpopt.checker.kernel.proofs.set_privacy import (
+    Comparison,
+    LevelStatement,
+    SetPrivacy,
+    multiplier,
+    told_apart,
+)
 from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
-from ldpopt.checker.statements.robust_level import Comparison, LevelStatement, told_apart
 from ldpopt.core.certify import value_below
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits

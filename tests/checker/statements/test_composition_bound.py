@@ -206,15 +206,15 @@ def test_the_words_say_which_cells_count():
 
 
 def test_sizes_on_both_sides():
-    even = [1 / composition_bound.MOST_VALUES] * composition_bound.MOST_VALUES
-    assert len(CompositionBound([even], 0.1).marginals[0]) == composition_bound.MOST_VALUES
+    even = [1 / exposure_rules.MOST_VALUES] * exposure_rules.MOST_VALUES
+    assert len(CompositionBound([even], 0.1).marginals[0]) == exposure_rules.MOST_VALUES
     with pytest.raises(InvalidInputError, match="10000"):
         CompositionBound(
-            [[1 / (composition_bound.MOST_VALUES + 1)] * (composition_bound.MOST_VALUES + 1)], 0.1
+            [[1 / (exposure_rules.MOST_VALUES + 1)] * (exposure_rules.MOST_VALUES + 1)], 0.1
         )
-    CompositionBound([[1.0]] * composition_bound.MOST_FEATURES, 0.1)
+    CompositionBound([[1.0]] * exposure_rules.MOST_FEATURES, 0.1)
     with pytest.raises(InvalidInputError, match="64"):
-        CompositionBound([[1.0]] * (composition_bound.MOST_FEATURES + 1), 0.1)
+        CompositionBound([[1.0]] * (exposure_rules.MOST_FEATURES + 1), 0.1)
     assert Digits().read("9" * MOST_DIGITS, "") == 10**MOST_DIGITS - 1
     for bad in ("9" * (MOST_DIGITS + 1), "", "-1", "1.0", "1_0", " 1", "٣", 1, None):
         with pytest.raises(UnreadableError):

@@ -18,7 +18,8 @@ from ldpopt.checker.kernel import reading
 from ldpopt.checker.kernel.arithmetic import exp, log
 from ldpopt.checker.kernel.budget import UndecidedError, limited
 from ldpopt.checker.kernel.claims import verdict
-from ldpopt.checker.statements import leakage_design, statistic_leakage
+from ldpopt.checker.kernel.proofs import selection_trees
+from ldpopt.checker.statements import leakage_design
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import LeakageDesign, StatisticLeakage
 from ldpopt.theory.leakage.selection_lp import MOST_DEPTH
@@ -345,10 +346,10 @@ def test_both_sides_of_the_most_histograms() -> None:
 def test_values_and_bounds_are_exact_where_sums_are() -> None:
     rows = [[0.5, 0.5], [0.25, 0.75]]
     question = frame.question({"form": "selection-program", "matrix": rows, "secrets": [0, 1]})
-    low, high = statistic_leakage.coverage(question.rows)
-    assert low == high == statistic_leakage.UNIT * 5 // 4
-    leaf = statistic_leakage.Tree().read({"outputs": [0, 1], "prices": [0.5, 0.75]}, "proof")
-    assert statistic_leakage.tree_bound(leaf, question) == statistic_leakage.UNIT * 5 // 4
+    low, high = selection_trees.coverage(question.rows)
+    assert low == high == selection_trees.UNIT * 5 // 4
+    leaf = selection_trees.Tree().read({"outputs": [0, 1], "prices": [0.5, 0.75]}, "proof")
+    assert selection_trees.tree_bound(leaf, question) == selection_trees.UNIT * 5 // 4
 
 
 def test_histograms_of_many_categories():

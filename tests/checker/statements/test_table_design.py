@@ -9,9 +9,10 @@ import pytest
 
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.budget import UndecidedError, limited
+from ldpopt.checker.kernel.proofs.labelled_inputs import bin_names
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.statements import table_design
-from ldpopt.checker.statements.table_design import bin_names, digest
+from ldpopt.checker.statements.table_design import digest
 
 FORGERIES = Path(__file__).parents[2] / "forgeries" / "design"
 GENUINE = json.loads((FORGERIES / "genuine-chi2.json").read_text(encoding="utf-8"))["file"]

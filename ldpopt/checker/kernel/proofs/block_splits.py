@@ -53,8 +53,6 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from ...statements.polyopt import DUAL, ceiling_claim
-from ...statements.staircase import MOST_DUAL
 from ..arithmetic import enclose, log, log_above, total
 from ..budget import tick
 from ..claims import Claim, decided
@@ -62,6 +60,8 @@ from ..reading import UnreadableError
 from ..schema import List, Nullable, Number, Record, Whole
 from ..section import Case
 from . import corners
+from .column_utilities import MOST_DUAL
+from .information_ceiling import DUAL, ceiling_claim
 from .reporting_protocols import Protocol, Reporting
 
 MOST_SPLITS = 1000
@@ -78,7 +78,7 @@ CELLS = Record(
 )
 """The proof of a bound by cells of splits."""
 CEILING = {"ceiling": Number(), "secret_dual": DUAL}
-"""The other proof: the ceiling of all private mechanisms (``polyopt.py``)."""
+"""The other proof: the ceiling of all private mechanisms (``information_ceiling.py``)."""
 BY = {"independent-reporting": "Theorem 15", "grr-conditional": "Theorem 17"}
 
 Line = tuple[Fraction, Fraction]

@@ -42,6 +42,8 @@ from fractions import Fraction
 from typing import Any
 
 from ..budget import reserve, tick
+from ..printed_numbers import Printed, PrintedDistribution
+from ..schema import List, Nullable, Number, Record, Whole, Word
 
 RULES = ("theorem-2", "theorem-3", "theorem-2-tight", "theorem-3-tight")
 Marginals = Sequence[Sequence[Fraction]]
@@ -171,3 +173,15 @@ def _fills(need: int, reached: int, tops: list[int], room: int, fits: Fits) -> b
         if room < 0:
             return False
     return need <= reached and fits(0, room)
+
+
+MOST_FEATURES, MOST_VALUES = 64, 10_000
+MARGINALS = List(PrintedDistribution(MOST_VALUES), 1, MOST_FEATURES)
+THRESHOLD = Printed(Number(above=0, most=1))
+
+
+def rule_schema(features: int, rules: tuple[str, ...]) -> Record:
+    """Return the schema of an answer by a rule; if only one rule is allowed, its name is left out."""
+    named = {"rule": Word(*rules)} if len(rules) > 1 else {}
+    thresholds = List(THRESHOLD, features, features)
+    return Record({**named, "thresholds": thresholds, "pivot": Nullable(Whole(0, features - 1))})

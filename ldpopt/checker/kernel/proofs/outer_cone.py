@@ -40,8 +40,10 @@ from typing import Any
 from ..arithmetic import exp_above
 from ..budget import UndecidedError, reserve
 from ..reading import UnreadableError
+from ..schema import List, Number, Record, Whole
 from ..units import BITS, units_down, units_up, xlogx_above
 from .box_trees import Division
+from .column_utilities import MOST_DUAL
 from .confidence_set import RobustStatement
 
 RATIO = 64
@@ -150,3 +152,15 @@ class Outer:
             raise UnreadableError("certificate.proof.tree must give a weight for each cut of a leaf")
         weights = (ratio_down(Fraction(weight)) for weight in leaf["weights"])
         return list(zip(leaf["cuts"], weights, strict=True))
+
+
+NODE = Record(
+    {},
+    {
+        "input": Whole(0, 10**9),
+        "at": Number(0, MOST_DUAL),
+        "price": Number(-MOST_DUAL, MOST_DUAL),
+        "cuts": List(Whole(0, 10**9)),
+        "weights": List(Number(0, MOST_DUAL)),
+    },
+)

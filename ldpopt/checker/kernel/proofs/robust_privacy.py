@@ -18,7 +18,7 @@ g(x) = −ν − A²/(1 + x k)² − E (ν' + C²/(1 + (1−x) m)²), k = t/p̂_
 concave, so g(x) ≤ g(x₀) + max(g'(x₀) (1 − x₀), −g'(x₀) x₀) for every x₀. ∎ ν, ν' and x₀ are
 guesses.
 
-Value. I(X; Y) under p̂ is enclosed by ``staircase.py``. The least information over F stands
+Value. I(X; Y) under p̂ is enclosed by ``column_utilities.py``. The least information over F stands
 in ``least_information.py``.
 """
 
@@ -31,7 +31,6 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from ...statements.staircase import ColumnStatement, utility_of
 from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, enclose, exp_below, log
 from ..budget import tick
 from ..claims import Claim, decided
@@ -39,7 +38,13 @@ from ..reading import UnreadableError
 from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
 from ..units import UNIT, below
-from .confidence_set import RobustStatement, Uncertain, is_member, uncertain
+from .column_utilities import ColumnStatement, utility_of
+from .confidence_set import (
+    RobustStatement,
+    Uncertain,
+    is_member,
+    uncertain,
+)
 from .least_information import robust_information
 from .linear_minimum import FAR, Level, alike, least, point
 from .private_rows import Rows, read_matrix, stochastic
@@ -374,3 +379,9 @@ def tells_apart(
     if len(given) < 2 or given[0] == 0:
         return False
     return given[1] == 0 or enclose(level - AUDIT_ERROR).at_most(log(given[0] / given[1]))
+
+
+def information_value(case: Case) -> Iterator[Claim]:
+    """Check the claim about the information, under p̂ or under every member, as the objective says."""
+    claims = empirical_value if case.question.objective == "empirical" else robust_value
+    return claims(case)

@@ -34,8 +34,9 @@ from typing import NamedTuple
 
 from ..arithmetic import exp_below
 from ..budget import tick
+from ..schema import Anything, List, Record, Whole
 from .divergence_balls import falling_root
-from .uncertainty_sets import UncertaintySet
+from .uncertainty_sets import Table, UncertaintySet, dot
 
 MOST_HALVINGS = 60
 MOST_WEIGHT, HALVINGS = 1e7, 40
@@ -222,3 +223,35 @@ def multiplier(
 
 def _down(x: Fraction) -> Fraction:
     return Fraction(x.numerator * FINE // x.denominator, FINE)
+
+
+PLACE = Whole(0, 10**9)
+ANSWER = Record({"output": PLACE, "secrets": List(PLACE, 2, 2), "witness": Anything()})
+
+
+class LevelStatement(NamedTuple):
+    """Maximise log P(y|s)/P(y|z) over the members P of a set, outputs y and secrets s ≠ z."""
+
+    columns: list[Table]
+    F: UncertaintySet
+
+
+class Comparison(NamedTuple):
+    """What a file answers: an output, two secrets, and the distribution that its witness describes."""
+
+    y: int
+    s: int
+    z: int
+    P: Table
+    inside: bool | None
+
+
+def told_apart(question: LevelStatement, found: Comparison) -> tuple[Fraction, Fraction]:
+    """Compute P(y|s) and P(y|z), exactly."""
+    a2, column = question.F.shape[1], question.columns[found.y]
+
+    def given(s: int) -> Fraction:
+        own = found.P[s * a2 : (s + 1) * a2]
+        return dot(own, column[s * a2 : (s + 1) * a2]) / sum(own, Fraction(0))
+
+    return given(found.s), given(found.z)
