@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
@@ -16,7 +15,7 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel.proofs.confidence_set import RobustStatement
 from ldpopt.checker.kernel.proofs.reporting_protocols import Protocol, Reporting, of_kind
 from ldpopt.checker.kernel.proofs.unary_encoding import is_private, read_unary, value_below
-from ldpopt.checker.kernel.units import UNIT, rounded
+from ldpopt.checker.kernel.units import UNIT, units_down
 from ldpopt.checker.statements.reporting import MOST_SECRETS
 from ldpopt.core import certify
 from ldpopt.core.certify import GRID
@@ -129,7 +128,7 @@ class UEConditional(GRRConditional):
         digits that no split has the blocks found, and the checker would refuse the protocol.
         """
         parts = Protocol(self._question, [])
-        g = min(max(rounded(Fraction(math.exp(point[0]))), UNIT), parts.top)
+        g = min(max(units_down(math.exp(point[0])), UNIT), parts.top)
         return np.array([right / UNIT for right in parts.rights(g)])
 
     def members(self) -> list[dict[str, Any]]:

@@ -189,18 +189,6 @@ def log_above(x: Rational) -> Fraction:
     return Fraction(log(x).high)
 
 
-def units_below(x: Decimal, bits: int) -> int:
-    """Compute ⌊x · 2^bits⌋: a lower end in whole multiples of 2^−bits."""
-    top, bottom = x.as_integer_ratio()
-    return (top << bits) // bottom
-
-
-def units_above(x: Decimal, bits: int) -> int:
-    """Compute ⌈x · 2^bits⌉: an upper end in whole multiples of 2^−bits."""
-    top, bottom = x.as_integer_ratio()
-    return -((-top << bits) // bottom)
-
-
 def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:
     """Write floats exactly as whole multiples of 2^−bits, with the fewest bits that suffice for all."""
     ratios = [number.as_integer_ratio() for number in numbers]

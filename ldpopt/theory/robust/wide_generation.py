@@ -23,7 +23,7 @@ from scipy.optimize import linprog
 
 from ldpopt.checker.kernel.budget import UndecidedError, limited
 from ldpopt.checker.kernel.proofs.polyopt_wide_blocks import proves
-from ldpopt.checker.kernel.units import rounded
+from ldpopt.checker.kernel.units import units_down
 from ldpopt.core import certify, highs
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
@@ -202,7 +202,7 @@ class DualSearch:
 
 def _units(p: float) -> int:
     """Round P^min up to units, so that the checker's is below it."""
-    return rounded(Fraction(p) * (1 + Fraction(1, 10**12))) + 1 if p else 0
+    return units_down(Fraction(p) * (1 + Fraction(1, 10**12))) + 1 if p else 0
 
 
 def _vectors(prior: Array, p_min: Array) -> Array:

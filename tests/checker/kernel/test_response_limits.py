@@ -10,13 +10,13 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel.proofs.reporting_search import Search
 from ldpopt.checker.kernel.proofs.response_limits import line, lowest, most, pair, pair_back, spread
 from ldpopt.checker.kernel.proofs.unary_encoding import information
-from ldpopt.checker.kernel.units import UNIT, rounded
+from ldpopt.checker.kernel.units import UNIT, units_down
 
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
 
 
 def units(x):
-    return rounded(Fraction(x))
+    return units_down(x)
 
 
 def drawn(rng):
@@ -89,8 +89,8 @@ def test_information_is_bounded_from_above_and_convex():
             p = [Fraction(x) / sum(map(Fraction, p)) for x in p]
             right = Fraction(1, k) + (1 - Fraction(1, k)) * Fraction(rng.random())
             exact = [mpmath.mpf(x.numerator) / x.denominator for x in p]
-            r = mpmath.mpf(rounded(right)) / UNIT
-            above = mpmath.mpf(information([rounded(x) for x in p], rounded(right))) / UNIT
+            r = mpmath.mpf(units_down(right)) / UNIT
+            above = mpmath.mpf(information([units_down(x) for x in p], units_down(right))) / UNIT
             assert 0 <= above - truth(exact, r) < mpmath.mpf(10) ** -50
             step = (1 - r) / 3
             assert truth(exact, r) + truth(exact, r + 2 * step) >= 2 * truth(exact, r + step)

@@ -233,12 +233,9 @@ def test_determinant_and_inverse_of_a_matrix_that_is_nearly_known(numbers, error
         low, high = (mpmath.mpf(end) / units.UNIT for end in found.log_determinant())
         assert low <= mpmath.log(mpmath.det(exact)) <= high
         gap = mpmath.matrix(
-            [
-                [mpmath.mpf(x) / 2**fisher_information.PRECISION for x in row]
-                for row in found.inverse_above()[0]
-            ]
+            [[mpmath.mpf(x) / 2**units.BITS for x in row] for row in found.inverse_above()[0]]
         )
-        gap += mpmath.eye(3) * mpmath.mpf(3) / 2**fisher_information.PRECISION - exact**-1
+        gap += mpmath.eye(3) * mpmath.mpf(3) / 2**units.BITS - exact**-1
         assert min(mpmath.eigsy(gap, eigvals_only=True)) >= -(mpmath.mpf(10) ** -100)
 
 

@@ -16,7 +16,6 @@ from .dirichlet_logarithms import expected_entropy, leakage
 from .dirichlet_points import BITS, UNIT, prior_points
 from .fisher_information import (
     KEPT,
-    PRECISION,
     Known,
     Whole,
     WholeInverse,
@@ -63,7 +62,7 @@ def slopes(reference: dict[Atom, float], question: DesignStatement) -> Slopes | 
         low, high = low + w * ends[0], high + w * ends[1]
         for v, slope in blocks.traces(found.inverse_above()).items():
             sums_above[v] += w * slope
-    unit = Fraction(1, UNIT * (2 * k - 2) << 2 * PRECISION)
+    unit = Fraction(1, UNIT * (2 * k - 2) << 2 * units.BITS)
     above = {v: found * unit * _weight(question, v) for v, found in sums_above.items()}
     return Slopes(utility_of(between(low, high, BITS + units.BITS), k), above)
 
@@ -78,8 +77,8 @@ class _Used:
     """The atoms of a reference with their factors in F: whole multiples of 2^−bits, rounded down.
 
     bits is such that the largest has KEPT bits. A block is at most the number of its sets times
-    2^PRECISION and off by at most that number, so a factor f and its block are off by f · number +
-    number · (2^PRECISION + 1) together.
+    one in units and off by at most that number, so a factor f and its block are off by f · number +
+    number · (UNIT + 1) together.
     """
 
     def __init__(self, reference: dict[Atom, float], question: DesignStatement) -> None:
@@ -95,11 +94,11 @@ class _Used:
         F = [[0] * self.n for _ in size]
         for v, factor in self.factors.items():
             block, number = blocks.block(v)
-            off += factor * number + number * ((1 << PRECISION) + 1)
+            off += factor * number + number * (units.UNIT + 1)
             for row, entries in zip(F, block, strict=True):
                 for b in size:
                     row[b] += factor * entries[b]
-        return Known(F, off, self.bits + PRECISION).trimmed()
+        return Known(F, off, self.bits + units.BITS).trimmed()
 
 
 class _Blocks:
@@ -108,7 +107,7 @@ class _Blocks:
     def __init__(self, question: DesignStatement, p: list[int]) -> None:
         self.question, self.k = question, len(p)
         sums = subset_sums(p[::-1])  # the first input is the highest bit; renaming leaves det F alone
-        one = 1 << (PRECISION + BITS + CONTRAST_BITS)
+        one = 1 << (units.BITS + BITS + CONTRAST_BITS)
         unit = 1 << (BITS + CONTRAST_BITS)
         whole = [int(c * (1 << CONTRAST_BITS)) for c in question.contrasts]
         self.shares = [[one // (unit + c * s) for s in sums] for c in whole]  # at most 1 too small
@@ -129,7 +128,7 @@ class _Blocks:
         return self.known[v]
 
     def traces(self, inverse: WholeInverse) -> dict[Atom, int]:
-        """Find numbers at least tr(inverse · block), in units of 2^−2·PRECISION."""
+        """Find numbers at least tr(inverse · block), in squares of units."""
         if self.question.equal:
             return {v: trace_above(inverse, *self.block(v)) for v in atoms(self.question)}
         forms = forms_above(inverse)  # not negative, as the truth is not

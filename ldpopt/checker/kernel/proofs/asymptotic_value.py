@@ -12,7 +12,7 @@ from .. import units
 from ..arithmetic import ONE, Interval, enclose, exp
 from ..budget import reserve, tick
 from .dirichlet_points import BITS, UNIT, prior_points
-from .fisher_information import PRECISION, Known, Whole, between, sets_of, subset_sums
+from .fisher_information import Known, Whole, between, sets_of, subset_sums
 from .private_rows import Rows
 
 CONTRAST_BITS = 160
@@ -42,7 +42,7 @@ class DesignStatement(NamedTuple):
 def contrast(level: Fraction) -> Fraction:
     """Find the least multiple of 2^−CONTRAST_BITS that is at least e^level − 1, to 58 digits."""
     above = Fraction((exp(level) - ONE).high)
-    return Fraction(math.ceil(above * (1 << CONTRAST_BITS)), 1 << CONTRAST_BITS)
+    return Fraction(units.units_up(above, CONTRAST_BITS), 1 << CONTRAST_BITS)
 
 
 def utility_of(log_det: Interval, k: int) -> Interval:
@@ -161,7 +161,7 @@ def _class_matrix(classes: list[Class], shift: int, p: list[int]) -> Known:
     blocks = [_class_block(member, shift, sums, len(p)) for member in classes]
     n = len(p) - 1
     entries = [[sum(block[a][b] for block, _ in blocks) for b in range(n)] for a in range(n)]
-    return Known(entries, sum(off for _, off in blocks), PRECISION + 2 * shift)
+    return Known(entries, sum(off for _, off in blocks), units.BITS + 2 * shift)
 
 
 def _class_block(member: Class, shift: int, sums: list[int], k: int) -> tuple[Whole, int]:
@@ -169,7 +169,7 @@ def _class_block(member: Class, shift: int, sums: list[int], k: int) -> tuple[Wh
     sets = sets_of(k)[member.size]
     (l0, l1), (h0, h1) = member.low, member.high
     delta, omega = h0 - l0, (h1 - h0) + (l1 - l0)
-    one = 1 << (PRECISION + shift + BITS)
+    one = 1 << (units.BITS + shift + BITS)
     inside = sets.pick(sums)
     below = [one // (l1 * UNIT + (h1 - l1) * s) for s in inside]
     above = [-(-one // (l0 * UNIT + (h0 - l0) * s)) for s in inside]
@@ -181,7 +181,7 @@ def _class_block(member: Class, shift: int, sums: list[int], k: int) -> tuple[Wh
 
 def _column_matrix(columns: Whole, shift: int, p: list[int]) -> Known:
     """Enclose F(p) of a mechanism."""
-    one = 1 << (PRECISION + shift + BITS)
+    one = 1 << (units.BITS + shift + BITS)
     n, off = len(p) - 1, 0
     F = [[0] * n for _ in range(n)]
     for column in columns:
@@ -193,4 +193,4 @@ def _column_matrix(columns: Whole, shift: int, p: list[int]) -> Known:
             for b in range(a + 1):
                 row[b] += scaled * D[b]
     entries = [[F[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
-    return Known(entries, off, PRECISION + 2 * shift)
+    return Known(entries, off, units.BITS + 2 * shift)

@@ -28,10 +28,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
-from ..arithmetic import ONE, Interval, enclose, exp, total, units_above
+from ..arithmetic import ONE, Interval, enclose, exp, total
 from ..budget import UndecidedError, tick
+from ..units import BITS, UNIT, above, below, units_up
 from .piecewise_linear import linear_pieces, pieces_within
-from .private_cone import BITS, Box, boxes, units
+from .private_cone import Box, boxes
 from .two_hypotheses import Divergence, DivergenceSearch
 
 SLOPE_BITS = 64
@@ -114,21 +115,22 @@ class InformationSearch:
         entries = list(zip(beta, shares, box.low, box.high, strict=True))
         start = total(p * own[i] - b * powers[i] for b, p, i, _ in entries)
         mass = total(p * powers[i] for _, p, i, _ in entries)
-        self.gain, self.least_gain = units(start)
-        self.weight, self.least_weight = units(mass)
+        self.gain, self.least_gain = above(start), below(start)
+        self.weight, self.least_weight = above(mass), below(mass)
         found: Counter[tuple[int, int, int, int]] = Counter()
         for (b, p, i, j), exact in zip(entries, prior, strict=True):
             if i < j:
                 gain = p * (own[j] - own[i]) - b * (powers[j] - powers[i])
                 if exact:
-                    found[*units(gain), *units(p * (powers[j] - powers[i]))] += 1
+                    weight = p * (powers[j] - powers[i])
+                    found[above(gain), below(gain), above(weight), below(weight)] += 1
                 else:  # an entry without weight is high exactly where that adds
-                    self.gain += max(units(gain)[0], 0)
-                    self.least_gain += max(units(gain)[1], 0)
+                    self.gain += max(above(gain), 0)
+                    self.least_gain += max(below(gain), 0)
         items = [Item(*numbers, copies) for numbers, copies in found.items()]
         self.items = sorted(items, key=lambda item: -_ratio(item))
         self.ratios = [_ratio(item) for item in self.items]
-        self.weights = [item.weight / (1 << BITS) for item in self.items]
+        self.weights = [item.weight / UNIT for item in self.items]
 
     def holds(self) -> bool | None:
         """Search all corners at once and, if that takes long, once for every number of high entries."""
@@ -143,7 +145,7 @@ class InformationSearch:
 
     def _best_prefix(self) -> list[int]:
         """Guess the best corner of those that raise the first copies in the order of gain per weight."""
-        scale = 1 << BITS
+        scale = UNIT
         a, q = self.gain / scale, self.weight / scale
         counts, best, best_value = [0] * len(self.items), [0] * len(self.items), a - q * math.log(q)
         for i, item in enumerate(self.items):
@@ -186,14 +188,14 @@ class InformationSearch:
     def _positive(self, counts: list[int]) -> bool:
         """Return whether the corner certainly violates the inequality."""
         _, least_a, q, least_q = self._taken(counts)
-        mass = Interval(enclose(Fraction(least_q, 1 << BITS)).low, enclose(Fraction(q, 1 << BITS)).high)
-        return least_a > units_above(mass.xlogx().high, BITS)
+        mass = Interval(enclose(Fraction(least_q, UNIT)).low, enclose(Fraction(q, UNIT)).high)
+        return least_a > above(mass.xlogx())
 
     def _done(self, node: Node, slope: int) -> bool:
         """Return whether the bound of Lemma 2 with λ = slope/2^SLOPE_BITS is at most 0."""
         a, _, q, least_q = self._taken(node.low)
         tangent = exp(Fraction(slope, 1 << SLOPE_BITS) - 1).high
-        bound = (a << SLOPE_BITS) + units_above(tangent, BITS + SLOPE_BITS)
+        bound = (a << SLOPE_BITS) + units_up(tangent, BITS + SLOPE_BITS)
         bound -= slope * (least_q if slope >= 0 else q)
         terms = []
         for n, m, item in zip(node.low, node.high, self.items, strict=True):
@@ -239,7 +241,7 @@ class InformationSearch:
         assert node.size is not None
         free = [i for i, (n, m) in enumerate(zip(node.low, node.high, strict=True)) if m > n]
         left, start = node.size - sum(node.low), self._mass(node.low)
-        scale = 1 << BITS
+        scale = UNIT
         gains = {i: self.items[i].gain / scale for i in free}
         low, high = 1 + math.log(start), 1 + math.log(start + sum(map(self._room(node), free)) + 1e-300)
         place: tuple[int, int] | None = None
@@ -262,7 +264,7 @@ class InformationSearch:
 
     def _mass(self, counts: list[int]) -> float:
         taken = (n * w for n, w in zip(counts, self.weights, strict=True) if n)
-        return self.weight / (1 << BITS) + math.fsum(taken)
+        return self.weight / UNIT + math.fsum(taken)
 
 
 def _ratio(item: Item) -> float:

@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ..budget import UndecidedError, tick
-from .second_moments import added, cube_root_below, root_above, root_below
+from ..units import BITS, cube_root_below, root_above, root_below, units_down
+from .second_moments import added
 
 MOST_DESIGN_INPUTS = 20
 """2^K corners are visited."""
@@ -220,21 +221,21 @@ def _dominated(
     In whole multiples of 2^−BITS: the left side rounded up, β and p down, E − 1 as it is needed on each
     side.
     """
-    k, bits = len(p), 256
+    k, bits = len(p), BITS
     excess = E - 1
     # G = (E−1)² Σ_k C_k y_k y_kᵀ, off by less than one unit per entry; K² units cover sᵀGs
     scaled = [[y * excess for y in row] for row in rows]
     G = [
         [
-            _floor(added(c * row[i] * row[j] for c, row in zip(weights, scaled, strict=True)), bits)
+            units_down(added(c * row[i] * row[j] for c, row in zip(weights, scaled, strict=True)), bits)
             for j in range(k)
         ]
         for i in range(k)
     ]
     slack = k * k
-    start_b, start_p = _floor(added(beta), bits), 1 << bits
-    step_b = [_floor(b * excess, bits) for b in beta]
-    step_p = [_floor(x * excess, bits) for x in p]
+    start_b, start_p = units_down(added(beta), bits), 1 << bits
+    step_b = [units_down(b * excess, bits) for b in beta]
+    step_p = [units_down(x * excess, bits) for x in p]
     image = [0] * k  # G s
     quad, b, q = 0, start_b, start_p
     chosen = [False] * k
@@ -254,7 +255,3 @@ def _dominated(
         if b <= 0 or (quad + slack << bits) > b * q:
             return False
     return start_b > 0
-
-
-def _floor(x: Fraction, bits: int) -> int:
-    return (x.numerator << bits) // x.denominator

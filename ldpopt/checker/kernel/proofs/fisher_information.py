@@ -37,9 +37,8 @@ from typing import Any, NamedTuple
 from .. import units
 from ..arithmetic import DOWN, UP, Interval
 from ..budget import reserve, tick
+from ..unit_logarithms import LOG_ERROR, log_units, twos_below
 
-PRECISION = 256
-"""1/(v·p) and the entries of inverse matrices are whole multiples of 2^−PRECISION."""
 KEPT = 224
 """A matrix is rounded to so many bits before its determinant is computed."""
 Whole = list[list[int]]
@@ -61,7 +60,7 @@ def between(low: int, high: int, bits: int) -> Interval:
 
 
 class WholeInverse(NamedTuple):
-    """An inverse as whole multiples of 2^−PRECISION, each at most ``radius`` below the truth."""
+    """An inverse in units, each entry at most ``radius`` below the truth."""
 
     entries: Whole
     radius: int
@@ -112,7 +111,7 @@ class Solved(NamedTuple):
 
     def inverse_above(self) -> WholeInverse:
         """Compute M⁻¹/(1 − ρ), in units of F⁻¹."""
-        up, divisor = PRECISION + self.bits, self.whole - self.loss
+        up, divisor = units.BITS + self.bits, self.whole - self.loss
         if up < 0:
             up, divisor = 0, divisor << -up
         return WholeInverse([[(entry << up) // divisor for entry in row] for row in self.inverse], 1)
@@ -236,7 +235,7 @@ def log_below(n: int, bits: int) -> int:
     """
     spare = n.bit_length() - units.BITS
     head = n >> spare if spare >= 0 else n << -spare
-    return units.log_units(head) + units.twos_below(spare - bits + units.BITS)
+    return log_units(head) + twos_below(spare - bits + units.BITS)
 
 
 def log_above(n: int, bits: int) -> int:
@@ -248,4 +247,4 @@ def log_above(n: int, bits: int) -> int:
     """
     spare = n.bit_length() - units.BITS
     head = (n >> spare) + 1 if spare >= 0 else n << -spare
-    return units.log_units(head) + units.LOG_ERROR - units.twos_below(bits - spare - units.BITS)
+    return log_units(head) + LOG_ERROR - twos_below(bits - spare - units.BITS)

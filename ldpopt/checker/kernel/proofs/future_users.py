@@ -21,7 +21,7 @@ has the sign of g(x) − (k−1), g = F(k−2)/b(k−1) = Σ_{j≤k−2} [C(N, j
 falls in x. So f rises to one peak and falls after it. If the peak lies in [low, high], f is at most
 v F(u) on [u, v] ⊂ [low, high], rises before low and falls after high.
 
-x is a whole multiple of 2^-BITS; series are summed in whole numbers, one sum rounded down and one up;
+x is a whole number of units; series are summed in whole numbers, one sum rounded down and one up;
 their terms' ratios fall, so what follows a term T with ratio r < 1 is at most T r/(1−r). b comes from
 enclosed logarithms, those of factorials by Stirling's series, whose error has the sign of the first
 term left out and is smaller (it envelops).
@@ -37,11 +37,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, enclose, log, total, units_above, units_below
+from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
 from ..budget import tick
+from ..units import UNIT, units_down, units_up
 
-BITS = 160
-UNIT = 1 << BITS
 FINE = 1 << 16
 """A series ends at a term of so many units."""
 PEAK_BITS = 80
@@ -106,15 +105,15 @@ def _largest(known: Sample, p: Fraction) -> Interval:
     n, k = known.users, known.level
     centre = enclose(p)
     low, high = peak(n, k)
-    left = max(0, units_below((centre - known.gamma).low, BITS))
-    right = min(UNIT, units_above((centre + known.gamma).high, BITS))
+    left = max(0, units_down((centre - known.gamma).low))
+    right = min(UNIT, units_up((centre + known.gamma).high))
     if right <= low or left >= high:
         most = exposed_share(n, k, min(right, max(left, low))).high
     else:
         u, v = max(left, low), min(right, high)
         most = (_share(v) * at_most_others(n, k, u)).high
-    inner_left = max(0, units_above((centre - known.gamma).high, BITS))
-    inner_right = min(UNIT, units_below((centre + known.gamma).low, BITS))
+    inner_left = max(0, units_up((centre - known.gamma).high))
+    inner_right = min(UNIT, units_down((centre + known.gamma).low))
     if inner_left > inner_right:
         return Interval(Decimal(0), most)
     return Interval(exposed_share(n, k, min(inner_right, max(inner_left, low))).low, most)

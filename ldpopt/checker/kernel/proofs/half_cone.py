@@ -47,7 +47,8 @@ from typing import Any
 from ..arithmetic import enclose, exp_above
 from ..budget import UndecidedError, reserve
 from ..reading import UnreadableError
-from ..units import BITS, units_down, units_up, xlogx_above
+from ..unit_logarithms import xlogx_above
+from ..units import BITS, units_down, units_up
 from .box_trees import Division
 from .confidence_set import RobustStatement, uncertain
 from .outer_cone import LEAST_SHARE, RATIO, SHARE, ratio_down

@@ -41,7 +41,8 @@ from ..arithmetic import exp_above
 from ..budget import UndecidedError, reserve
 from ..reading import UnreadableError
 from ..schema import List, Number, Record, Whole
-from ..units import BITS, units_down, units_up, xlogx_above
+from ..unit_logarithms import xlogx_above
+from ..units import BITS, units_down, units_up
 from .box_trees import Division
 from .column_utilities import MOST_DUAL
 from .confidence_set import RobustStatement

@@ -48,7 +48,8 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, exp, total
 from ..budget import UndecidedError, reserve, tick
-from ..units import BITS, STEEP, UNIT, above, below, rounded, xlogx_above, xlogx_units
+from ..unit_logarithms import STEEP, xlogx_above, xlogx_units
+from ..units import BITS, UNIT, above, below, units_down
 from . import polyopt_wide_blocks
 from .confidence_set import RobustStatement, uncertain
 
@@ -135,12 +136,12 @@ class BlockProof:
         self.E, self.epsilon = E, question.epsilon
         self.blocks = []
         for s in range(a1):
-            beta = [rounded(Fraction(b)) for b in dual[s * a2 : (s + 1) * a2]]
+            beta = [units_down(b) for b in dual[s * a2 : (s + 1) * a2]]
             self.blocks.append(
                 Block(
                     a2,
                     _sums([(max(below(p), 0), above(p)) for p in p_min[s]]),
-                    _sums([(rounded(P), rounded(P) + 1) for P in question.p_hat[s]]),
+                    _sums([(units_down(P), units_down(P) + 1) for P in question.p_hat[s]]),
                     [low for low, _ in _sums([(b, b) for b in beta])],
                     (below(self.free[s]), above(self.free[s])),
                     [p.high > 0 for p in p_min[s]],

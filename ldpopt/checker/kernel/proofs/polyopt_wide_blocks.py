@@ -42,7 +42,8 @@ from typing import NamedTuple
 
 from ..arithmetic import exp
 from ..budget import tick
-from ..units import BITS, UNIT, above, rounded, xlogx_above
+from ..unit_logarithms import xlogx_above
+from ..units import BITS, UNIT, above, units_down
 from .confidence_set import RobustStatement, uncertain
 
 HEAVY, MOST_HEAVY = UNIT // 20, 2
@@ -107,11 +108,11 @@ def proves(
         return False
     secrets, wide = [], len(p[0])
     for s, row in enumerate(p):
-        beta = [rounded(Fraction(b)) for b in dual[s * wide : (s + 1) * wide]]
+        beta = [units_down(b) for b in dual[s * wide : (s + 1) * wide]]
         order = sorted(range(wide), key=row.__getitem__, reverse=True)
         heavy = [u for u in order[:MOST_HEAVY] if row[u] >= HEAVY]
         light = [u for u in range(wide) if u not in heavy]
-        secrets.append(Secret(list(row), [rounded(P) for P in p_hat[s]], beta, heavy, light))
+        secrets.append(Secret(list(row), [units_down(P) for P in p_hat[s]], beta, heavy, light))
     top = above(exp(epsilon))
     if pairs == "all":
         whole = [(UNIT, top)] * len(secrets)
@@ -302,7 +303,7 @@ def _slope(secrets: list[Secret], first: list[Ends], last: list[Ends]) -> int:
             for secret, corners in zip(secrets, cells, strict=True)
         )
         low, high = (guess, high) if taken > math.exp(guess - 1) else (low, guess)
-    return rounded(Fraction((low + high) / 2))
+    return units_down((low + high) / 2)
 
 
 def _guess(secret: Secret, slope: float, corner: Corner) -> tuple[float, float]:
@@ -357,7 +358,7 @@ def _price(secret: Secret, b: list[int], corner: Corner) -> int:
         worth, room = ratio, room - weight
         if room <= 0:
             break
-    return rounded(Fraction(worth)) if math.isfinite(worth) else 0
+    return units_down(worth) if math.isfinite(worth) else 0
 
 
 def _mean(ends: list[Ends]) -> Ends:

@@ -17,11 +17,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from ..arithmetic import Interval, units_above, units_below
-
-BITS = 256
-"""What is not rational is enclosed in whole multiples of 2^−BITS; sums of these are exact."""
-
 
 class Box(NamedTuple):
     """Vectors v with v_x ∈ {low_x, high_x}, given by the powers of E."""
@@ -38,8 +33,3 @@ def boxes(secrets: Sequence[Any]) -> Iterator[Box]:
             yield Box(
                 [0 if s == secret else 1 for s in secrets], [2 if s == secret else 1 for s in secrets]
             )
-
-
-def units(x: Interval) -> tuple[int, int]:
-    """Round outwards: the upper and the lower end in units."""
-    return units_above(x.high, BITS), units_below(x.low, BITS)

@@ -43,12 +43,11 @@ from typing import Any, NamedTuple, Protocol
 
 from ..arithmetic import dyadic, exp_above
 from ..budget import UndecidedError, counted, reserve, tick
+from ..units import BITS, UNIT, units_down, units_up
 from .confidence_set import RobustStatement, uncertain
 from .polyopt_blocks import all_break_points
 from .private_cone import boxes
 
-BITS = 200
-UNIT = 1 << BITS
 MOST_VECTORS = 4_000_000
 """Vectors of generators that one proof may visit."""
 GROUPED = 256
@@ -116,7 +115,7 @@ class Comparison:
         rows = [whole[i : i + k] for i in range(0, len(whole), k)]
         self.rows = [[k * y - sum(row) for y in row] for row in rows]  # k 2^bits y
         self.beta, beta_bits = dyadic(beta)
-        self.p = [(x.numerator << BITS) // x.denominator for x in p]
+        self.p = [units_down(x) for x in p]
         self.least = -sum(b for b in self.beta if b < 0)
         self.sizes = [sum(map(abs, row)) for row in self.rows]
         self.left, self.right = 1 << beta_bits + BITS, k * k << 2 * bits
@@ -188,7 +187,7 @@ class SecretCone:
     def dominated(self, test: Comparison) -> bool:
         """Visit the corners of every box."""
         E = _raised(exp_above(self.epsilon))
-        powers = [_units(E**j) for j in range(3)]
+        powers = [units_down(E**j) for j in range(3)]
         found = list(boxes(self.secrets))
         _count(sum(2 ** sum(map(int.__lt__, box.low, box.high)) for box in found))
         return all(
@@ -266,7 +265,7 @@ class BlockCone:
                 at_top if top >> u & 1 else rest if not alone or alone >> u & 1 else Fraction(0)
                 for u in range(width)
             ]
-            found[tuple(_units(value) for value in values)] = None
+            found[tuple(units_down(value) for value in values)] = None
 
         full = (1 << width) - 1
         for Z in range(full + 1):
@@ -292,13 +291,9 @@ def _subset_sums(row: Sequence[Fraction]) -> list[Fraction]:
     return sums
 
 
-def _units(x: Fraction) -> int:
-    return (x.numerator << BITS) // x.denominator
-
-
 def _raised(x: Fraction) -> Fraction:
     """Round up to a whole multiple of 2^−BITS."""
-    return Fraction(-_units(-x), UNIT)
+    return Fraction(units_up(x), UNIT)
 
 
 def _count(vectors: int) -> None:

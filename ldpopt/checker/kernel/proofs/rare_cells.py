@@ -40,9 +40,11 @@ from ..budget import reserve, tick
 from ..printed_numbers import Digits
 from ..reading import UnreadableError
 from ..schema import Anything, List, Number, Object, Record, Whole
+from ..units import ratio_up, units_down
 from .exposure_rules import Marginals
 
 BITS = 96
+"""The numbers of a proof are rounded down to multiples of 2^−BITS, coefficients of cuts up."""
 SMALL, BIG = "small", "big"
 
 
@@ -123,12 +125,6 @@ def _table(marginals: Marginals, t: Fraction, cuts: int) -> Table:
     return Table(unit, int(t * unit), mass, rows, [min(mass[a] for a in row) for row in rows])
 
 
-def _whole(number: float) -> int:
-    """Compute ⌊number · 2^BITS⌋."""
-    top, bottom = number.as_integer_ratio()
-    return (top << BITS) // bottom
-
-
 def tree_bound(marginals: Marginals, t: Fraction, plain: Any, where: str) -> Fraction:
     """Compute the largest exposure that the leaves of a proof tree leave possible, at most 1.
 
@@ -186,14 +182,14 @@ def _prize(plain: Any, cuts: int, where: str) -> tuple[int, float]:
 
 def _cover(table: Table, c: Sequence[float]) -> list[int] | None:
     """Compute the coefficients of a cut in multiples of 2^-BITS, rounded up; None if ρ ≤ 0."""
-    whole = [_whole(x) for x in c]
+    whole = [units_down(x, BITS) for x in c]
     weights = [max(0, sum(whole[a] for a in row)) for row in _ticking(table.rows)]
     small = sum(w * min(table.threshold, most) for w, most in zip(weights, table.most, strict=True))
     rho = sum(a * x for a, x in zip(whole, table.mass, strict=True)) - small
     if rho <= 0:
         return None
     rooms = (w * max(most - table.threshold, 0) for w, most in zip(weights, table.most, strict=True))
-    return [1 << BITS if room >= rho else -((-room << BITS) // rho) for room in rooms]
+    return [1 << BITS if room >= rho else ratio_up(room << BITS, rho) for room in rooms]
 
 
 def _leaf_bound(
@@ -204,11 +200,11 @@ def _leaf_bound(
     fixed: dict[int, str],
 ) -> Fraction:
     """Compute what the lemma on leaves says; the trivial 1 if the leaf uses an invalid cut."""
-    price = [_whole(x) for x in dual]
+    price = [units_down(x, BITS) for x in dual]
     prize, paid = [0] * len(table.rows), 0
     for k, weight in prizes:
         tick()
-        cut, whole = cuts[k], _whole(weight)
+        cut, whole = cuts[k], units_down(weight, BITS)
         if cut is None:
             return Fraction(1)
         paid += whole

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import ONE, Interval, enclose, exp
 from ..budget import reserve, tick
-from ..units import BITS, UNIT, above, below, rounded
+from ..units import BITS, UNIT, above, below, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .private_rows import Rows
 from .response_limits import Limit, first, lowest, pair, pair_back, spread
@@ -98,7 +98,7 @@ class Protocol:
 
     def _of_member(self, member: Member) -> Limit:
         a, b = member.shares()
-        return pair(self.width, rounded(a), rounded(b) + 1)
+        return pair(self.width, units_down(a), units_down(b) + 1)
 
     def _of_values(self, weaker: bool) -> list[list[Limit]]:
         """Limit every block by P^max, p̂ and P^min of its values, rounded to the weaker side or not."""
@@ -108,8 +108,8 @@ class Protocol:
         for row, b, least in zip(self.given, self.sizes, self.F.p_min, strict=True):
             limits = []
             for q, low in zip(row, least, strict=True):
-                limits.append(pair(self.width, down(most_share(q, b)), rounded(q) + more))
-                back = rounded(q) + less, up(low)
+                limits.append(pair(self.width, down(most_share(q, b)), units_down(q) + more))
+                back = units_down(q) + less, up(low)
                 if self.name == "ue-conditional":
                     limits.append(pair(self.width, *back))
                 else:
@@ -167,7 +167,7 @@ Columns = Callable[[int], Iterator[int]]
 
 def of_kind(answer: Rows | Unary, question: Reporting) -> bool:
     """Return whether the answer is the protocol with some parameters, up to :func:`entry_error`."""
-    parts, most = Protocol(question, []), rounded(entry_error(question, entries(answer)))
+    parts, most = Protocol(question, []), units_down(entry_error(question, entries(answer)))
     if isinstance(answer, Unary):
         return _is_unary(answer, parts, most)
     matrix = answer
@@ -189,13 +189,13 @@ def _agrees(matrix: Rows, columns: Columns, most: int) -> bool:
     for x, row in enumerate(matrix):
         tick()
         for entry, should in zip(row, columns(x), strict=True):
-            if abs(rounded(Fraction(entry)) - should) > most:
+            if abs(units_down(entry) - should) > most:
                 return False
     return True
 
 
 def _clamped(g: Fraction, parts: Protocol) -> int:
-    return min(max(rounded(g), UNIT), parts.top)
+    return min(max(units_down(g), UNIT), parts.top)
 
 
 def _from_first(told: Fraction, lies: Fraction, parts: Protocol) -> Iterator[int]:
@@ -218,7 +218,7 @@ def _response(k: int, right: int) -> tuple[int, int]:
 
 def _share(part: Fraction, whole: Fraction, k: int) -> int:
     """Compute how often a response on k values is right, between 1/k and 1."""
-    right = rounded(part / whole) if whole else UNIT
+    right = units_down(part / whole) if whole else UNIT
     return min(max(right, UNIT // k), UNIT)
 
 
@@ -250,7 +250,7 @@ def _block_rows(parts: Protocol, rights: list[int]) -> BlockRows:
     """Build for every s the response to u, and its output for a value drawn from p̂_{U|s}."""
     blocks = [_response(parts.width, right) for right in rights]
     drawn = [
-        [(rounded(p) * (same - other) >> BITS) + other for p in q]
+        [(units_down(p) * (same - other) >> BITS) + other for p in q]
         for q, (same, other) in zip(parts.given, blocks, strict=True)
     ]
     return blocks, drawn
@@ -297,7 +297,7 @@ def _read_unary(matrix: Rows, parts: Protocol) -> Iterator[Columns]:
     labels = list(product(values, repeat=a1))
     kappa = {1: 0, a2**a1: UNIT}.get(outputs)
     if kappa is None:
-        kappa = UNIT - rounded(_total(matrix[0], labels, 0, -1))
+        kappa = UNIT - units_down(_total(matrix[0], labels, 0, -1))
     for g in _unary_splits(matrix, labels, kappa, parts):
         yield _unary(parts, labels, kappa, g)
 
@@ -333,13 +333,13 @@ def _unary_splits(
 
 def _is_unary(answer: Unary, parts: Protocol, most: int) -> bool:
     """Return whether stated parameters are those of some split g."""
-    kappa, rights = rounded(answer.kappa), [rounded(y) for y in answer.rights]
+    kappa, rights = units_down(answer.kappa), [units_down(y) for y in answer.rights]
     splits = [_split_of(rights, parts)]
     if 0 < answer.kappa < 1:
         odds = answer.lam * (1 - answer.kappa) / (answer.kappa * (1 - answer.lam))
         splits.append(_clamped(odds * Fraction(parts.E, UNIT), parts))
     return any(
-        abs(rounded(answer.lam) - parts.lam(g, kappa)) <= most
+        abs(units_down(answer.lam) - parts.lam(g, kappa)) <= most
         and all(abs(a - b) <= most for a, b in zip(parts.rights(g), rights, strict=True))
         for g in splits
     )

@@ -15,11 +15,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from fractions import Fraction
 
-from ..arithmetic import units_above
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT, entropy_above, rounded
+from ..unit_logarithms import entropy_above
+from ..units import BITS, UNIT, units_down, units_up
 from .reporting_protocols import Member, Protocol, Reporting
 from .response_limits import lowest, most
 from .unary_encoding import Response, encoding_cap, information
@@ -42,11 +41,11 @@ class Search:
         self.top = self.parts.top
         if self.unary and members:
             self.top = self._last_private(members[0])
-        self.secrets = [rounded(p) for p in self.parts.secrets]
+        self.secrets = [units_down(p) for p in self.parts.secrets]
         self.entropy = sum(entropy_above(p) for p in self.secrets)
-        self.table = [[rounded(p) for p in row] for row in self.parts.p_hat]
-        self.values = [rounded(sum(column)) for column in zip(*self.parts.p_hat, strict=True)]
-        self.given = [[rounded(p) for p in row] for row in self.parts.given]
+        self.table = [[units_down(p) for p in row] for row in self.parts.p_hat]
+        self.values = [units_down(sum(column)) for column in zip(*self.parts.p_hat, strict=True)]
+        self.given = [[units_down(p) for p in row] for row in self.parts.given]
         self.utility = self._conditional
         if question.protocol == "independent-reporting":
             self.utility = self._independent
@@ -57,7 +56,7 @@ class Search:
 
     def holds(self, bound: float) -> bool | None:
         """Return whether every parameter vector has at most the bound."""
-        goal = rounded(Fraction(bound))
+        goal = units_down(bound)
         ranges = [(UNIT, self.top), (0, UNIT)] if self.unary else [(UNIT, self.top)]
         pending = [(ranges, [0] * len(ranges))]
         for _ in range(MOST_BOXES):
@@ -83,7 +82,7 @@ class Search:
         if self.sets is not None:
             rough = self._cap(low) + (box[1][1] * self._reported(high) >> BITS) + 1
             ends = self.sets.ends(low, high, self._line(low, high))
-            return min(rough, units_above(most_unary(ends, *box[1]).high, BITS))
+            return min(rough, units_up(most_unary(ends, *box[1]).high))
         blocks = [lowest(limits, low, high) for limits in self.parts.limits]
         return most(self.utility, lowest([self.parts.first], low, high), blocks)
 
@@ -92,8 +91,8 @@ class Search:
         s, z = member.secrets
         v, w = member.values
         a, b = member.shares()
-        ends = rounded(a), rounded(self.parts.given[s][v]) + 1
-        back = rounded(self.parts.given[z][w]), rounded(b) + 1
+        ends = units_down(a), units_down(self.parts.given[s][v]) + 1
+        back = units_down(self.parts.given[z][w]), units_down(b) + 1
 
         def exceeds(g: int) -> bool:
             odds = self.parts.odds_above(g)

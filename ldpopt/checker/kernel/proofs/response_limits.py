@@ -34,7 +34,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from ..units import BITS, UNIT
+from ..units import BITS, UNIT, ratio_up
 
 
 class Limit(NamedTuple):
@@ -99,18 +99,14 @@ def line(limit: Limit, low: int, high: int) -> Line | None:
     (top, bottom), (far, beyond) = limit.at(low), limit.at(high)
     if not (0 < bottom >= top and 0 < beyond >= far):
         return None
-    left, right = _quotient(top << BITS, bottom), _quotient(far << BITS, beyond)
+    left, right = ratio_up(top << BITS, bottom), ratio_up(far << BITS, beyond)
     rise = limit.n1 * limit.m0 - limit.n0 * limit.m1
     if limit.m1 * rise <= 0:
         return left, right
     step = rise * (high - low) << 2 * BITS
     if rise > 0:
         return right - step // (beyond * beyond), right
-    return left, left + _quotient(step, bottom * bottom)
-
-
-def _quotient(top: int, bottom: int) -> int:
-    return -(-top // bottom)
+    return left, left + ratio_up(step, bottom * bottom)
 
 
 def lowest(limits: Iterable[Limit], low: int, high: int) -> Line:

@@ -26,9 +26,10 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from ..budget import reserve, tick
+from ..units import BITS
 
-BITS = (200, 800, 3200)
-"""The precisions that are tried, in this order."""
+PRECISIONS = (BITS, 4 * BITS, 16 * BITS)
+"""The bits that are tried, in this order."""
 LEAST_GAIN = 60
 """An enclosure is accepted if its radius is at most 2^−60 times the largest entry of R."""
 
@@ -76,7 +77,7 @@ def inverse_information(matrix: Sequence[Sequence[float]], p: Sequence[Fraction]
     common = math.lcm(*(x.denominator for x in p))
     weights = [int(x * common) for x in p]
     q = [Fraction(_dot(weights, column), common << shift) for column in zip(*whole, strict=True)]
-    for bits in BITS:
+    for bits in PRECISIONS:
         scaled = [
             [(a << bits) * x.denominator // (x.numerator << shift) for a, x in zip(row, q, strict=True)]
             for row in whole
@@ -100,7 +101,7 @@ def phi_matrix(matrix: Sequence[Sequence[float]]) -> Enclosed | None:
     k = len(matrix)
     reserve(8 * k * k, "inverting the mechanism")
     whole, shift = _dyadic(matrix)
-    for bits in BITS:
+    for bits in PRECISIONS:
         S = [
             [(a << bits) >> shift if bits < shift else a << (bits - shift) for a in row] for row in whole
         ]
@@ -237,25 +238,3 @@ def _dot(a: Sequence[int], b: Sequence[int]) -> int:
 def added(numbers: Iterable[Fraction]) -> Fraction:
     """Add up the numbers."""
     return sum(numbers, Fraction(0))
-
-
-def root_below(x: Fraction, bits: int = 200) -> Fraction:
-    """Compute a number at most 2^−bits below √x, x ≥ 0."""
-    return Fraction(math.isqrt((x.numerator << 2 * bits) // x.denominator), 1 << bits)
-
-
-def root_above(x: Fraction, bits: int = 200) -> Fraction:
-    """Compute a number at most 2^(1−bits) above √x; 0 where x ≤ 0."""
-    if x <= 0:
-        return Fraction(0)
-    return Fraction(math.isqrt(-(-(x.numerator << 2 * bits) // x.denominator)) + 1, 1 << bits)
-
-
-def cube_root_below(x: Fraction, bits: int = 200) -> Fraction:
-    """Compute a number at most 2^−bits below ∛x, x ≥ 0."""
-    n = (x.numerator << 3 * bits) // x.denominator
-    low, high = 0, 1 << -(-n.bit_length() // 3)
-    while low < high:  # the largest r with r³ ≤ n
-        middle = (low + high + 1) // 2
-        low, high = (middle, high) if middle**3 <= n else (low, middle - 1)
-    return Fraction(low, 1 << bits)

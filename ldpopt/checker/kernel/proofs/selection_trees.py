@@ -37,6 +37,7 @@ from ..arithmetic import Interval, dyadic, enclose, log
 from ..budget import tick
 from ..reading import UnreadableError
 from ..schema import SUM_TOLERANCE, List, Number, Record, Schema, Whole
+from ..units import ratio_up
 
 MOST_PLACES = 10_000_000
 """The most rows and the most outputs of a mechanism."""
@@ -101,12 +102,7 @@ def coverage(rows: Sequence[Row]) -> tuple[int, int]:
     for i, part in owners.values():
         owned[i] += part
     shares = [(part << BITS, row.whole) for part, row in zip(owned, rows, strict=True)]
-    return sum(top // bottom for top, bottom in shares), sum(_up(*share) for share in shares)
-
-
-def _up(top: int, bottom: int) -> int:
-    """Divide and round up: ⌈top / bottom⌉."""
-    return -(-top // bottom)
+    return sum(top // bottom for top, bottom in shares), sum(ratio_up(*share) for share in shares)
 
 
 def leakage(rows: Sequence[Row]) -> Interval:
@@ -189,7 +185,7 @@ def _tree_bound(node: Node, groups: list[list[Row]], columns: int) -> int:
 
 def price_bound(groups: Sequence[Sequence[Row]], leaf: Leaf) -> int:
     """Add Σ_y v_y + Σ_g max_{θ in g} Σ_y (W[θ,y] − v_y)⁺ in units, each term rounded up (Lemma 2)."""
-    total = _up(sum(leaf.prices.values()) << BITS, 1 << leaf.bits)
+    total = ratio_up(sum(leaf.prices.values()) << BITS, 1 << leaf.bits)
     return total + sum(max(_gain(row, leaf) for row in rows) for rows in groups)
 
 
@@ -204,7 +200,7 @@ def _gain(row: Row, leaf: Leaf) -> int:
             free += part
         elif (gain := (part << bits) - price * whole) > 0:
             gained += gain
-    return _up((free << bits) + gained << BITS, whole << bits)
+    return ratio_up((free << bits) + gained << BITS, whole << bits)
 
 
 def log_at_most(total: int, limit: float) -> bool | None:

@@ -35,14 +35,15 @@ from typing import NamedTuple
 from ..arithmetic import exp_below
 from ..budget import tick
 from ..schema import Anything, List, Record, Whole
+from ..units import units_down
 from .divergence_balls import falling_root
 from .uncertainty_sets import Table, UncertaintySet, dot
 
 MOST_HALVINGS = 60
 MOST_WEIGHT, HALVINGS = 1e7, 40
 """The largest multiplier that is tried, and the steps of the search for a smaller one."""
-FINE = 1 << 100
-"""λ and the ends of pieces are whole multiples of 1/FINE."""
+FINE = 100
+"""Bits of λ and of the ends of pieces, which are guesses: fewer than units have, to be fast."""
 SPREADS = (1e-13, 1e-10, 1e-7)
 """Relative distances beyond its guess at which an end of Lemma 1 is proven: the first that can be."""
 
@@ -222,7 +223,7 @@ def multiplier(
 
 
 def _down(x: Fraction) -> Fraction:
-    return Fraction(x.numerator * FINE // x.denominator, FINE)
+    return Fraction(units_down(x, FINE), 1 << FINE)
 
 
 PLACE = Whole(0, 10**9)

@@ -52,12 +52,10 @@ from functools import cache
 from typing import NamedTuple
 
 from ..budget import UndecidedError, tick
-from .second_moments import root_above
+from ..units import BITS, UNIT, ratio_up, root_above, units_down, units_up
 
 GRID = 24
 """M, N and L are whole multiples of 2^−GRID at the ends of a box."""
-BITS = 256
-"""Other numbers are whole multiples of 2^−BITS, rounded to the safe side."""
 MOST_BOXES = 200_000
 Box = tuple[int, int, int, int, int, int]
 
@@ -77,7 +75,7 @@ def square_phi_reaches(k: int, E: Fraction, target: Fraction, most: int = MOST_B
     Raises:
         UndecidedError: there are more boxes.
     """
-    excess = Fraction(-((-E.numerator << BITS) // E.denominator), 1 << BITS) - 1
+    excess = Fraction(units_up(E), UNIT) - 1
     t = max(_tau(k, excess, Fraction(m)) for m in range(1, k))
     mu = k * t / (k - 1)
     scaled = (target - 1) * excess**2
@@ -150,12 +148,12 @@ class _Pairs:
         self, k: int, excess: Fraction, t: Fraction, h: Fraction, most_eigen: Fraction, eta: Fraction
     ) -> None:
         self.k, self.whole = k, k << GRID
-        self.t, self.nu = _down(t), t / (k - 1)
-        self.nu_low, self.nu_high = _down(self.nu), _up(self.nu)
-        self.h, self.inverse = _up(h), _down(1 / most_eigen)
-        self.eta, self.eta_high = _down(eta), _up(eta)
-        share, peak = _down(excess), k / (excess + 2)
-        summit, top = (peak.numerator << GRID) // peak.denominator, _up(_tau(k, excess, peak))
+        self.t, self.nu = units_down(t), t / (k - 1)
+        self.nu_low, self.nu_high = units_down(self.nu), units_up(self.nu)
+        self.h, self.inverse = units_up(h), units_down(1 / most_eigen)
+        self.eta, self.eta_high = units_down(eta), units_up(eta)
+        share, peak = units_down(excess), k / (excess + 2)
+        summit, top = units_down(peak, GRID), units_up(_tau(k, excess, peak))
 
         @cache
         def side(low: int, high: int) -> _Side:
@@ -163,10 +161,10 @@ class _Pairs:
             rho = (1 << 2 * BITS + GRID) // last
             inside = low <= summit < high
             m, inverse = (high, last) if high <= summit else (low, first)
-            steep = top if inside else _ratio_up(m * (self.whole - m) << 3 * BITS, k * inverse**2)
+            steep = top if inside else ratio_up(m * (self.whole - m) << 3 * BITS, k * inverse**2)
             beta = _beta(low, high)
-            rising = (low << 2 * BITS) // first, _ratio_up(high << 2 * BITS, last)
-            both = rho, _ratio_up(1 << 2 * BITS + GRID, first)
+            rising = (low << 2 * BITS) // first, ratio_up(high << 2 * BITS, last)
+            both = rho, ratio_up(1 << 2 * BITS + GRID, first)
             return _Side(beta, 2 * beta * rho**2, steep, both, rising)
 
         self.side = side
@@ -194,18 +192,6 @@ class _Pairs:
         off = 0 if low <= 0 <= high else min(low * low, high * high)
         weight = self.eta if deficit >= 0 else self.eta_high
         return weight * deficit + (off * self.inverse >> BITS) >= self.h << BITS
-
-
-def _down(x: Fraction) -> int:
-    return (x.numerator << BITS) // x.denominator
-
-
-def _up(x: Fraction) -> int:
-    return _ratio_up(x.numerator << BITS, x.denominator)
-
-
-def _ratio_up(a: int, b: int) -> int:
-    return -(-a // b)
 
 
 def _beta(low: int, high: int) -> int:

@@ -16,9 +16,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, enclose, log, total, units_above
+from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
 from ..budget import UndecidedError, tick
-from .private_cone import BITS, Box, units
+from ..units import BITS, UNIT, above, below, units_down, units_up
+from .private_cone import Box
 
 MOST_NODES = 2_000_000
 NARROWEST = 1 << (BITS - 150)
@@ -84,16 +85,16 @@ class DivergenceSearch:
         divergence: Divergence,
     ) -> None:
         self.rows, self.divergence, self.intervals = rows, divergence, beta
-        self.beta = [units(b)[1] for b in beta]
-        self.shares = [[units(enclose(p)) for p in row] for row in rows]
+        self.beta = [below(b) for b in beta]
+        self.shares = [[(units_up(p), units_down(p)) for p in row] for row in rows]
         self.ends = [(powers[i], powers[j]) for i, j in zip(box.low, box.high, strict=True)]
-        self.low = [units(low)[1] for low, _ in self.ends]
-        self.high = [units(high)[0] for _, high in self.ends]
-        self.widest = max(self.high) * (1 << BITS) // min(self.low) + 1
+        self.low = [below(low) for low, _ in self.ends]
+        self.high = [above(high) for _, high in self.ends]
+        self.widest = max(self.high) * UNIT // min(self.low) + 1
 
     def holds(self) -> bool | None:
         """Halve the range of the ratio until lines above f prove it."""
-        unit = 1 << BITS
+        unit = UNIT
         pending = [(unit * unit // self.widest, unit), (unit, self.widest)]
         found: bool | None = True
         for _ in range(MOST_NODES):
@@ -114,7 +115,7 @@ class DivergenceSearch:
 
     def _bound(self, r: int, s: int) -> tuple[int, list[bool]]:
         """Compute the bound of Lemma 3 where the ratio is in [r, s], in units², and where v is high."""
-        unit = 1 << BITS
+        unit = UNIT
         at_r, at_s = self._f_above(r), self._f_above(s)
         B = (at_s - at_r) * unit // (s - r)
         A = max(at_r - (B * r >> BITS), at_s - (B * s >> BITS)) + 1
@@ -129,7 +130,7 @@ class DivergenceSearch:
 
     def _f_above(self, t: int) -> int:
         """Bound f(t/2^BITS) from above, in units."""
-        return units_above(self.divergence.f(Fraction(t, 1 << BITS)).high, BITS)
+        return above(self.divergence.f(Fraction(t, UNIT)))
 
     def _positive(self, corner: list[bool]) -> bool:
         """Return whether the corner certainly violates the inequality."""

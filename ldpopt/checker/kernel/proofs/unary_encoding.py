@@ -40,7 +40,8 @@ from ..arithmetic import enclose, exp_below
 from ..budget import reserve, tick
 from ..reading import UnreadableError
 from ..schema import List, Number, Record
-from ..units import BITS, LOG_ERROR, UNIT, entropy_above, entropy_below, log_units, rounded
+from ..unit_logarithms import LOG_ERROR, entropy_above, entropy_below, log_units
+from ..units import BITS, UNIT, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .linear_minimum import alike
 from .robust_privacy import PrivacyProof
@@ -239,9 +240,11 @@ def encoding_cap(E: int, g: int) -> int:
 def value_below(answer: Unary, question: RobustStatement) -> Fraction:
     """Compute a number just below the information under p̂: Lemma 2."""
     masses = [sum(row, Fraction(0)) for row in question.p_hat]
-    own = Encoding([rounded(mass) for mass in masses]).below(rounded(answer.kappa), rounded(answer.lam))
+    own = Encoding([units_down(mass) for mass in masses]).below(
+        units_down(answer.kappa), units_down(answer.lam)
+    )
     blocks = 0
     for row, mass, right in zip(question.p_hat, masses, answer.rights, strict=True):
-        given = [rounded(p / mass) for p in row]
-        blocks += rounded(mass) * max(information_below(given, rounded(right)), 0) >> BITS
-    return Fraction(max(own, 0) + (rounded(answer.kappa) * blocks >> BITS), UNIT)
+        given = [units_down(p / mass) for p in row]
+        blocks += units_down(mass) * max(information_below(given, units_down(right)), 0) >> BITS
+    return Fraction(max(own, 0) + (units_down(answer.kappa) * blocks >> BITS), UNIT)

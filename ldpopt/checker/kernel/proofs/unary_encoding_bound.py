@@ -41,7 +41,8 @@ from typing import NamedTuple
 
 from ..arithmetic import ONE, ZERO, Interval, enclose, total
 from ..budget import reserve, tick
-from ..units import BITS, UNIT, above, xlogx_above, xlogx_units
+from ..unit_logarithms import xlogx_above, xlogx_units
+from ..units import BITS, UNIT, above
 
 Side = tuple[Fraction, Fraction]
 """The least and the greatest number of one coordinate of a box."""

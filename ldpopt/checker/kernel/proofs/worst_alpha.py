@@ -32,7 +32,8 @@ from fractions import Fraction
 
 from ..arithmetic import Interval, enclose, total
 from ..budget import tick
-from .second_moments import Enclosed, added, moments_above, phi_matrix, root_above, root_below
+from ..units import root_above, root_below
+from .second_moments import Enclosed, added, moments_above, phi_matrix
 
 MOST_PIECES = 64
 TINY = Fraction(1, 1 << 40)
