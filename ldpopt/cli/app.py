@@ -18,8 +18,8 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
-from ldpopt.checker.kernel.claims import printable
 from ldpopt.core.errors import LdpoptError, SolverError, UndecidedFileError
+from ldpopt.core.exact import printable
 
 COMMANDS = {
     "solve": "solve",

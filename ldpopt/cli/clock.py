@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ldpopt.checker.kernel.budget import SECONDS
+from ldpopt.core.exact import SECONDS
 
 LATEST = 1.1
 """A command ends within this many times its time limit, and two seconds. Where the solver used up the

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.checker.kernel.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
+from ldpopt.core.exact import SECONDS
 from ldpopt.core.rounding import in_full
 
 if TYPE_CHECKING:

@@ -129,7 +129,7 @@ def _parts(result: Result) -> str:
 
 def _gap(result: Result) -> str:
     """Say the gap, and what it is relative to where that is neither value nor bound."""
-    from ldpopt.checker.kernel.optimality import GAP_FLOOR
+    from ldpopt.core.exact import GAP_FLOOR
 
     numbers = [abs(number) for number in (result.value, result.bound) if number is not None]
     small = result.gap is not None and max(numbers) < GAP_FLOOR

@@ -18,9 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker.kernel.proofs import encodings
-from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import ENCODING, UnreadableError, read_encoding
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 
@@ -54,7 +53,7 @@ class StatedEncoding(ABC):
     """Whether a report is a set, told by its bits; otherwise it is a number below :attr:`outputs`."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        exact = encodings.read_encoding(plain)
+        exact = read_encoding(plain)
         self.plain, self.inputs, self.exact = plain, exact.inputs, exact
         self.own, self.other = float(exact.own), float(exact.other)
         for name in ("own", "other"):
@@ -354,7 +353,7 @@ class StatedHashing(UncorrelatedEncoding):
 def encoding(plain: dict[str, Any]) -> StatedEncoding:
     """Build the encoding that a file states."""
     try:
-        read = encodings.ENCODING.read(plain, "encoding")
+        read = ENCODING.read(plain, "encoding")
         kinds = (StatedUnary, StatedSubset, StatedHashing)
         return next(cls(read) for cls in kinds if cls.kind == read["kind"])
     except UnreadableError as error:

@@ -11,15 +11,22 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker import frame
-from ldpopt.checker.kernel.proofs.confidence_set import RobustStatement
-from ldpopt.checker.kernel.proofs.reporting_protocols import Protocol, Reporting, of_kind
-from ldpopt.checker.kernel.proofs.unary_encoding import is_private, read_unary, value_below
-from ldpopt.checker.kernel.units import UNIT, units_down
-from ldpopt.checker.statements.reporting import MOST_SECRETS
 from ldpopt.core import certify
 from ldpopt.core.certify import GRID
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    MOST_UNARY_SECRETS,
+    UNIT,
+    Protocol,
+    Reporting,
+    RobustStatement,
+    frame,
+    is_reporting_protocol,
+    is_unary_private,
+    read_unary,
+    unary_value_below,
+    units_down,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
@@ -65,10 +72,10 @@ class UEConditional(GRRConditional):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         given = super().cleaned()
-        if self.uncertainty.shape[0] > MOST_SECRETS:
+        if self.uncertainty.shape[0] > MOST_UNARY_SECRETS:
             raise InvalidInputError(
                 f"the table has {self.uncertainty.shape[0]} secrets: the utility of unary encoding "
-                f"is a sum over all their subsets, and at most {MOST_SECRETS} are allowed"
+                f"is a sum over all their subsets, and at most {MOST_UNARY_SECRETS} are allowed"
             )
         if self.blocks == "optimal" and self.reports > MOST_REPORTS:
             raise InvalidInputError(
@@ -217,7 +224,7 @@ class UEConditional(GRRConditional):
                     max(_on_grid(y), _on_grid(1 / a2 + GRID)) for y in right - touch * (right - 1 / a2)
                 ],
             }
-            if is_private(read_unary(answer, self._robust), self._robust):
+            if is_unary_private(read_unary(answer, self._robust), self._robust):
                 return answer
             touch *= 2
         raise SolverError("the solver's protocol is too far from private to be repaired")
@@ -230,7 +237,7 @@ class UEConditional(GRRConditional):
         """
         found = super().lift(form, solution)
         for step in SMALLER if self.calibrate else ():
-            if of_kind(found.matrix.tolist(), self._question):
+            if is_reporting_protocol(found.matrix.tolist(), self._question):
                 break
             point = solution.point * np.array([1 - step, 1.0])
             found = super().lift(form, replace(solution, point=point))
@@ -259,7 +266,7 @@ class UEConditional(GRRConditional):
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         if isinstance(answer, Mechanism):
             return super().claim(answer)
-        return certify.value_below(value_below(read_unary(answer, self._robust), self._robust))
+        return certify.value_below(unary_value_below(read_unary(answer, self._robust), self._robust))
 
     def audit(self, answer: Any) -> dict[str, Any]:
         """Measure the exact level of a matrix; parameters are decided by the checker alone."""

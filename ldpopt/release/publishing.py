@@ -19,10 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.kernel.proofs.private_rows import is_private
-from ldpopt.checker.kernel.schema import MOST_EPSILON
-from ldpopt.checker.statements.public_mechanism import public_digest
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileError
+from ldpopt.core.exact import MOST_EPSILON, is_private, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document

@@ -8,11 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.kernel.proofs.labelled_inputs import MOST_TOGETHER
-from ldpopt.checker.statements.table_design import KNOWN_SAMPLES
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.level import rldp_level

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ldpopt.checker.kernel.proofs.information_ceiling import CEILING
+from ldpopt.core.exact import CEILING
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ldpopt.checker.kernel.optimality import GAP_FLOOR
+from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.rounding import at_most, bound_text, value_text
 from ldpopt.core.status import Status

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.statements.table_design import counted
+from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.accuracy import LEVEL
@@ -82,7 +82,7 @@ def table_digest(made: Design) -> str:
 def _facts(loaded: Loaded, made: Design) -> list[Fact]:
     name = embedded_table(made)
     rows = f"{int(made.question.counts.sum()):,} rows{f' of {name}' if name else ''}"
-    rows += "" if counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
+    rows += "" if is_counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
     facts = [
         Fact("Date of this page", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
         Fact("Table", rows, f"SHA-256 of its values and counts {table_digest(made)}"),

@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, bin_names
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import MISSING, bin_names
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,

@@ -42,9 +42,7 @@ import math
 
 import numpy as np
 
-from ldpopt.checker.kernel.printed_numbers import printed
-from ldpopt.checker.kernel.proofs.exposure_rules import Marginals, provable
-from ldpopt.checker.statements.feature_release import SAFETY_RULES
+from ldpopt.core.exact import SAFETY_RULES, Marginals, printed, provable_exposure
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.theory.anonymity.composition import Choice, least_proven
@@ -106,4 +104,4 @@ def provably_safe(marginals: Marginals, threshold: float, budget: float) -> bool
         budget: the exposure that is allowed, read as its printed decimal.
     """
     t, most = printed(threshold), printed(budget)
-    return any(provable(marginals, t, rule, most, less=False) for rule in SAFETY_RULES)
+    return any(provable_exposure(marginals, t, rule, most, less=False) for rule in SAFETY_RULES)

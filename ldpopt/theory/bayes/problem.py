@@ -11,14 +11,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.kernel.proofs.asymptotic_bound import atom_leakage
-from ldpopt.checker.kernel.proofs.asymptotic_value import DesignStatement, utility
-from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT, prior_points
-from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.checker.statements.asymptotic_utility import private_enough
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    POINT_UNIT,
+    DesignStatement,
+    UnreadableError,
+    asymptotic_utility,
+    atom_leakage,
+    frame,
+    prior_points,
+    private_enough,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -93,7 +97,9 @@ class DesignProblem(Problem):
             rule = prior_points(self.question.alpha, self.question.epsilon)
         except UnreadableError as refusal:
             raise InvalidInputError(str(refusal)) from None
-        return np.array(rule.points, dtype=float) / UNIT, np.array(rule.weights, dtype=float) / UNIT
+        return np.array(rule.points, dtype=float) / POINT_UNIT, np.array(
+            rule.weights, dtype=float
+        ) / POINT_UNIT
 
     @cached_property
     def _program(self) -> ConvexProgram:
@@ -187,7 +193,7 @@ class DesignProblem(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Compute the utility by the checker's arithmetic, rounded down."""
-        found = utility(answer.matrix.tolist(), self.question)
+        found = asymptotic_utility(answer.matrix.tolist(), self.question)
         if found is None:
             return self.value(answer)
         return certify.value_below(found.low)

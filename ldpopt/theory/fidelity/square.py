@@ -5,10 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from ldpopt.checker.kernel.arithmetic import exp_above
-from ldpopt.checker.kernel.budget import UndecidedError
-from ldpopt.checker.kernel.proofs.fidelity_bounds import balanced_phi, phi_bound
-from ldpopt.checker.kernel.proofs.square_phi_bound import square_phi_reaches
+from ldpopt.core.exact import UndecidedError, balanced_phi, exp_above, phi_bound, square_phi_reaches
 
 MOST_INPUTS = 64
 """With more, common inputs of some two block sizes are near the best number: nothing is gained."""

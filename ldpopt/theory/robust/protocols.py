@@ -18,10 +18,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker import frame
-from ldpopt.checker.kernel.proofs.robust_privacy import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import empirical_information, frame
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.measure import INFORMATION, Measure

@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from ldpopt.checker.kernel.budget import UndecidedError, limited
-from ldpopt.checker.kernel.proofs.polyopt_wide_blocks import proves
-from ldpopt.checker.kernel.units import units_down
 from ldpopt.core import certify, highs
+from ldpopt.core.exact import UndecidedError, limited, proves_wide_block, units_down
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
@@ -197,7 +195,7 @@ class DualSearch:
         p_hat = [[Fraction(P) for P in row] for row in self.prior.reshape(self.cone.shape).tolist()]
         with limited(max(limits.remaining(), LEAST_SECONDS)):
             dual = self._raised(share).tolist()
-            return proves(dual, p, p_hat, self.cone.epsilon, self.cone.pairs)
+            return proves_wide_block(dual, p, p_hat, self.cone.epsilon, self.cone.pairs)
 
 
 def _units(p: float) -> int:

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import UncertaintySet
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.convex_set import ConvexSet
