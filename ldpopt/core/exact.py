@@ -35,8 +35,8 @@ if TYPE_CHECKING:
         OF_HYPOTHESES,
         utility_below,
     )
-    from ldpopt.checker.kernel.proofs.confidence_set import ALPHA as CONFIDENCE_ALPHA
-    from ldpopt.checker.kernel.proofs.confidence_set import SAMPLES as CONFIDENCE_SAMPLES
+    from ldpopt.checker.kernel.proofs.confidence_set import ALPHA as SET_ALPHA
+    from ldpopt.checker.kernel.proofs.confidence_set import SAMPLES as SET_SAMPLES
     from ldpopt.checker.kernel.proofs.confidence_set import (
         RobustStatement,
         check_table,
@@ -159,12 +159,16 @@ HOMES = {
     "kernel.proofs.block_splits": "Cells:BlockCells Splits:BlockSplits",
     "kernel.proofs.column_utilities": "MOST_LOG_POWER OF_A_PRIOR OF_HYPOTHESES utility_below",
     "kernel.proofs.confidence_set": (
-        "ALPHA:CONFIDENCE_ALPHA RobustStatement SAMPLES:CONFIDENCE_SAMPLES check_table "
+        "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
         "is_member:is_confidence_member read_robust_question"
     ),
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
-    "kernel.proofs.encodings": "ENCODING MOST_BUCKETS NAMES:ENCODING_NAMES error:encoding_error read_encoding",
-    "kernel.proofs.exposure_rules": "MOST_FEATURES Marginals provable:provable_exposure proven:proven_exposure",
+    "kernel.proofs.encodings": (
+        "ENCODING MOST_BUCKETS NAMES:ENCODING_NAMES error:encoding_error read_encoding"
+    ),
+    "kernel.proofs.exposure_rules": (
+        "MOST_FEATURES Marginals provable:provable_exposure proven:proven_exposure"
+    ),
     "kernel.proofs.fidelity_bounds": (
         "alpha_bound balanced_phi design_bound:moment_design_bound "
         "minimax_bound:proven_minimax_bound phi_bound "
@@ -195,11 +199,13 @@ HOMES = {
     ),
     "kernel.proofs.square_phi_bound": "square_phi_reaches",
     "kernel.proofs.stated_sets": "UNCERTAINTY read_set",
-    "kernel.proofs.unary_encoding": "is_private:is_unary_private read_unary value_below:unary_value_below",
+    "kernel.proofs.unary_encoding": (
+        "is_private:is_unary_private read_unary value_below:unary_value_below"
+    ),
     "kernel.proofs.uncertainty_sets": "Scenarios:ScenarioSet UncertaintySet Wasserstein:WassersteinBall",
     "kernel.proofs.worst_alpha": "alpha_above loss_above worst_alpha_above",
     "kernel.reading": "DEEPEST UnreadableError",
-    "kernel.schema": "LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised",
+    "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
     "kernel.units": "UNIT units_down",
     "statements.asymptotic_utility": (
         "LEAST_ALPHA:LEAST_DIRICHLET_ALPHA MOST_ALPHA:MOST_DIRICHLET_ALPHA "
@@ -213,16 +219,22 @@ HOMES = {
     "statements.feature_release": (
         "Release:ReleaseQuestion SAFETY_RULES rarest:rarest_values sample_of table_exposure"
     ),
-    "statements.fidelity": "LEAST:LEAST_PROBABILITY MAX_INPUTS:MOST_FIDELITY_INPUTS least_probability",
-    "statements.leakage_design": "LeakageStatement cost_bound count_histograms leaks_within worst_cost",
+    "statements.fidelity": ("LEAST:LEAST_PROBABILITY MAX_INPUTS:MOST_FIDELITY_INPUTS least_probability"),
+    "statements.leakage_design": (
+        "LeakageStatement cost_bound count_histograms leaks_within worst_cost"
+    ),
     "statements.polyopt": "grouping:public_grouping",
     "statements.public_mechanism": "public_digest",
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",
-    "statements.robust_fidelity": "Queries bound_below:query_bound_below error_above:query_error_above",
+    "statements.robust_fidelity": (
+        "Queries bound_below:query_bound_below error_above:query_error_above"
+    ),
     "statements.set_optimum": "SetOptimum:SetOptimumQuestion exact_columns",
     "statements.staircase": "dominates:dominates_private_columns",
     "statements.statistic_leakage": "MATRIX:LEAKAGE_MATRIX",
-    "statements.table_design": "KNOWN_SAMPLES counted:is_counted digest:design_digest private_together",
+    "statements.table_design": (
+        "KNOWN_SAMPLES counted:is_counted digest:design_digest private_together"
+    ),
 }
 """The modules of the checker, each with what is taken of it; after a colon, its clearer name here."""
 

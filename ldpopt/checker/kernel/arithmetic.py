@@ -35,6 +35,8 @@ from decimal import (
 )
 from fractions import Fraction
 
+from .units import Rational, units_down, units_up
+
 DIGITS = 60
 _TRAPS = [DivisionByZero, InvalidOperation, Overflow]
 _LARGEST = 999_999
@@ -47,9 +49,6 @@ def _context(rounding: str) -> Context:
 
 
 DOWN, UP, NEAREST = _context(ROUND_FLOOR), _context(ROUND_CEILING), _context(ROUND_HALF_EVEN)
-
-Rational = int | float | Fraction
-"""A number that is exactly what it says: a float is the dyadic rational that it stores."""
 
 
 class Interval:
@@ -187,6 +186,16 @@ def log_below(x: Rational) -> Fraction:
 def log_above(x: Rational) -> Fraction:
     """Compute a rational number just above log x."""
     return Fraction(log(x).high)
+
+
+def below(x: Interval) -> int:
+    """Round the lower end of an interval down to units."""
+    return units_down(x.low)
+
+
+def above(x: Interval) -> int:
+    """Round the upper end of an interval up to units."""
+    return units_up(x.high)
 
 
 def dyadic(numbers: Sequence[float]) -> tuple[list[int], int]:

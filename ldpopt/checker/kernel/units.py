@@ -16,8 +16,8 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from .arithmetic import Interval, Rational
-
+Rational = int | float | Fraction
+"""A number that is exactly what it says: a float is the dyadic rational that it stores."""
 BITS = 192
 UNIT = 1 << BITS
 
@@ -37,16 +37,6 @@ def units_up(x: Rational | Decimal, bits: int = BITS) -> int:
 def ratio_up(top: int, bottom: int) -> int:
     """Compute ⌈top / bottom⌉, bottom > 0."""
     return -(-top // bottom)
-
-
-def below(x: Interval) -> int:
-    """Round the lower end of an interval down to units."""
-    return units_down(x.low)
-
-
-def above(x: Interval) -> int:
-    """Round the upper end of an interval up to units."""
-    return units_up(x.high)
 
 
 def root_below(x: Fraction, bits: int = BITS) -> Fraction:

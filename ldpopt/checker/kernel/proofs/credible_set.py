@@ -30,9 +30,9 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from ..arithmetic import NEAREST, ONE, ZERO, Interval, enclose, total
+from ..arithmetic import NEAREST, ONE, ZERO, Interval, above, below, enclose, total
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT, above, below
+from ..units import BITS, UNIT
 from .confidence_set import PI
 from .dirichlet_logarithms import BERNOULLI
 

@@ -46,10 +46,10 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..arithmetic import ONE, exp, total
+from ..arithmetic import ONE, above, below, exp, total
 from ..budget import UndecidedError, reserve, tick
 from ..unit_logarithms import STEEP, xlogx_above, xlogx_units
-from ..units import BITS, UNIT, above, below, units_down
+from ..units import BITS, UNIT, units_down
 from . import polyopt_wide_blocks
 from .confidence_set import RobustStatement, uncertain
 

@@ -40,10 +40,10 @@ from fractions import Fraction
 from itertools import pairwise, product
 from typing import NamedTuple
 
-from ..arithmetic import exp
+from ..arithmetic import above, exp
 from ..budget import tick
 from ..unit_logarithms import xlogx_above
-from ..units import BITS, UNIT, above, units_down
+from ..units import BITS, UNIT, units_down
 from .confidence_set import RobustStatement, uncertain
 
 HEAVY, MOST_HEAVY = UNIT // 20, 2

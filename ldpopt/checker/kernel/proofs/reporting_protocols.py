@@ -11,9 +11,9 @@ from functools import cached_property, partial
 from itertools import product
 from typing import Any, NamedTuple
 
-from ..arithmetic import ONE, Interval, enclose, exp
+from ..arithmetic import ONE, Interval, above, below, enclose, exp
 from ..budget import reserve, tick
-from ..units import BITS, UNIT, above, below, units_down
+from ..units import BITS, UNIT, units_down
 from .confidence_set import RobustStatement, most_share, uncertain
 from .private_rows import Rows
 from .response_limits import Limit, first, lowest, pair, pair_back, spread

@@ -31,13 +31,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, enclose, exp_below, log
+from ..arithmetic import DOWN, NEAREST, ONE, ZERO, Interval, below, enclose, exp_below, log
 from ..budget import tick
 from ..claims import Claim, decided
 from ..reading import UnreadableError
 from ..schema import Joint, List, Number, Record, Whole
 from ..section import Case
-from ..units import UNIT, below
+from ..units import UNIT
 from .column_utilities import ColumnStatement, utility_of
 from .confidence_set import (
     RobustStatement,

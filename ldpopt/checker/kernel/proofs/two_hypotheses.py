@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
+from ..arithmetic import ONE, ZERO, Interval, above, below, enclose, log, total
 from ..budget import UndecidedError, tick
-from ..units import BITS, UNIT, above, below, units_down, units_up
+from ..units import BITS, UNIT, units_down, units_up
 from .private_cone import Box
 
 MOST_NODES = 2_000_000

@@ -39,10 +39,10 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
-from ..arithmetic import ONE, ZERO, Interval, enclose, total
+from ..arithmetic import ONE, ZERO, Interval, above, enclose, total
 from ..budget import reserve, tick
 from ..unit_logarithms import xlogx_above, xlogx_units
-from ..units import BITS, UNIT, above
+from ..units import BITS, UNIT
 
 Side = tuple[Fraction, Fraction]
 """The least and the greatest number of one coordinate of a box."""
