@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ldpopt.checker.frame import check as check_document
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import check as check_document
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.problem import Example, Problem

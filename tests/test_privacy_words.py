@@ -17,7 +17,7 @@ import pytest
 
 import ldpopt as package
 from ldpopt.checker import frame
-from ldpopt.checker.public import public_digest
+from ldpopt.checker.statements.public_mechanism import public_digest
 from ldpopt.core.problem import Problem
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine import plugins

@@ -29,10 +29,9 @@ from ldpopt.audit.measures import (
     worst_level,
 )
 from ldpopt.audit.pairing import paired
-from ldpopt.checker.budget import SECONDS
-from ldpopt.checker.claims import Claim
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
+from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
 from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Subject

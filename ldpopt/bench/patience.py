@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from ldpopt.checker.alarm import alarmed
+from ldpopt.core.exact import alarmed
 
 
 class TooLongError(BaseException):
@@ -17,7 +17,7 @@ class TooLongError(BaseException):
 def patience(seconds: float) -> Iterator[None]:
     """Raise :class:`TooLongError` in a block that takes longer, and again every second until it ends.
 
-    An alarm set inside the block does not replace it: :func:`ldpopt.checker.alarm.alarmed`.
+    An alarm set inside the block does not replace it: :func:`ldpopt.checker.kernel.alarm.alarmed`.
     """
 
     def ring() -> None:

@@ -30,7 +30,7 @@ def limit_memory() -> None:
         import resource
     except ImportError:  # this system has no such limits
         return
-    limit = importlib.import_module("checker.budget").BYTES
+    limit = importlib.import_module("checker.kernel.budget").BYTES
     resource.setrlimit(resource.RLIMIT_AS, (limit, resource.getrlimit(resource.RLIMIT_AS)[1]))
 
 

@@ -12,8 +12,8 @@ imported when a file needs it. What all files have in common is decided here, on
 * "optimal" says what ``optimality.is_optimal`` tells of value, bound and the certificate's gap;
 * ``certificate.audit`` is decided by the section, or listed by :func:`unchecked`;
 * where the file is a design for a table, its labels and counts are those of the question
-  (:mod:`.design`);
-* a public mechanism file, which has no question, has claims of its own (:mod:`.public`).
+  (:mod:`table_design`);
+* a public mechanism file, which has no question, has claims of its own (:mod:`public_mechanism`).
 
 Run it alone with ``python -I -S ldpopt/checker RESULT.json``, or as ``ldpopt verify RESULT.json``. Exit
 code 0: every claim holds, 1: some claim is refuted, 2: unreadable, 3: undecided within the budget, 4:
@@ -32,15 +32,13 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from .budget import MOST_SECONDS, SECONDS, UndecidedError, limited
-from .claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
-from .design import DESIGN, design_claims, unchecked_design
-from .exit_codes import ExitCode
-from .form import Case, Form, Kind, Section
-from .optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
-from .public import public_claims, unchecked_public
-from .reading import UnreadableError, read
-from .schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
+from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, limited
+from .kernel.claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
+from .kernel.exit_codes import ExitCode
+from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
+from .kernel.reading import UnreadableError, read
+from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
+from .kernel.section import Case, Decider, Kind, Section
 
 FORMAT = 1
 GAP_ROUNDING = Fraction(1, 2**50)
@@ -69,14 +67,14 @@ DOCUMENT = Record(
         "stats": Object(),
         "attempts": Object(),
         "environment": Object(),
-        "design": DESIGN,
+        "design": Anything(),
     },
 )
-"""A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind reads ``params``."""
+"""A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind ``params``."""
 
 KINDS = {
-    "staircase": "columns",
-    "secret-staircase": "columns",
+    "staircase": "staircase",
+    "secret-staircase": "staircase",
     "circulant-fidelity": "fidelity",
     "square-fidelity": "fidelity",
     "broad-fidelity": "fidelity",
@@ -84,8 +82,8 @@ KINDS = {
     "minimax-fidelity": "fidelity",
     "statistic-leakage": "statistic_leakage",
     "leakage-design": "leakage_design",
-    "asymptotic-utility": "asymptotic",
-    "privacy-utility-frontier": "asymptotic",
+    "asymptotic-utility": "asymptotic_utility",
+    "privacy-utility-frontier": "asymptotic_utility",
     "polyopt": "polyopt",
     "robust-optimum": "robust_optimum",
     "robust-fidelity": "robust_fidelity",
@@ -94,36 +92,42 @@ KINDS = {
     "independent-reporting": "reporting",
     "grr-conditional": "reporting",
     "ue-conditional": "reporting",
-    "composition-bound": "composition",
+    "composition-bound": "composition_bound",
     "feature-release": "feature_release",
-    "frequency-encoding": "encodings",
+    "frequency-encoding": "frequency_encoding",
 }
 """The section of every kind; it is imported when a file of the kind is read."""
 FORMS = {
-    "column-program": "columns",
-    "private-mechanism": "columns",
+    "column-program": "staircase",
+    "private-mechanism": "staircase",
     "matrix-program": "fidelity",
     "moment-program": "fidelity",
     "minimax-program": "fidelity",
     "selection-program": "statistic_leakage",
     "leakage-program": "leakage_design",
-    "convex-program": "asymptotic",
+    "convex-program": "asymptotic_utility",
     "polyopt": "polyopt",
     "robust-optimum": "robust_optimum",
     "query-program": "robust_fidelity",
     "robust-level": "robust_level",
     "set-optimum": "set_optimum",
     "reporting": "reporting",
-    "composition-bound": "composition",
+    "composition-bound": "composition_bound",
     "feature-release": "feature_release",
-    "encoding": "encodings",
+    "encoding": "frequency_encoding",
 }
 """The section of every form; a kind of another package may state itself in any of them."""
+DESIGN, PUBLIC = "table_design", "public_mechanism"
+"""The modules of designs for a table and of public mechanism files, imported for such a file alone."""
+
+
+def _load(name: str) -> Any:
+    return importlib.import_module(f".statements.{name}", __package__)
 
 
 def section(name: str) -> Section:
     """Import a section."""
-    found = importlib.import_module(f".{name}", __package__).SECTION
+    found = _load(name).SECTION
     assert isinstance(found, Section)
     return found
 
@@ -154,7 +158,7 @@ def statement(kind: str, params: Any) -> dict[str, Any]:
     return found.statement(params)
 
 
-def _form(plain: dict[str, Any]) -> Form:
+def _form(plain: dict[str, Any]) -> Decider:
     name = plain.get("form")
     if not isinstance(name, str) or name not in FORMS:
         raise UnreadableError(f"the checker does not know the form {quoted(name)}")
@@ -194,8 +198,10 @@ def check(document: Any, plain: dict[str, Any] | None = None) -> list[Claim]:
 
 def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     if isinstance(document, dict) and "public" in document:
-        return list(public_claims(document))
+        return list(_load(PUBLIC).public_claims(document))
     fields = DOCUMENT.read(document)
+    if "design" in fields:
+        fields["design"] = _load(DESIGN).DESIGN.read(fields["design"], "design")
     if fields["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
     if plain is None:
@@ -212,7 +218,9 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
         found += _bound_claims(case, form, fields)
     if form.audit is not None and case.audit:
         found += _part("audit", partial(form.audit, case))
-    return [*found, *_part("inputs", partial(design_claims, fields, asked))]
+    if "design" in fields:
+        found += _part("inputs", partial(_load(DESIGN).design_claims, fields, asked))
+    return found
 
 
 def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
@@ -230,7 +238,7 @@ def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
         yield Claim(f"what else the file claims ({what})", f"undecided: {why(error)}", None, what)
 
 
-def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
+def _case(document: dict[str, Any], form: Decider, asked: Any) -> Case:
     certificate, status = document["certificate"], document["status"]
     value, bound = document["value"], document["bound"]
     if value is None:
@@ -248,7 +256,7 @@ def _case(document: dict[str, Any], form: Form, asked: Any) -> Case:
     return Case(asked, answer, status, value, bound, proof, certificate.get("audit", {}))
 
 
-def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[Claim]:
+def _bound_claims(case: Case, form: Decider, document: dict[str, Any]) -> Iterator[Claim]:
     """Check the claims about the bound, the order, the gap and the status."""
     if case.bound is None:
         return
@@ -260,7 +268,7 @@ def _bound_claims(case: Case, form: Form, document: dict[str, Any]) -> Iterator[
         yield _agreement(case, document["certificate"]["gap"], form.noise)
 
 
-def _order(case: Case, form: Form) -> Claim:
+def _order(case: Case, form: Decider) -> Claim:
     assert case.bound is not None
     bound, value = case.bound, case.value
     if form.sense(case.question) == "maximise":
@@ -294,7 +302,7 @@ def _agreement(case: Case, asked: float, noise: float) -> Claim:
 def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> list[str]:
     """List, as sentences, what the file says but the checker does not decide."""
     if "public" in document:
-        return unchecked_public(document)
+        return list(_load(PUBLIC).unchecked_public(document))
     if plain is None:
         plain = statement(document["problem"], document["params"])
     audit, form = document["certificate"].get("audit"), _form(plain)
@@ -302,7 +310,8 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
         audit = {}
     said = [] if form.value is not None else list(_uncertified(document))
     said += [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
-    return said + form.unchecked(plain) + unchecked_design(document)
+    said += form.unchecked(plain)
+    return said + _load(DESIGN).unchecked_design(document) if "design" in document else said
 
 
 UNCERTIFIED = "not certified, the checker does not know the utility"

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
-from ldpopt.checker.exit_codes import ExitCode
+from ldpopt.core.exact import ExitCode
 from ldpopt.core.program import fail
 
 COMMANDS = {

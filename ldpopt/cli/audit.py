@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
 from ldpopt.cli.terminal import hang, print_table, say, watching
+from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
     from ldpopt.audit.findings import Audit

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.cli.options import AsJson
 from ldpopt.cli.terminal import counting, hang, make_directory, print_table, tell
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import ExitCode
 
 if TYPE_CHECKING:
     from ldpopt.bench.benchmark import Benchmark

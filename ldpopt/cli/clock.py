@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from ldpopt.checker.budget import SECONDS
+from ldpopt.core.exact import SECONDS
 
 LEAST_LEFT = 0.1
 """The least seconds that a command gives to its work, whatever its imports took."""

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.cli.terminal import make_directory, print_table, watching
+from ldpopt.core.exact import ExitCode
 
 
 def demo(

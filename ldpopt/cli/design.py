@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
 from ldpopt.cli.options import (
@@ -40,6 +39,7 @@ from ldpopt.cli.terminal import (
     watching,
 )
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import EXIT_CODES
 from ldpopt.core.plain import plain_number
 from ldpopt.core.rounding import at_least, at_most, bound_text, value_text
 
@@ -281,7 +281,7 @@ def _certified(verification: Verification, out: Path) -> str:
 
 def _publishable(made: Design) -> str:
     """Say what the public file still proves, and what it reveals of the table."""
-    from ldpopt.checker.schema import MOST_EPSILON
+    from ldpopt.core.exact import MOST_EPSILON
 
     level = made.public.level
     if made.public.universal:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
 from ldpopt.cli.terminal import (
@@ -20,6 +19,7 @@ from ldpopt.cli.terminal import (
     tell,
     watching,
 )
+from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
     from ldpopt.release.exposing import Exposed

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.checker.budget import SECONDS
 from ldpopt.cli.options import Encoding, Jobs, MechanismFile, Scheduler, Separator, TableName, prepared
 from ldpopt.cli.promised import end_as_decided
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell, watching
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import SECONDS
 
 if TYPE_CHECKING:
     from ldpopt.release.agreement import Agreement

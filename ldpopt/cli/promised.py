@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.terminal import tell
+from ldpopt.core.exact import EXIT_CODES
 
 if TYPE_CHECKING:
     from ldpopt.release.designing import AnyDesign

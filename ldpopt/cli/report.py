@@ -7,11 +7,10 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.checker.claims import OPEN, combined
-from ldpopt.checker.frame import EXIT_CODES
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import Force, OwnProblem, know
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
+from ldpopt.core.exact import EXIT_CODES, OPEN, combined
 
 
 def report(

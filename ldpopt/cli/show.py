@@ -84,7 +84,7 @@ def _parameters(cls: type[Problem]) -> dict[str, str]:
     """
     from dataclasses import MISSING, fields, is_dataclass
 
-    from ldpopt.checker import frame
+    from ldpopt.core.exact import frame
 
     if frame.knows(cls.kind):
         schema = frame.parameters(cls.kind)

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.checker.claims import quoted
-from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Force, OwnProblem, know
 from ldpopt.cli.terminal import cell, check_new, check_writable, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.exact import ExitCode, quoted
 from ldpopt.core.rounding import bound_text, value_text
 
 if TYPE_CHECKING:
@@ -139,7 +138,7 @@ def _parts(result: Result) -> str:
 
 def _gap(result: Result) -> str:
     """Say the gap, and what it is relative to where that is neither value nor bound."""
-    from ldpopt.checker.optimality import GAP_FLOOR
+    from ldpopt.core.exact import GAP_FLOOR
 
     numbers = [abs(number) for number in (result.value, result.bound) if number is not None]
     small = result.gap is not None and max(numbers) < GAP_FLOOR

@@ -29,8 +29,8 @@ from rich.progress import (
 from rich.table import Column, Table
 from rich.text import Text
 
-from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import printable
 from ldpopt.core.status import relative_gap
 
 out_console = Console()

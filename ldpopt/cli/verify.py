@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.checker.budget import MOST_SECONDS, SECONDS
-from ldpopt.checker.claims import GIVES_UP, Verdict, named
 from ldpopt.checker.frame import EXIT_CODES
+from ldpopt.checker.kernel.budget import MOST_SECONDS, SECONDS
+from ldpopt.checker.kernel.claims import GIVES_UP, Verdict, named
 from ldpopt.cli.options import AsJson, OwnProblem, know
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError
 

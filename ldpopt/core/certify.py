@@ -10,10 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from ldpopt.checker.budget import UndecidedError
-from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.printed import printed
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import UndecidedError, is_private, printed
 from ldpopt.core.form import FormSolution
 from ldpopt.core.privacy import Privacy
 from ldpopt.core.validate import Array

@@ -12,8 +12,8 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from ldpopt.checker import alarm
 from ldpopt.core.errors import UndecidedFileError
+from ldpopt.core.exact import alarmed
 from ldpopt.core.form import FormSolution
 
 
@@ -137,7 +137,7 @@ class Limits:
     def alarmed(self) -> Iterator[None]:
         """Raise :class:`Overdue` inside the block when the alarm is due and there is an answer.
 
-        An alarm of the caller rings all the same: :func:`ldpopt.checker.alarm.alarmed`.
+        An alarm of the caller rings all the same: :func:`ldpopt.checker.kernel.alarm.alarmed`.
         """
         if self.alarm is None:
             yield
@@ -147,7 +147,7 @@ class Limits:
             if self._kept or self.answered:
                 raise Overdue
 
-        with _silent_where_lost(), alarm.alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
+        with _silent_where_lost(), alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
             yield
 
     @contextmanager
@@ -172,7 +172,7 @@ class Limits:
                 raise Overdue
 
         try:
-            with _silent_where_lost(), alarm.alarmed(start + most, LATE, ring):
+            with _silent_where_lost(), alarmed(start + most, LATE, ring):
                 yield
         except Overdue:
             said = "not done within the time limit; allow more (--time-limit)"

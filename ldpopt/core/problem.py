@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import UnreadableError, frame
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism

@@ -15,8 +15,6 @@ import sys
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ldpopt.checker.claims import printable
-from ldpopt.checker.exit_codes import ExitCode
 from ldpopt.core import children
 from ldpopt.core.errors import (
     FailedError,
@@ -25,6 +23,7 @@ from ldpopt.core.errors import (
     UndecidedFileError,
     from_ctrl_c,
 )
+from ldpopt.core.exact import ExitCode, printable
 
 PLACES = 3
 """So many calls are named with an error that nobody expected, the last ones."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import decimal
 import math
 
-from ldpopt.checker.arithmetic import exp
+from ldpopt.core.exact import exp
 
 
 def at_most(number: float | decimal.Decimal, digits: int = 4) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from ldpopt.checker.optimality import GAP_FLOOR
+from ldpopt.core.exact import GAP_FLOOR
 
 
 class Status(Enum):

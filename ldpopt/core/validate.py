@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import schema
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import EXACT_SUM_TOLERANCE, LEAST_EPSILON, MOST_EPSILON
 
 Array = NDArray[np.float64]
 
-SUM_TOLERANCE = float(schema.SUM_TOLERANCE)
+SUM_TOLERANCE = float(EXACT_SUM_TOLERANCE)
 """How far the sum of a distribution may be from 1 before it is refused."""
 ROUNDING = 2.0**-50
 """A sum this close to 1 is left alone; rounding cannot bring it closer."""
@@ -69,7 +69,7 @@ def whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-EPSILON_RANGE = (schema.LEAST_EPSILON, schema.MOST_EPSILON)
+EPSILON_RANGE = (LEAST_EPSILON, MOST_EPSILON)
 """Levels outside are refused: below, a matrix of floats cannot express the mechanism; above, it
 cannot be told from releasing the data."""
 

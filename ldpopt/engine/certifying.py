@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ldpopt.checker import frame
-from ldpopt.checker.optimality import NOISE, is_optimal
+from ldpopt.core.exact import NOISE, frame, is_optimal
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits, Overdue
 from ldpopt.core.problem import Problem

@@ -15,9 +15,9 @@ from typing import Any
 
 import joblib
 
-from ldpopt.checker.alarm import alarmed
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import alarmed
 from ldpopt.core.files import write_whole
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.engine.solving import environment, whole_answers

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from ldpopt.checker import frame
-from ldpopt.checker.budget import SECONDS, UndecidedError, confined, limited
-from ldpopt.checker.claims import MARKS, OPEN, Claim, Verdict, escaped, quoted, verdict
-from ldpopt.checker.reading import UnreadableError, read
+from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, confined, limited
+from ldpopt.checker.kernel.claims import MARKS, OPEN, Claim, Verdict, escaped, quoted, verdict
+from ldpopt.checker.kernel.reading import UnreadableError, read
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.rounding import factor_at_most, in_full
 

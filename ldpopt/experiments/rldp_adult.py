@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ldpopt.checker.reporting import MOST_SECRETS
+from ldpopt.core.exact import MOST_UNARY_SECRETS
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import STYLES
@@ -30,7 +30,7 @@ def points(quick: bool) -> Iterable[Point]:
             for method in STYLES:
                 a1, a2 = read_table(name).counts.shape
                 fits = (method != "polyopt" or a1 * a2 <= SMALL) and (
-                    method != "ue-cr" or a1 <= MOST_SECRETS
+                    method != "ue-cr" or a1 <= MOST_UNARY_SECRETS
                 )
                 for epsilon in (0.5, 2.0) if quick else LEVELS:
                     point = {"table": name, "source": source, "method": method, "epsilon": epsilon}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from ldpopt.checker.design_value import DesignStatement
+from ldpopt.core.exact import DesignStatement
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
 

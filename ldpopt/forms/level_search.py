@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ldpopt.checker.robust_level import LevelStatement
+from ldpopt.core.exact import LevelStatement
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
 

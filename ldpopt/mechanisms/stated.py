@@ -1,7 +1,8 @@
 """Encodings that are stated by their parameters: sampled with exact probabilities, never as a matrix.
 
-:mod:`ldpopt.checker.encodings` defines them and proves their level: unary encoding, subset selection,
-and local hashing, which with two buckets is Hadamard response. A report supports a set of inputs.
+:mod:`ldpopt.checker.kernel.proofs.encodings` defines them and proves their level: unary encoding,
+subset selection, and local hashing, which with two buckets is Hadamard response. A report supports a set
+of inputs.
 """
 
 from __future__ import annotations
@@ -17,9 +18,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import encodings
-from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import ENCODING, UnreadableError, read_encoding
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 
@@ -40,7 +40,8 @@ class StatedEncoding(ABC):
     """An encoding on the inputs 0, 1, …, with its exact sampler and unbiased frequency estimates.
 
     Args:
-        plain: what a file states, as :data:`ldpopt.checker.encodings.ENCODING` reads it.
+        plain: what a file states, as :data:`ldpopt.checker.kernel.proofs.encodings.ENCODING` reads
+            it.
 
     >>> made = encoding({"kind": "unary", "inputs": 3, "own": 0.5, "other": 0.25})
     >>> round(made.level, 4), made.other
@@ -52,7 +53,7 @@ class StatedEncoding(ABC):
     """Whether a report is a set, told by its bits; otherwise it is a number below :attr:`outputs`."""
 
     def __init__(self, plain: dict[str, Any]) -> None:
-        exact = encodings.read_encoding(plain)
+        exact = read_encoding(plain)
         self.plain, self.inputs, self.exact = plain, exact.inputs, exact
         self.own, self.other = float(exact.own), float(exact.other)
         for name in ("own", "other"):
@@ -352,7 +353,7 @@ class StatedHashing(UncorrelatedEncoding):
 def encoding(plain: dict[str, Any]) -> StatedEncoding:
     """Build the encoding that a file states."""
     try:
-        read = encodings.ENCODING.read(plain, "encoding")
+        read = ENCODING.read(plain, "encoding")
         kinds = (StatedUnary, StatedSubset, StatedHashing)
         return next(cls(read) for cls in kinds if cls.kind == read["kind"])
     except UnreadableError as error:

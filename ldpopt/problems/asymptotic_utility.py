@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.asymptotic import LEAST_ALPHA, MOST_ALPHA, most_values
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import LEAST_DIRICHLET_ALPHA, MOST_DIRICHLET_ALPHA, most_dirichlet_values
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.theory.bayes.priors import Dirichlet
@@ -75,7 +75,7 @@ RESPONSE_2_1 = -1.459590385461081
 def design_alpha(alpha: Any, floor: bool) -> Array:
     """Check that the checker decides questions with a Dirichlet parameter."""
     checked = Dirichlet(alpha)
-    most = most_values(checked.exchangeable, floor)
+    most = most_dirichlet_values(checked.exchangeable, floor)
     if checked.size > most:
         which = "equal" if checked.exchangeable else "different"
         also = "with a floor on the average privacy" if floor else "without a floor"
@@ -83,7 +83,7 @@ def design_alpha(alpha: Any, floor: bool) -> Array:
             f"alpha must have at most {most} entries if they are {which}, {also}, not {checked.size}: "
             "more sets of values cannot be certified"
         )
-    low, high = LEAST_ALPHA, MOST_ALPHA
+    low, high = LEAST_DIRICHLET_ALPHA, MOST_DIRICHLET_ALPHA
     if checked.alpha.min() < low or checked.alpha.max() > high:
         raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
     return checked.alpha

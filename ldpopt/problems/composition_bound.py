@@ -10,10 +10,16 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.checker.composition import METHODS, Question, proven_by, reached_by, read_question
 from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    COMPOSITION_METHODS,
+    CompositionQuestion,
+    composition_proven,
+    composition_reached,
+    read_composition,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
@@ -66,7 +72,7 @@ class CompositionBound(Problem):
         threshold = validate.positive_number("threshold", self.threshold)
         if threshold > 1:
             raise InvalidInputError(f"threshold must lie in (0, 1], not {threshold:g}")
-        method = validate.choice("method", self.method, METHODS)
+        method = validate.choice("method", self.method, COMPOSITION_METHODS)
         return {"marginals": marginals, "threshold": threshold, "method": method}
 
     @property
@@ -95,14 +101,14 @@ class CompositionBound(Problem):
         return {"thresholds": list(choice.thresholds), "pivot": choice.pivot}
 
     @cached_property
-    def _question(self) -> Question:
+    def _question(self) -> CompositionQuestion:
         """Return the exact question, as the checker reads it."""
-        return read_question(self.to_params())
+        return read_composition(self.to_params())
 
     def _exact(self, answer: dict[str, Any]) -> Fraction:
         if self.method != "worst-joint":
-            return proven_by(self._question, answer, "the answer")
-        reached = reached_by(self._question, answer, "the answer")
+            return composition_proven(self._question, answer, "the answer")
+        reached = composition_reached(self._question, answer, "the answer")
         if reached is None:
             raise InvalidInputError("the joint does not meet the marginals")
         return reached
@@ -120,7 +126,7 @@ class CompositionBound(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw ``size`` features of three values each, by every method."""
         marginals = rng.dirichlet(np.ones(3), size=size).tolist()
-        for method in METHODS:
+        for method in COMPOSITION_METHODS:
             yield f"features={size} {method}", cls(marginals, 0.01, method)
 
     @classmethod

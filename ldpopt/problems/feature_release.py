@@ -11,14 +11,20 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.feature_release import Release, sample_of, table_exposure
-from ldpopt.checker.future_users import Sample, expected_exposure
-from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals, proven
 from ldpopt.core import validate
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    Marginals,
+    ReleaseQuestion,
+    UserSample,
+    expected_exposure,
+    frame,
+    printed,
+    proven_exposure,
+    sample_of,
+    table_exposure,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.measure import Measure
@@ -142,10 +148,10 @@ class FeatureRelease(Problem):
         return {"table": [list(row) for row in zip(*columns, strict=True)]}
 
     @cached_property
-    def released(self) -> Release:
+    def released(self) -> ReleaseQuestion:
         """Return the exact question as the checker reads it, with rare values redacted if asked for."""
         found = frame.question(frame.statement(self.kind, self.to_params()))
-        assert isinstance(found, Release)
+        assert isinstance(found, ReleaseQuestion)
         return found
 
     def forms(self) -> Iterable[Form]:
@@ -188,7 +194,7 @@ class FeatureRelease(Problem):
         return {j: np.array(column, np.int64) for j, column in enumerate(self.released.columns)}
 
     @cached_property
-    def _sample(self) -> tuple[list[int], Sample]:
+    def _sample(self) -> tuple[list[int], UserSample]:
         return sample_of(self.released)
 
     def _chosen(self, subset: Subset) -> Marginals:
@@ -212,7 +218,7 @@ class FeatureRelease(Problem):
         exact = [printed(t) for t in named["thresholds"]]
         question = self._chosen(answer["features"]), self.released.threshold
         most = min(self.released.budget, printed(answer["exposure"]))
-        return proven(*question, named["rule"], exact, named["pivot"]) <= most
+        return proven_exposure(*question, named["rule"], exact, named["pivot"]) <= most
 
     def value(self, answer: dict[str, Any]) -> float:
         """Add up the weight that is released."""

@@ -10,12 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity_bounds import alpha_bound
-from ldpopt.checker.schema import normalised
-from ldpopt.checker.supremum import alpha_above, loss_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import alpha_above, alpha_bound, exp_above, loss_above, normalised
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ldpopt.checker.encodings import NAMES, error
 from ldpopt.core import validate
 from ldpopt.core.certify import value_above
+from ldpopt.core.exact import ENCODING_NAMES, encoding_error
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
@@ -25,7 +25,7 @@ class FrequencyEncoding(Problem):
 
     The answer states the parameters, not a matrix, so it can have thousands of inputs. The value is the
     largest expected squared error of all frequencies together, over all distributions, times the number
-    of reports (:mod:`ldpopt.checker.encodings`, Lemma 3).
+    of reports (:mod:`ldpopt.checker.kernel.proofs.encodings`, Lemma 3).
 
     Args:
         encoding: "unary" and "hashing" (Wang et al. 2017) or "subset" (Ye and Barg 2018).
@@ -51,7 +51,7 @@ class FrequencyEncoding(Problem):
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        validate.choice("encoding", self.encoding, NAMES)
+        validate.choice("encoding", self.encoding, ENCODING_NAMES)
         return {"epsilon": validate.epsilon(self.epsilon)}
 
     def forms(self) -> Iterable[Form]:
@@ -70,13 +70,13 @@ class FrequencyEncoding(Problem):
 
     def claim(self, answer: Any) -> float:
         """Compute the error exactly, rounded up."""
-        return value_above(error(encoding(answer).exact))
+        return value_above(encoding_error(encoding(answer).exact))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw a level, and ask for each encoding of ``size`` inputs."""
         epsilon = round(float(rng.uniform(0.5, 4)), 3)
-        for name in NAMES:
+        for name in ENCODING_NAMES:
             yield f"{name} {size}, ε {epsilon}", cls(name, size, epsilon)
 
     @classmethod

@@ -11,11 +11,9 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import frame
-from ldpopt.checker.leakage_design import count_histograms, worst_cost
-from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import UnreadableError, count_histograms, frame, worst_cost
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism

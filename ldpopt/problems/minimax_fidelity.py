@@ -9,12 +9,17 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import fidelity_bounds
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import LEAST, least_probability
-from ldpopt.checker.supremum import alpha_above, worst_alpha_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    LEAST_PROBABILITY,
+    alpha_above,
+    exp_above,
+    least_probability,
+    proven_minimax_bound,
+    proven_symmetric_bound,
+    worst_alpha_above,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -61,8 +66,8 @@ class MinimaxFidelity(Problem):
         p0 = validate.positive_number("p0", self.p0)
         if p0 > 1 / k:
             raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
-        if p0 < LEAST:
-            raise InvalidInputError(f"p0 must be at least {LEAST:g}, not {p0:g}")
+        if p0 < LEAST_PROBABILITY:
+            raise InvalidInputError(f"p0 must be at least {LEAST_PROBABILITY:g}, not {p0:g}")
         validate.choice("loss", self.loss, measures.LOSSES)
         return {"k": k, "epsilon": epsilon, "p0": p0}
 
@@ -74,7 +79,7 @@ class MinimaxFidelity(Problem):
     def _bound(self) -> tuple[float, dict[str, Any] | None]:
         """Find the best lower bound known, and its proof where it needs one."""
         E, least = exp_above(self.epsilon), least_probability(self.k, self.p0)
-        plain = certify.value_below(fidelity_bounds.minimax_bound(self.k, E, self.loss, least))
+        plain = certify.value_below(proven_minimax_bound(self.k, E, self.loss, least))
         if self.loss == "mse":
             phi = square_phi_bound(self.k, self.epsilon)
             raised = 1 + (phi / self.k - 1) / (least * (self.k - 1) * (2 - self.k * least))
@@ -87,7 +92,7 @@ class MinimaxFidelity(Problem):
             1 - (self.k - 1) * rest < least
         ):  # p0 is 1/k: the uniform distribution, by the parameters alone
             return plain, None
-        proven = certify.value_below(fidelity_bounds.symmetric_bound(self.k, E, rest, rows))
+        proven = certify.value_below(proven_symmetric_bound(self.k, E, rest, rows))
         if proven <= plain:
             return plain, None
         return proven, {"rest": found.rest, "rows": list(found.rows)}

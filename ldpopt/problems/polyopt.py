@@ -13,14 +13,18 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker import frame
-from ldpopt.checker.blocks import dominates
-from ldpopt.checker.least_information import robust_information
-from ldpopt.checker.polyopt import conditional_entropy_above, grouping, merged
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    UnreadableError,
+    conditional_entropy_above,
+    dominates_polyopt_cone,
+    empirical_information,
+    frame,
+    public_grouping,
+    robust_information,
+)
+from ldpopt.core.exact import merged_table as merged
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
@@ -111,7 +115,7 @@ class PolyOpt(TableProblem, ColumnProblem):
         if given is not None and not isinstance(given, list):
             raise InvalidInputError(f"groups must be a list of whole numbers, not {given!r}")
         try:
-            grouping(F.p_hat.tolist(), self.width, given)
+            public_grouping(F.p_hat.tolist(), self.width, given)
         except UnreadableError as error:
             raise InvalidInputError(str(error)) from None
         return given
@@ -202,7 +206,9 @@ class PolyOpt(TableProblem, ColumnProblem):
             return solution if private else self._calibrated(solution)
         if not (self.calibrate or self.facets or self.objective == "robust"):
             seen = self._privacy().question
-            return certify.prove_rounded(solution, lambda dual: dominates(dual, seen, self.pairs))
+            return certify.prove_rounded(
+                solution, lambda dual: dominates_polyopt_cone(dual, seen, self.pairs)
+            )
         return replace(solution, bound=None, proof=None)
 
     def _moved_inside(self, solution: FormSolution) -> FormSolution:

@@ -10,11 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.query_bound import clear_error
-from ldpopt.checker.robust_fidelity import Queries, bound_below, error_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import Queries, clear_query_error, frame, query_bound_below, query_error_above
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -39,9 +37,9 @@ class RobustFidelity(Problem):
     (s, u): W[(s,u), y] ≤ e^ε W[(s',u'), y] for s ≠ s'; a table of one column is plain ε-LDP. With
     ``p_hat`` and ``n``, or ``counts``, it is hidden against every distribution of the χ² confidence
     set, by columns in the cone of PolyOpt (Lopuhaä-Zwakenberg and Goseling 2021, Theorem 11). This is an
-    optimal design, solved with a proof (:mod:`ldpopt.checker.query_bound`). With ``queries`` the unit
-    vectors and one column, the error is that of :class:`ldpopt.problems.fidelity.Fidelity` with the
-    loss "mse", not divided by 1 − Σ p².
+    optimal design, solved with a proof (:mod:`ldpopt.checker.kernel.proofs.query_bound`). With
+    ``queries`` the unit vectors and one column, the error is that of
+    :class:`ldpopt.problems.fidelity.Fidelity` with the loss "mse", not divided by 1 − Σ p².
 
     Args:
         epsilon: the level, in nats.
@@ -114,7 +112,7 @@ class RobustFidelity(Problem):
     def forms(self) -> Iterable[Form]:
         """Give one form: the query program over the cone."""
         question = self._question()
-        least = certify.value_below(clear_error(question.p, question.queries))
+        least = certify.value_below(clear_query_error(question.p, question.queries))
         return [QueryProgram(self.cone, self.table.ravel(), self.queries, least)]
 
     def stages(self, form: Form) -> Stages:
@@ -125,9 +123,9 @@ class RobustFidelity(Problem):
         if solution.proof is None:
             return solution
         question = self._question()
-        found = bound_below(question, solution.proof)
+        found = query_bound_below(question, solution.proof)
         if found is None:
-            least = certify.value_below(clear_error(question.p, question.queries))
+            least = certify.value_below(clear_query_error(question.p, question.queries))
             return replace(solution, bound=least, proof=None)
         return replace(solution, bound=certify.value_below(found))
 
@@ -155,7 +153,7 @@ class RobustFidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Compute the error by the checker's exact arithmetic, rounded up."""
-        found = error_above(answer.matrix.tolist(), self._question())
+        found = query_error_above(answer.matrix.tolist(), self._question())
         if found is None:
             raise SolverError("the solver's mechanism does not tell all distributions apart")
         return certify.value_above(found)

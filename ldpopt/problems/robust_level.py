@@ -10,10 +10,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.robust_level import LevelStatement
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import LevelStatement, frame
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism

@@ -10,13 +10,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.least_information import robust_information
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    RobustStatement,
+    UnreadableError,
+    empirical_information,
+    frame,
+    robust_information,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism

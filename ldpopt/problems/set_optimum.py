@@ -11,12 +11,15 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.robust import AUDIT_ERROR, empirical_information
-from ldpopt.checker.set_optimum import SetOptimum as Question
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    AUDIT_ERROR,
+    SetOptimumQuestion,
+    UnreadableError,
+    empirical_information,
+    frame,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.measure import Measure
@@ -118,10 +121,10 @@ class SetOptimum(Problem):
         return replace(solution, bound=certify.dual_bound(np.array(proof["dual"])), proof=proof)
 
     @cached_property
-    def _question(self) -> Question:
+    def _question(self) -> SetOptimumQuestion:
         plain = self.statement()
         assert plain is not None
-        found: Question = frame.question(plain)
+        found: SetOptimumQuestion = frame.question(plain)
         return found
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:

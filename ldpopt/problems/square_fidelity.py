@@ -19,7 +19,7 @@ class SquareFidelity(PhiProblem):
     elsewhere the best mechanisms known have entries strictly between the two levels.
 
     The bound is one over mechanisms with k outputs: above φ* where no two blocks of the best size can
-    have the best number of inputs in common, see :mod:`ldpopt.checker.square_bound`.
+    have the best number of inputs in common, see :mod:`ldpopt.checker.kernel.proofs.square_phi_bound`.
 
     Args:
         k: the number of inputs and outputs.

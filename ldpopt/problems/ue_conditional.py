@@ -5,22 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker import frame
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.fixed import UNIT, rounded
-from ldpopt.checker.protocols import Protocol, Reporting, of_kind
-from ldpopt.checker.reporting import MOST_SECRETS
-from ldpopt.checker.unary import is_private, read_unary, value_below
 from ldpopt.core import certify
 from ldpopt.core.certify import GRID
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    MOST_UNARY_SECRETS,
+    UNIT,
+    Protocol,
+    Reporting,
+    RobustStatement,
+    frame,
+    is_reporting_protocol,
+    is_unary_private,
+    read_unary,
+    unary_value_below,
+    units_down,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
@@ -66,10 +72,10 @@ class UEConditional(GRRConditional):
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         given = super().cleaned()
-        if self.uncertainty.shape[0] > MOST_SECRETS:
+        if self.uncertainty.shape[0] > MOST_UNARY_SECRETS:
             raise InvalidInputError(
                 f"the table has {self.uncertainty.shape[0]} secrets: the utility of unary encoding "
-                f"is a sum over all their subsets, and at most {MOST_SECRETS} are allowed"
+                f"is a sum over all their subsets, and at most {MOST_UNARY_SECRETS} are allowed"
             )
         if self.blocks == "optimal" and self.reports > MOST_REPORTS:
             raise InvalidInputError(
@@ -129,7 +135,7 @@ class UEConditional(GRRConditional):
         digits that no split has the blocks found, and the checker would refuse the protocol.
         """
         parts = Protocol(self._question, [])
-        g = min(max(rounded(Fraction(math.exp(point[0]))), UNIT), parts.top)
+        g = min(max(units_down(math.exp(point[0])), UNIT), parts.top)
         return np.array([right / UNIT for right in parts.rights(g)])
 
     def members(self) -> list[dict[str, Any]]:
@@ -218,7 +224,7 @@ class UEConditional(GRRConditional):
                     max(_on_grid(y), _on_grid(1 / a2 + GRID)) for y in right - touch * (right - 1 / a2)
                 ],
             }
-            if is_private(read_unary(answer, self._robust), self._robust):
+            if is_unary_private(read_unary(answer, self._robust), self._robust):
                 return answer
             touch *= 2
         raise SolverError("the solver's protocol is too far from private to be repaired")
@@ -231,7 +237,7 @@ class UEConditional(GRRConditional):
         """
         found = super().lift(form, solution)
         for step in SMALLER if self.calibrate else ():
-            if of_kind(found.matrix.tolist(), self._question):
+            if is_reporting_protocol(found.matrix.tolist(), self._question):
                 break
             point = solution.point * np.array([1 - step, 1.0])
             found = super().lift(form, replace(solution, point=point))
@@ -260,7 +266,7 @@ class UEConditional(GRRConditional):
         """Evaluate the utility by the checker's exact arithmetic, rounded down."""
         if isinstance(answer, Mechanism):
             return super().claim(answer)
-        return certify.value_below(value_below(read_unary(answer, self._robust), self._robust))
+        return certify.value_below(unary_value_below(read_unary(answer, self._robust), self._robust))
 
     def audit(self, answer: Any) -> dict[str, Any]:
         """Measure the exact level of a matrix; parameters are decided by the checker alone."""

@@ -120,15 +120,14 @@ def _kept(
 
     They are sorted: the order in which they came in is not announced.
     """
-    from ldpopt.checker.feature_release import rarest
-    from ldpopt.checker.printed import printed
+    from ldpopt.core.exact import printed, rarest_values
 
     if redact is None:
         return [None] * len(columns)
     found: list[tuple[str, ...] | None] = []
     for column, marginal in zip(columns, marginals, strict=True):
         exact = [printed(p) for p in marginal]
-        hidden = rarest({i: p / sum(exact) for i, p in enumerate(exact)}, printed(redact))
+        hidden = rarest_values({i: p / sum(exact) for i, p in enumerate(exact)}, printed(redact))
         common = sorted(value for i, value in enumerate(column) if i not in hidden)
         found.append(tuple(common) if hidden else None)
     return found

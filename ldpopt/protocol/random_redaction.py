@@ -15,8 +15,8 @@ than the fraction t if its users are exposed. ∎
 
 Half of it is the bound of the rule theorem-3-tight at t/2 for the marginals P_j/2 with one more value,
 which has the rest, at least 1/2, and is kept in every S_j that proves anything. The checker's own
-search over all S_j (:func:`ldpopt.checker.rules.provable`) decides in rationals whether it is within
-the budget.
+search over all S_j (:func:`ldpopt.checker.kernel.proofs.exposure_rules.provable`) decides in rationals
+whether it is within the budget.
 """
 
 from __future__ import annotations
@@ -57,8 +57,7 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
         policy: threshold, budget, weights, and below which frequency values are redacted.
     """
     # only the curator needs these: the other processes start faster without
-    from ldpopt.checker.printed import printed
-    from ldpopt.checker.rules import provable
+    from ldpopt.core.exact import printed, provable_exposure
     from ldpopt.core.limits import UNLIMITED, Limits
     from ldpopt.forms.subset_program import Subset, SubsetProgram
     from ldpopt.solvers.subset_branch import SubsetBranch
@@ -71,7 +70,7 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
         """Return 0 if the lemma proves the set, else 1; a larger set never has a smaller risk."""
         limits.check()
         halves = [found[j].halves for j in subset]
-        safe = budget >= 1 or provable(halves, t / 2, "theorem-3-tight", budget / 2, less=False)
+        safe = budget >= 1 or provable_exposure(halves, t / 2, "theorem-3-tight", budget / 2, less=False)
         return 0.0 if safe else 1.0
 
     own = policy.weights or (1.0,) * len(columns)

@@ -14,8 +14,8 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
-from ldpopt.checker.composition import MOST_FEATURES
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import MOST_FEATURES
 from ldpopt.protocol.board import Board, Party, Progress
 from ldpopt.protocol.deciding import Policy, measured, proven
 from ldpopt.protocol.faults import Fault

@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.budget import SECONDS as PATIENCE
-from ldpopt.checker.design import digest
 from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import SECONDS
+from ldpopt.core.exact import design_digest as digest
 from ldpopt.core.files import PRIVATE, write_whole
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.mechanism import Mechanism
@@ -100,7 +100,7 @@ class Design(MatrixOrEncoding):
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the claims, those about labels and counts included."""
-        return verify_within(self.to_json(), PATIENCE) if self.decided is None else self.decided
+        return verify_within(self.to_json(), SECONDS) if self.decided is None else self.decided
 
     @cached_property
     def level(self) -> Level:

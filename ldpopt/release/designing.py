@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ldpopt.checker.public import RECOVERABLE
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
+from ldpopt.core.exact import RECOVERABLE
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import read_document, within

@@ -14,8 +14,8 @@ from importlib.resources import files
 from itertools import pairwise, product
 from typing import Any
 
-from ldpopt.checker.design import MISSING, OTHER
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import MISSING, OTHER
 from ldpopt.core.validate import choice
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.procedures import PROCEDURES, STEP, Procedure, RowProcedure, Vector

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpopt.checker.budget import SECONDS as PATIENCE
-from ldpopt.checker.printed import printed
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import SECONDS as PATIENCE
+from ldpopt.core.exact import printed
 from ldpopt.core.limits import Limits
 from ldpopt.core.plain import plain_number
 from ldpopt.engine.result import Result

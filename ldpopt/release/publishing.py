@@ -19,10 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.public import PROMISES, public_digest
-from ldpopt.checker.schema import MOST_EPSILON
 from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
+from ldpopt.core.exact import MOST_EPSILON, PROMISES, is_private, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document

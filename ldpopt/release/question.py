@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.design import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.level import rldp_level

@@ -3,7 +3,7 @@
 Whoever has the mechanism can design again, for other counts, and keep those that give the same matrix.
 
 * *Not at all*: the methods ``FIXED`` give the same matrix for all tables with the same labels. The
-  checker decides that it tells no value from another (:mod:`ldpopt.checker.alike`).
+  checker decides that it tells no value from another (:mod:`ldpopt.checker.kernel.proofs.alike_rows`).
 * *Approximately*: the methods ``CHOSEN`` take a vertex of a polytope that depends on labels and ε
   alone, W[x, y] = θ_y e^(m(x, y) ε) with whole numbers m and independent columns, so that the weights
   θ follow from Σ_y W[x, y] = 1. The counts choose the vertex: many counts give the same one.
@@ -15,8 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ldpopt.checker.alike import treats_alike
-from ldpopt.checker.public import RECOVERABLE
+from ldpopt.core.exact import RECOVERABLE, treats_alike
 from ldpopt.core.validate import Array
 from ldpopt.release.summaries import CHOSEN, FIXED
 

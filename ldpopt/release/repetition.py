@@ -21,8 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
-from ldpopt.checker.claims import printable
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
+from ldpopt.core.exact import printable
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document

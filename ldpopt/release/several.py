@@ -21,9 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.design import private_together
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import private_together
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ldpopt.checker.arithmetic import exp_below
-from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.polyopt import CEILING
+from ldpopt.core.exact import CEILING, exp_below, is_private
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ldpopt.checker.optimality import GAP_FLOOR
-from ldpopt.checker.polyopt import CEILING
+from ldpopt.core.exact import CEILING, GAP_FLOOR
 from ldpopt.core.measure import INFORMATION
 from ldpopt.core.rounding import at_most, bound_text, value_text
 from ldpopt.core.status import Status

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ldpopt.checker.budget import SECONDS
 from ldpopt.core.errors import LdpoptError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.exact import SECONDS
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, verify_document, within

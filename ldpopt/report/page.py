@@ -16,8 +16,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ldpopt.audit.auditing import LEAST_SECONDS
-from ldpopt.checker.budget import SECONDS
 from ldpopt.core import validate
+from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.engine.verifying import NOT_CHECKED, read_document

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from ldpopt.audit.findings import Audit
-from ldpopt.checker.claims import Claim, Verdict, combined
+from ldpopt.core.exact import Claim, Verdict, combined
 from ldpopt.report.reproducing import Command
 
 if TYPE_CHECKING:

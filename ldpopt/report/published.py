@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.budget import SECONDS
+from ldpopt.core.exact import SECONDS
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document, within

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ldpopt.checker.claims import OPEN, Verdict
+from ldpopt.core.exact import OPEN, Verdict
 from ldpopt.report.words import isolated, number, spelt
 
 VERDICTS: dict[Verdict, str] = {True: "holds", False: "refuted", None: "undecided", OPEN: "open"}

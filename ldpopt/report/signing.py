@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.design import counted
+from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designed import Design
@@ -88,7 +88,7 @@ def signing(loaded: Loaded) -> Signing | None:
 def _facts(loaded: Loaded, made: Design) -> list[Fact]:
     name = embedded_table(made)
     rows = f"{int(made.question.counts.sum()):,} rows{f' of {name}' if name else ''}"
-    rows += "" if counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
+    rows += "" if is_counted(made.result.problem.to_params()) else f" [{NOT_CHECKED}]"
     facts = [
         Fact("Date of this page", datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC")),
         Fact("Table", rows),

@@ -10,8 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from ldpopt.checker.arithmetic import exp_below
-from ldpopt.checker.encodings import MOST_BUCKETS, error, read_encoding
+from ldpopt.core.exact import MOST_BUCKETS, encoding_error, exp_below, read_encoding
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
@@ -35,7 +34,7 @@ class BestEncoding(Solver[EncodingChoice]):
         """Find the parameters."""
         choose = {"unary": _unary, "subset": _subset, "hashing": _hashing}[form.encoding]
         answer = {"kind": form.encoding, "inputs": form.inputs, **choose(form)}
-        return FormSolution(Status.FEASIBLE, answer, float(error(read_encoding(answer))))
+        return FormSolution(Status.FEASIBLE, answer, float(encoding_error(read_encoding(answer))))
 
 
 def _error(k: int, own: Any, other: Any) -> Any:

@@ -6,9 +6,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from ldpopt.checker.composition import Question, proven_by, reached_by
-from ldpopt.checker.printed import printed
 from ldpopt.core.certify import printed_above, printed_below
+from ldpopt.core.exact import CompositionQuestion, composition_proven, composition_reached, printed
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
@@ -86,13 +85,15 @@ def _least(form: BestBound, plain: FormSolution, worst: FormSolution, gap: float
     assert plain.value is not None
     value, point = plain.value, plain.point
     marginals = exact_marginals(form.marginals)
-    question = Question(marginals, printed(form.threshold), "best")
-    proven = printed_above(proven_by(question, {"rule": "dual", **(worst.proof or {})}, "the proof"))
+    question = CompositionQuestion(marginals, printed(form.threshold), "best")
+    proven = printed_above(
+        composition_proven(question, {"rule": "dual", **(worst.proof or {})}, "the proof")
+    )
     if proven < value:
         value, point = proven, {"rule": "dual", **(worst.proof or {})}
     cells = JointProgram(form.marginals, form.threshold).cells
     joint = exact_joint(marginals, question.threshold, cells, worst.point, form.threshold, strict=True)
-    reached = reached_by(question, joint, "the joint")
+    reached = composition_reached(question, joint, "the joint")
     assert reached is not None
     bound = printed_below(reached)
     measured = relative_gap(value, bound)

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from ldpopt.checker.arithmetic import exp_below
+from ldpopt.core.exact import exp_below
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver

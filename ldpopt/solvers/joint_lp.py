@@ -9,10 +9,9 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from ldpopt.checker.joints import tree_bound
-from ldpopt.checker.printed import printed
 from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
+from ldpopt.core.exact import printed, rare_cells_bound
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
@@ -94,7 +93,9 @@ def _claimed(form: JointProgram, joint: Array, dual: Array, limits: Limits) -> F
     """Return the joint, with the bound that one leaf proves."""
     leaf: dict[str, Any] = {"dual": dual.tolist(), "cuts": []}
     proof = {"cuts": [], "tree": [leaf]}
-    exact = tree_bound(exact_marginals(form.marginals), printed(form.threshold), proof, "the proof")
+    exact = rare_cells_bound(
+        exact_marginals(form.marginals), printed(form.threshold), proof, "the proof"
+    )
     value, bound = form.exposed(joint), printed_above(exact)
     status = Status.OPTIMAL if bound <= value * (1 + limits.gap) else Status.GAP
     return FormSolution(status, joint, value, bound, proof, {"cells": form.size()})

@@ -13,11 +13,10 @@ import highspy
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker.joints import tree_bound
-from ldpopt.checker.printed import printed
 from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import printed, rare_cells_bound
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
@@ -90,7 +89,9 @@ def _claimed(
 ) -> FormSolution:
     """Return the joint, with the bound that the proof really proves."""
     form, value = model.form, model.form.exposed(joint)
-    exact = tree_bound(exact_marginals(form.marginals), printed(form.threshold), proof, "the proof")
+    exact = rare_cells_bound(
+        exact_marginals(form.marginals), printed(form.threshold), proof, "the proof"
+    )
     bound = printed_above(exact)
     status = Status.OPTIMAL if bound <= value * (1 + model.limits.gap) else Status.GAP
     return FormSolution(status, joint, value, bound, proof, {**stats, "proof_lps": lps})

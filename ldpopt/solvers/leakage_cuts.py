@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.checker.leakage_design import LeakageStatement
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import LeakageStatement
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver

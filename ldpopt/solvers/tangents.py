@@ -15,8 +15,8 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
+from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver

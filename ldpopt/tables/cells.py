@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpopt.checker.reading import unshown
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import unshown
 from ldpopt.core.workers import Parallel
 from ldpopt.tables.files import Batch, Found, TableReader
 

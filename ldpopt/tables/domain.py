@@ -18,8 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpopt.checker.design import OTHER
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
+from ldpopt.core.exact import OTHER
 from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quoted, text_cells, trimmed
 from ldpopt.tables.files import Batch, TableReader
 

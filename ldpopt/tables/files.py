@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from ldpopt.checker.reading import unshown
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
+from ldpopt.core.exact import unshown
 from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 from ldpopt.tables.arrow import import_pandas

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow.compute as pc
 
-from ldpopt.checker.design import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import MISSING, MOST_PREFIX, OTHER
 from ldpopt.core.rounding import at_most
 from ldpopt.core.validate import Array
 from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cells, trimmed

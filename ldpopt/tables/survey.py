@@ -13,9 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ldpopt.checker.design import MISSING, bin_names
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import MISSING, bin_names
 from ldpopt.tables.cells import (
     CompleteRows,
     absent,

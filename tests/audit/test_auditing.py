@@ -13,8 +13,8 @@ from ldpopt.audit import auditing, measures
 from ldpopt.audit.audited import subject
 from ldpopt.audit.auditing import audit
 from ldpopt.audit.findings import judged
-from ldpopt.checker.budget import SECONDS
-from ldpopt.checker.claims import OPEN, Claim
+from ldpopt.checker.kernel.budget import SECONDS
+from ldpopt.checker.kernel.claims import OPEN, Claim
 from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism

@@ -7,7 +7,7 @@ import time
 import pytest
 from alarms import time_is_over
 
-from ldpopt.checker import alarm
+from ldpopt.checker.kernel import alarm
 from ldpopt.core.limits import Limits, Overdue
 
 

@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from ldpopt.checker.alike import SLACK, treats_alike
-from ldpopt.checker.public import public_digest
+from ldpopt.checker.kernel.proofs.alike_rows import SLACK, treats_alike
+from ldpopt.checker.statements.public_mechanism import public_digest
 from ldpopt.engine.verifying import verify_document
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.mechanisms.balanced_designs import subset_selection

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ldpopt.checker import budget
-from ldpopt.checker.budget import UndecidedError, limited, tick
+from ldpopt.checker.kernel import budget
+from ldpopt.checker.kernel.budget import UndecidedError, limited, tick
 
 
 def here(work):

@@ -15,12 +15,12 @@ from public_files import NEAR, OPEN_FILES, PROVEN, REFUTED, public_file
 from scipy.optimize import linprog
 from second_checker import opinion
 
-from ldpopt.checker import apart
-from ldpopt.checker.apart import tells_apart
-from ldpopt.checker.budget import UndecidedError
-from ldpopt.checker.claims import OPEN, Claim, verdict
 from ldpopt.checker.frame import EXIT_CODES, check
-from ldpopt.checker.public import NOT_IN_FILE, PROMISES
+from ldpopt.checker.kernel.budget import UndecidedError
+from ldpopt.checker.kernel.claims import OPEN, Claim, verdict
+from ldpopt.checker.kernel.proofs import telling_apart
+from ldpopt.checker.kernel.proofs.telling_apart import tells_apart
+from ldpopt.checker.statements.public_mechanism import NOT_IN_FILE, PROMISES
 
 CHECKER = Path(__file__).parents[2] / "ldpopt" / "checker"
 ALL = [
@@ -65,7 +65,7 @@ def test_out_of_time_is_undecided_and_not_open(monkeypatch):
     def over():
         raise UndecidedError("the time is over")
 
-    monkeypatch.setattr(apart, "tick", over)
+    monkeypatch.setattr(telling_apart, "tick", over)
     claims = check(OPEN_FILES["no-level"])
     assert verdict(claims) is None
     assert not any(claim.open for claim in claims)

@@ -10,8 +10,8 @@ from forgeries.small import SMALL
 
 from ldpopt import problem
 from ldpopt.checker import frame
-from ldpopt.checker.budget import UndecidedError, limited
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.budget import UndecidedError, limited
+from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.problems import PROBLEMS
 
 TRIES = 40

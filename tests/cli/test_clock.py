@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from ldpopt.checker.budget import SECONDS
+from ldpopt.checker.kernel.budget import SECONDS
 from ldpopt.cli.clock import LEAST_LEFT, Clock
 from ldpopt.core.errors import InvalidInputError
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ldpopt.checker import frame
-from ldpopt.checker.exit_codes import ExitCode
+from ldpopt.checker.kernel.exit_codes import ExitCode
 from ldpopt.cli.app import COMMANDS
 from ldpopt.core import program, workers
 from ldpopt.core.errors import FailedError, InvalidInputError, SolverError, UndecidedFileError
@@ -144,7 +144,7 @@ def test_a_refuted_file(command, work, ldpopt):
 
 
 def test_a_budget_that_is_too_small(tmp_path, ldpopt, monkeypatch):
-    from ldpopt.checker import budget
+    from ldpopt.checker.kernel import budget
 
     (tmp_path / "q.json").write_text(json.dumps(QUESTION))
     assert ldpopt("solve", "q.json", "--out", "r.json", cwd=tmp_path).code == 0

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from ldpopt.checker.claims import Claim
+from ldpopt.checker.kernel.claims import Claim
 from ldpopt.engine import verifying
 from ldpopt.engine.verifying import Verification
 from ldpopt.release import words

@@ -62,7 +62,7 @@ def test_the_counts_are_for_the_owner(work):
 
 def test_exchanged_labels(work, ldpopt):
     """Refuted where the digest is old; where it is new, the table contradicts the counts."""
-    from ldpopt.checker.design import digest
+    from ldpopt.checker.statements.table_design import digest
 
     swapped = TABLE.assign(sex=["f", "m", "f", "f", "f", "m", "m", "f"] * 50)
     swapped.to_csv(work / "skew.csv", index=False)

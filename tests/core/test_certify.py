@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ldpopt.checker import mechanism
+from ldpopt.checker.kernel.proofs import private_rows
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
@@ -20,8 +20,8 @@ def test_noisy_mechanisms_become_exactly_private(k, epsilon, seed):
     noise = 1 + 1e-13 * np.random.default_rng(seed).standard_normal((k, k))
     matrix = randomized_response(k, epsilon).matrix * noise
     repaired = certify.repair(matrix, staircase_cone(k, epsilon))
-    assert mechanism.is_stochastic(repaired.tolist())
-    assert mechanism.is_private(repaired.tolist(), range(k), epsilon)
+    assert private_rows.is_stochastic(repaired.tolist())
+    assert private_rows.is_private(repaired.tolist(), range(k), epsilon)
     assert np.abs(repaired - matrix).max() <= 1e-10 / epsilon
 
 
@@ -29,8 +29,8 @@ def test_secret_cone():
     matrix = secret_randomized_response(3, 4, 1.0).matrix
     cone = SecretCone(tuple(np.repeat([0, 1, 2], 4).tolist()), 1.0)
     repaired = certify.repair(matrix, cone)
-    assert mechanism.is_private(repaired.tolist(), cone.secrets, 1.0)
-    assert not mechanism.is_private(repaired.tolist(), range(12), 1.0)
+    assert private_rows.is_private(repaired.tolist(), cone.secrets, 1.0)
+    assert not private_rows.is_private(repaired.tolist(), range(12), 1.0)
     assert cone.level(repaired) == pytest.approx(1.0, abs=1e-12)
 
 

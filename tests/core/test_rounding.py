@@ -7,7 +7,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ldpopt.checker.arithmetic import exp_above, exp_below
+from ldpopt.checker.kernel.arithmetic import exp_above, exp_below
 from ldpopt.core.rounding import at_least, at_most, factor_at_most
 from ldpopt.release.words import two_digits
 

@@ -28,7 +28,9 @@ from pathlib import Path
 import pytest
 
 from ldpopt import solve, testing, verify
-from ldpopt.checker import arithmetic, corners, frame, reading, schema
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import arithmetic, reading, schema
+from ldpopt.checker.kernel.proofs import corners
 from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import SOLVERS
 

@@ -21,9 +21,14 @@ def test_the_page_has_the_table_of_the_tool(counting):
 
 def test_every_kind_and_every_module_is_counted(counting):
     assert all(f"`{kind}`" in counting.table() for kind in frame.KINDS)
-    counted = counting.imported("frame").union(*map(counting.imported, frame.KINDS.values()))
-    modules = {path.stem for path in counting.CHECKER.glob("*.py")}
-    assert modules - counted == {"__init__", "__main__"}
+    sections = {f"statements.{name}" for name in (*frame.KINDS.values(), frame.DESIGN, frame.PUBLIC)}
+    counted = counting.imported("frame").union(*map(counting.imported, sections))
+    assert counting.every_module() - counted == {"__main__"}
+
+
+def test_the_frame_imports_no_statement(counting):
+    """What a file does not need, its verdict does not rest on."""
+    assert not [name for name in counting.imported("frame") if name.startswith("statements.")]
 
 
 def test_lines_of_code_are_not_docstrings_comments_or_blank(counting, monkeypatch, tmp_path):

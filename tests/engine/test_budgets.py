@@ -9,7 +9,8 @@ from alarms import time_is_over
 import ldpopt
 from ldpopt.audit import auditing
 from ldpopt.audit.auditing import audit
-from ldpopt.checker import budget, frame
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import budget
 from ldpopt.core import limits
 from ldpopt.core.errors import UndecidedFileError
 from ldpopt.core.limits import Limits

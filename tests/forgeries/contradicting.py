@@ -24,9 +24,9 @@ from second_checker import opinion
 
 from ldpopt import design, problem, solve
 from ldpopt.checker import frame
-from ldpopt.checker.budget import UndecidedError, limited
-from ldpopt.checker.claims import OPEN, verdict
-from ldpopt.checker.reading import UnreadableError, parse
+from ldpopt.checker.kernel.budget import UndecidedError, limited
+from ldpopt.checker.kernel.claims import OPEN, verdict
+from ldpopt.checker.kernel.reading import UnreadableError, parse
 from ldpopt.problems import PROBLEMS
 
 DESIGN, PUBLIC = "design", "public"

@@ -8,7 +8,7 @@ from forgeries import contradicting
 from forgeries.contradicting import CORPUS, DESIGN, PUBLIC, ClashError, FalseError, Ledger, genuine, run
 from forgeries.small import SMALL
 
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
 
 TRIES = int(os.environ.get("LDPOPT_MUTANTS", "6000"))
 

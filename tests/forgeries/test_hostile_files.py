@@ -13,9 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from ldpopt.checker import frame
-from ldpopt.checker.budget import UndecidedError, confined, limited, reserve
-from ldpopt.checker.query_bound import SecretCone
-from ldpopt.checker.reading import DEEPEST, MOST_BYTES, UnreadableError, parse
+from ldpopt.checker.kernel.budget import UndecidedError, confined, limited, reserve
+from ldpopt.checker.kernel.proofs.query_bound import SecretCone
+from ldpopt.checker.kernel.reading import DEEPEST, MOST_BYTES, UnreadableError, parse
 
 PACKAGE = Path(frame.__file__).parent
 WORDS = [

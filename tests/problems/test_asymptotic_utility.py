@@ -13,7 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import frame, reading
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import reading
 from ldpopt.core import certify
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import frame, reading
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch

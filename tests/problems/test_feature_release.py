@@ -13,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker import frame, reading
-from ldpopt.checker.printed import printed
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import reading
+from ldpopt.checker.kernel.printed_numbers import printed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.problems import FeatureRelease

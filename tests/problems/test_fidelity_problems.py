@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from ldpopt import Mechanism, Status, problem, solve, verify
-from ldpopt.checker import frame, reading
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.theory.fidelity import measures

@@ -10,7 +10,8 @@ import pytest
 from scipy.optimize import linprog
 
 from ldpopt import Status, load, solve, verify
-from ldpopt.checker import frame, reading
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.limits import Limits
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, histograms

@@ -6,7 +6,7 @@ from known import TABLE
 
 from ldpopt import Mechanism, solve, testing, verify
 from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.mechanisms import conditional_reporting
 from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
 from ldpopt.problems.grr_conditional import Announced

@@ -13,7 +13,7 @@ import ldpopt
 from ldpopt import testing
 from ldpopt.audit.auditing import audit
 from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import LdpoptError, NoSolverError, UnreadableFileError
 from ldpopt.core.problem import Example
 from ldpopt.engine.verifying import verify_document

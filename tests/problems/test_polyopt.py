@@ -11,7 +11,7 @@ from known import TABLE
 
 from ldpopt import Status, solve, testing, verify
 from ldpopt.checker import frame
-from ldpopt.checker.least_information import robust_information
+from ldpopt.checker.kernel.proofs.least_information import robust_information
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits

@@ -9,8 +9,8 @@ import pytest
 from forgeries.contradicting import judged
 
 from ldpopt import problem, solve
-from ldpopt.checker.set_optimum import exact_columns
-from ldpopt.checker.set_privacy import is_set_private
+from ldpopt.checker.kernel.proofs.set_privacy import is_set_private
+from ldpopt.checker.statements.set_optimum import exact_columns
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
 from ldpopt.problems import SetOptimum

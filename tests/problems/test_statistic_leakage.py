@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from ldpopt import Status, load, solve, verify
-from ldpopt.checker import frame, reading
+from ldpopt.checker import frame
+from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import accepting, problem

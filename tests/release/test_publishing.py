@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ldpopt.checker.claims import OPEN
+from ldpopt.checker.kernel.claims import OPEN
 from ldpopt.core.errors import LdpoptError, UnreadableFileError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify, verify_document

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ldpopt.checker.design import content_digest
+from ldpopt.checker.kernel.proofs.labelled_inputs import content_digest
 from ldpopt.core.errors import LdpoptError
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.exporting import TARGETS, export

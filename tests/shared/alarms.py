@@ -2,7 +2,7 @@
 
 import signal
 
-from ldpopt.checker import alarm
+from ldpopt.checker.kernel import alarm
 
 
 def time_is_over():

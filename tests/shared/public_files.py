@@ -1,6 +1,6 @@
 """Public mechanism files as anybody can write them: any matrix, any promise, the digest right."""
 
-from ldpopt.checker.public import public_digest
+from ldpopt.checker.statements.public_mechanism import public_digest
 
 TRUTHFUL = 1 - 2.0**-52
 """The largest probability of the own input that an encoding may state is hardly larger."""

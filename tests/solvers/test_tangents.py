@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ldpopt import problem, solve, verify
 from ldpopt.checker import frame
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
 from ldpopt.core.status import Status

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ldpopt.checker.design import MISSING, OTHER
+from ldpopt.checker.kernel.proofs.labelled_inputs import MISSING, OTHER
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import at_most
 from ldpopt.engine.verifying import verify_document

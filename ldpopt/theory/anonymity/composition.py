@@ -19,9 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals, proven
 from ldpopt.core.certify import printed_above, printed_below
+from ldpopt.core.exact import Marginals, printed, proven_exposure
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.threshold_search import ThresholdSearch
@@ -129,7 +128,7 @@ def settled(form: ThresholdSearch, choice: Choice, exact: Marginals) -> Choice:
     ]
     if form.rule.startswith("theorem-2"):
         thresholds = _raised(thresholds, ceilings, t)
-    bound = proven(exact, t, form.rule, [printed(s) for s in thresholds], choice.pivot)
+    bound = proven_exposure(exact, t, form.rule, [printed(s) for s in thresholds], choice.pivot)
     return Choice(tuple(thresholds), choice.pivot, printed_above(bound))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from ldpopt.checker.rules import Marginals
+from ldpopt.core.exact import Marginals
 from ldpopt.core.validate import Array
 
 FINE = 10**24

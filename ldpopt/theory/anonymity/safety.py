@@ -32,7 +32,8 @@ conflict.
 
 Sets that are not provably safe may be safe in truth: the rules are not tight. The numbers are read as
 the decimals that are printed for them, and each marginal is divided by its sum. The search over all
-thresholds, in rationals, is the checker's own (:func:`ldpopt.checker.rules.provable`).
+thresholds, in rationals, is the checker's own
+(:func:`ldpopt.checker.kernel.proofs.exposure_rules.provable`).
 """
 
 from __future__ import annotations
@@ -41,9 +42,7 @@ import math
 
 import numpy as np
 
-from ldpopt.checker.feature_release import SAFETY_RULES
-from ldpopt.checker.printed import printed
-from ldpopt.checker.rules import Marginals, provable
+from ldpopt.core.exact import SAFETY_RULES, Marginals, printed, provable_exposure
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.theory.anonymity.composition import Choice, least_proven
@@ -105,4 +104,4 @@ def provably_safe(marginals: Marginals, threshold: float, budget: float) -> bool
         budget: the exposure that is allowed, read as its printed decimal.
     """
     t, most = printed(threshold), printed(budget)
-    return any(provable(marginals, t, rule, most, less=False) for rule in SAFETY_RULES)
+    return any(provable_exposure(marginals, t, rule, most, less=False) for rule in SAFETY_RULES)

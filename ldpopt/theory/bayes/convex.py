@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.optimize import linprog
 
-from ldpopt.checker import design_bound
 from ldpopt.core import certify, highs
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import asymptotic_bound, asymptotic_shortage, asymptotic_slopes
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.status import Status, relative_gap
@@ -143,17 +143,17 @@ def proof_of(form: ConvexProgram, theta: Array, step: Step) -> tuple[dict[str, A
     """
     used = [(form.labels[j], float(theta[j])) for j in np.flatnonzero(theta)]
     question = form.question
-    found = design_bound.slopes(dict(used), question)
+    found = asymptotic_slopes(dict(used), question)
     if found is None:
         return None
     middle = float(step.dual.mean())
     dual = ((step.dual - middle) / form.spread + middle).tolist()
-    short = design_bound.shortage(found, dual, step.price, question)
+    short = asymptotic_shortage(found, dual, step.price, question)
     while short > 0:
         more = certify.value_above(short / len(dual))
         dual = [math.nextafter(beta + more, math.inf) for beta in dual]
-        short = design_bound.shortage(found, dual, step.price, question)
-    limit = design_bound.bound_above(found, dual, step.price, question)
+        short = asymptotic_shortage(found, dual, step.price, question)
+    limit = asymptotic_bound(found, dual, step.price, question)
     reference = [[list(label), weight] for label, weight in used]
     proof = {"reference": reference, "dual": dual, "price": step.price}
     return proof, certify.value_above(limit)

@@ -11,14 +11,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ldpopt.checker import frame
-from ldpopt.checker.asymptotic import private_enough
-from ldpopt.checker.design_bound import atom_leakage
-from ldpopt.checker.design_value import DesignStatement, utility
-from ldpopt.checker.expectation import UNIT, prior_points
-from ldpopt.checker.reading import UnreadableError
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    POINT_UNIT,
+    DesignStatement,
+    UnreadableError,
+    asymptotic_utility,
+    atom_leakage,
+    frame,
+    prior_points,
+    private_enough,
+)
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -51,13 +55,14 @@ class DesignProblem(Problem):
     vᵀ/(v·p) is linear in θ, so E log det J(P) is concave and the average privacy linear. v vᵀ/(v·p) is
     convex in v, so without a floor on the privacy columns with entries {1, e^ε} suffice. With a floor
     they do not: milder columns are needed too, and the program takes those of
-    :data:`ldpopt.checker.asymptotic.LEVELS` levels up to ε. The program works on the differences of the
-    entries, F with det F = det J (:mod:`ldpopt.checker.information`): they keep their digits.
+    :data:`ldpopt.checker.statements.asymptotic_utility.LEVELS` levels up to ε. The program works on the
+    differences of the entries, F with det F = det J
+    (:mod:`ldpopt.checker.kernel.proofs.fisher_information`): they keep their digits.
 
     If all α are equal, averaging over permutations shows that some optimum weighs all columns with m
     high entries alike: k − 1 variables a level, whatever k is.
 
-    The expectation is discretised as :mod:`ldpopt.checker.asymptotic` says.
+    The expectation is discretised as :mod:`ldpopt.checker.statements.asymptotic_utility` says.
     """
 
     measure: ClassVar[Measure] = Measure("asymptotic utility", DISCRETISED)
@@ -92,7 +97,9 @@ class DesignProblem(Problem):
             rule = prior_points(self.question.alpha, self.question.epsilon)
         except UnreadableError as refusal:
             raise InvalidInputError(str(refusal)) from None
-        return np.array(rule.points, dtype=float) / UNIT, np.array(rule.weights, dtype=float) / UNIT
+        return np.array(rule.points, dtype=float) / POINT_UNIT, np.array(
+            rule.weights, dtype=float
+        ) / POINT_UNIT
 
     @cached_property
     def _program(self) -> ConvexProgram:
@@ -186,7 +193,7 @@ class DesignProblem(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Compute the utility by the checker's arithmetic, rounded down."""
-        found = utility(answer.matrix.tolist(), self.question)
+        found = asymptotic_utility(answer.matrix.tolist(), self.question)
         if found is None:
             return self.value(answer)
         return certify.value_below(found.low)

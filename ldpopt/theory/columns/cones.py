@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker.mechanism import is_private
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import is_private
 from ldpopt.core.validate import Array
 
 Indices = NDArray[np.intp]

@@ -11,8 +11,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 
-from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
+from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.columns import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import MOST_LOG_POWER, OF_A_PRIOR, OF_HYPOTHESES
 from ldpopt.core.validate import Array
 from ldpopt.forms.column_program import Sublinear
 from ldpopt.theory.columns.utilities import (

@@ -6,9 +6,8 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
-from ldpopt.checker import frame
-from ldpopt.checker.columns import dominates, utility_below
 from ldpopt.core import certify
+from ldpopt.core.exact import dominates_private_columns, frame, utility_below
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Label, Mechanism
@@ -66,7 +65,7 @@ class ColumnProblem(Problem):
         if plain is None or plain["form"] != "column-program":
             return solution
         question = frame.question(plain)
-        return certify.prove_rounded(solution, lambda dual: dominates(dual, question))
+        return certify.prove_rounded(solution, lambda dual: dominates_private_columns(dual, question))
 
     def statement(self) -> dict[str, Any] | None:
         """State the whole question if the checker knows the kind, otherwise the privacy alone.

@@ -1,7 +1,8 @@
 """Bound second moments from above in floats: proven like the checker's, with fewer digits, in no time.
 
-Let M = W diag(pW)⁻¹ Wᵀ with m̂ its entries in floats, R any matrix, and F = M R − I. Where ‖F‖ < 1 in the
-Frobenius norm, M is invertible and (:mod:`ldpopt.checker.moments`, Lemma (residual))
+Let M = W diag(pW)⁻¹ Wᵀ with m̂ its entries in floats, R any matrix, and F = M R − I. Where ‖F‖ < 1 in
+the Frobenius norm, M is invertible and (:mod:`ldpopt.checker.kernel.proofs.second_moments`, Lemma
+(residual))
 
     M⁻¹ − R = −R F + R F² (I + F)⁻¹,  so  |(M⁻¹ − R)_ii| ≤ Σ_j |R_ij| |F_ji| + ‖R‖ ‖F‖²/(1 − ‖F‖).
 

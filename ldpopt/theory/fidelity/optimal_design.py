@@ -26,9 +26,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve, null_space
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity_bounds import design_bound
 from ldpopt.core import certify
+from ldpopt.core.exact import exp_above, moment_design_bound
 from ldpopt.core.validate import Array
 from ldpopt.theory.columns.compact_program import BACK_OFF, longest_step
 from ldpopt.theory.fidelity.measures import alpha_of
@@ -97,7 +96,9 @@ def certified(design: Design, p: Array, loss: str, epsilon: float, known: float)
     exact = [Fraction(x) for x in p.tolist()]
     total = sum(exact)
     source = [x / total for x in exact]
-    below = design_bound(source, exp_above(epsilon), loss, design.Y.tolist(), design.beta.tolist())
+    below = moment_design_bound(
+        source, exp_above(epsilon), loss, design.Y.tolist(), design.beta.tolist()
+    )
     if below is None or certify.value_below(below) <= known:
         return known, None
     return certify.value_below(below), design.proof()

@@ -9,12 +9,9 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.fidelity import MAX_INPUTS
-from ldpopt.checker.fidelity_bounds import balanced_phi, phi_bound
-from ldpopt.checker.moments import phi_above
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import MOST_FIDELITY_INPUTS, balanced_phi, exp_above, phi_above, phi_bound
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -33,8 +30,8 @@ LEARNING_COST = Measure("α: times as many reports as without noise")
 
 def inputs(k: Any) -> int:
     """Check that the number of inputs is a whole number from 2 to 100 000."""
-    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MAX_INPUTS:
-        raise InvalidInputError(f"k must be a whole number from 2 to {MAX_INPUTS}, not {k!r}")
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MOST_FIDELITY_INPUTS:
+        raise InvalidInputError(f"k must be a whole number from 2 to {MOST_FIDELITY_INPUTS}, not {k!r}")
     return int(k)
 
 

@@ -3,8 +3,9 @@
 The columns are rays v of a cone, with weights θ ≥ 0 and Σ θ_v v = 1. With a basis U of the vectors that
 sum to 0 and x_v = Uᵀv/√(p·v), the information is J = Σ θ_v x_v x_vᵀ, and the error Σ_i c_iᵀ U J⁻¹ Uᵀ
 c_i is convex in θ. A primal-dual interior point solves the program over the columns taken so far; its
-multipliers β and the vectors y_i = U J⁻¹ Uᵀ c_i are the proof (:mod:`ldpopt.checker.query_bound`), once
-β is raised to dominate all columns. Those that it does not dominate are taken next.
+multipliers β and the vectors y_i = U J⁻¹ Uᵀ c_i are the proof
+(:mod:`ldpopt.checker.kernel.proofs.query_bound`), once β is raised to dominate all columns. Those that
+it does not dominate are taken next.
 
 Where the queries leave some directions open, the best J is singular. Then y_i is unique along those
 directions only in the limit of the central path, which sees the columns that are not used in the end:

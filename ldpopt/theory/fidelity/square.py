@@ -5,10 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.budget import UndecidedError
-from ldpopt.checker.fidelity_bounds import balanced_phi, phi_bound
-from ldpopt.checker.square_bound import square_phi_reaches
+from ldpopt.core.exact import UndecidedError, balanced_phi, exp_above, phi_bound, square_phi_reaches
 
 MOST_INPUTS = 64
 """With more, common inputs of some two block sizes are near the best number: nothing is gained."""
@@ -23,8 +20,8 @@ def square_phi_bound(k: int, epsilon: float) -> Fraction:
     """Bound φ of every ε-LDP mechanism with K outputs from below: φ*, or a larger number where proven.
 
     φ* asks for columns of the best block size m any two of which have m(m−1)/(K−1) inputs in common.
-    Where that is not a whole number, :mod:`ldpopt.checker.square_bound` proves more, up to 10 %; the
-    most that it proves is sought by halving.
+    Where that is not a whole number, :mod:`ldpopt.checker.kernel.proofs.square_phi_bound` proves more,
+    up to 10 %; the most that it proves is sought by halving.
 
     >>> [float(round(square_phi_bound(k, 0.3) / phi_bound(k, exp_above(0.3)), 3)) for k in (4, 7, 8)]
     [1.087, 1.0, 1.023]

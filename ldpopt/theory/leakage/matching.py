@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order
 
-from ldpopt.checker.arithmetic import log_above
 from ldpopt.core import certify
+from ldpopt.core.exact import log_above
 from ldpopt.core.form import FormSolution
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array

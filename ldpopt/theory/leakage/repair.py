@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ldpopt.checker.arithmetic import dyadic
-from ldpopt.checker.leakage_design import LeakageStatement, cost_bound, leaks_within
-from ldpopt.checker.mechanism import is_private
-from ldpopt.checker.statistic_leakage import Leaf
 from ldpopt.core.certify import GRID, rounded, value_below
+from ldpopt.core.exact import LeakageStatement, PriceLeaf, cost_bound, dyadic, is_private, leaks_within
 from ldpopt.core.validate import Array
 
 NEGLIGIBLE = 1e-9
@@ -63,7 +60,7 @@ def repair_leakage(
 
 def _leaks_within(matrix: Array, prices: Array, groups: list[list[int]], budget: float) -> bool:
     priced, bits = dyadic(prices.tolist())
-    leaf = Leaf(dict(enumerate(priced)), bits)
+    leaf = PriceLeaf(dict(enumerate(priced)), bits)
     return leaks_within(matrix.tolist(), groups, budget, leaf) is True
 
 

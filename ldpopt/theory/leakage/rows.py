@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import coo_array, csr_array, issparse
 
-from ldpopt.checker.labels import Labels
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.schema import Schema
-from ldpopt.checker.statistic_leakage import MATRIX
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import LEAKAGE_MATRIX, Labels, Schema, UnreadableError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.forms.selection_program import SelectionProgram
 
@@ -64,7 +61,7 @@ def _dense(matrix: Any) -> validate.Array:
 
 def _sparse(matrix: Any) -> csr_array:
     if isinstance(matrix, dict):
-        read = _by_schema(MATRIX, matrix, "matrix")
+        read = _by_schema(LEAKAGE_MATRIX, matrix, "matrix")
         try:
             places = (read["rows"], read["columns"])
             matrix = coo_array((read["values"], places), shape=tuple(read["shape"]))

@@ -11,17 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ldpopt.checker.arithmetic import dyadic, log_above
-from ldpopt.checker.statistic_leakage import (
-    UNIT,
-    Row,
-    SelectionStatement,
-    Tree,
-    leakage,
-    released_row,
-    tree_bound,
-)
 from ldpopt.core import certify
+from ldpopt.core.exact import (
+    PRICE_UNIT,
+    PriceTree,
+    SelectionRow,
+    SelectionStatement,
+    dyadic,
+    log_above,
+    released_row,
+    selection_bound,
+    selection_leakage,
+)
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram
@@ -187,20 +188,20 @@ def _plain_rows(matrix: csr_array) -> Iterator[tuple[list[int], list[float]]]:
     return ((columns[a:b], entries[a:b]) for a, b in pairwise(ends))
 
 
-def _released_rows(matrix: csr_array) -> list[Row]:
+def _released_rows(matrix: csr_array) -> list[SelectionRow]:
     """Write the rows of a mechanism as the checker reads them, each divided by its exact sum."""
     return [released_row(*row, i) for i, row in enumerate(_plain_rows(matrix))]
 
 
 def exact_value(matrix: csr_array, selection: Sequence[int] | Selection) -> float:
     """Compute log Σ_y max_g W[θ_g, y] of a mechanism, rounded down."""
-    return certify.value_below(leakage(_released_rows(matrix[np.asarray(selection)])).low)
+    return certify.value_below(selection_leakage(_released_rows(matrix[np.asarray(selection)])).low)
 
 
 def exact_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
     """Compute what a proof tree bounds for a mechanism, in nats, rounded up."""
     total = _tree_bound(form, _released_rows(form.matrix), proof)
-    return certify.value_above(log_above(Fraction(total, UNIT)))
+    return certify.value_above(log_above(Fraction(total, PRICE_UNIT)))
 
 
 def coverage_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
@@ -208,14 +209,14 @@ def coverage_bound(form: SelectionProgram, proof: dict[str, Any]) -> float:
     rows = []
     for columns, entries in _plain_rows(form.matrix):
         parts, bits = dyadic(entries)
-        rows.append(Row(columns, parts, 1 << bits))
-    return certify.value_above(Fraction(_tree_bound(form, rows, proof), UNIT))
+        rows.append(SelectionRow(columns, parts, 1 << bits))
+    return certify.value_above(Fraction(_tree_bound(form, rows, proof), PRICE_UNIT))
 
 
-def _tree_bound(form: SelectionProgram, rows: list[Row], proof: dict[str, Any]) -> int:
+def _tree_bound(form: SelectionProgram, rows: list[SelectionRow], proof: dict[str, Any]) -> int:
     groups = [part.tolist() for part in members(form)]
     question = SelectionStatement(rows, form.matrix.shape[1], groups)
-    return tree_bound(Tree().read(proof, "proof"), question)
+    return selection_bound(PriceTree().read(proof, "proof"), question)
 
 
 def leaf(prices: Array) -> dict[str, Any]:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import highspy
 import numpy as np
 
-from ldpopt.checker.reading import DEEPEST
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import DEEPEST
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.forms.selection_program import SelectionProgram

@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from ldpopt.checker import sets
-from ldpopt.checker.budget import UndecidedError
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.uncertainty import UNCERTAINTY, read_set
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    UNCERTAINTY,
+    ScenarioSet,
+    UndecidedError,
+    UnreadableError,
+    WassersteinBall,
+    read_set,
+)
 from ldpopt.core.validate import Array
 
 TOLERANCE = 1e-9
@@ -62,9 +66,9 @@ class ConvexSet:
         P = np.asarray(p, dtype=float)
         if P.shape != self.shape or (P < 0).any() or abs(P.sum() - 1) > TOLERANCE:
             return False
-        if isinstance(self.exact, sets.Scenarios):
+        if isinstance(self.exact, ScenarioSet):
             return _mixes(np.array(self.exact.lists), P.ravel())
-        if isinstance(self.exact, sets.Wasserstein):
+        if isinstance(self.exact, WassersteinBall):
             spent = _transport(self.center.ravel(), P.ravel(), np.array(self.exact.distance))
             return spent <= float(self.exact.radius) * (1 + TOLERANCE)
         near = [Fraction(x) for x in ((1 - TOLERANCE) * P + TOLERANCE * self.center).ravel().tolist()]

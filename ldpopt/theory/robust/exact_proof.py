@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.half_cone import HalfCone
-from ldpopt.checker.outer_cone import Outer
 from ldpopt.core.errors import SolverError
+from ldpopt.core.exact import HalfCone, OuterCone, RobustStatement
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.problem import inside
 from ldpopt.theory.robust.uncertainty import Chi2Set
@@ -53,7 +51,7 @@ def accepted(
     rise = 0.0
     while rise < MOST_RISE:
         raised = _raised(proof, prior, rise)
-        if Outer(question, members, raised["dual"]).covers(raised["tree"]):
+        if OuterCone(question, members, raised["dual"]).covers(raised["tree"]):
             return raised
         rise = 4 * rise or FIRST_RISE
     raise SolverError("the bound over the outer cone is not proven by its multipliers")

@@ -5,7 +5,7 @@ a column separates into U_s ≤ e^ε L_z for s ≠ z, where U_s and L_s are the 
 over the R = P_{U|s} that half of the slack reaches. So this cone contains every private
 column, and is a union of products of blocks as PolyOpt's is. Finitely many R, the *corners*, describe it
 from outside; more are added where a column shows that they are missing. The lemmas stand in
-``ldpopt/checker/half_cone.py``.
+``ldpopt/checker/kernel/proofs/half_cone.py``.
 """
 
 from __future__ import annotations

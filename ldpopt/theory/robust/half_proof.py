@@ -1,9 +1,10 @@
 """Write the proof of a bound over the cone of half shares: a tree of boxes for each block of a piece.
 
 In a box l ≤ w ≤ h of a block the convex t log t is at most its chord, so that a linear program over the
-corners bounds f_s − τ q_s; its multipliers are the proof of the leaf, as ``ldpopt/checker/half_cone.py``
-reads it. The worst leaf is cut where its chords lie highest above the curve, until the bound of the
-block is near the largest value at its vertices; the slack of the piece says how near.
+corners bounds f_s − τ q_s; its multipliers are the proof of the leaf, as
+``ldpopt/checker/kernel/proofs/half_cone.py`` reads it. The worst leaf is cut where its chords lie
+highest above the curve, until the bound of the block is near the largest value at its vertices; the
+slack of the piece says how near.
 """
 
 from __future__ import annotations

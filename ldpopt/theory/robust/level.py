@@ -278,8 +278,8 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
     """Compute the level of one output and one pair, and the share of the slack that attains it.
 
     The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
-    ``ldpopt/checker/robust.py``), so their ratio has no local maximum but the global one: a
-    bracketing search is exact.
+    ``ldpopt/checker/kernel/proofs/robust_privacy.py``), so their ratio has no local maximum but the
+    global one: a bracketing search is exact.
     """
 
     def loss(share: float) -> float:

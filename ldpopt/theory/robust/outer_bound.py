@@ -3,10 +3,10 @@
 For prices β the excess of a column is (μ(w) − β·w)/q, q = p·w. If it is at most δ in the whole cone,
 β + δ p is a dual vector, and Σ_x β_x + δ a bound. In a box l_x ≤ w_x/q ≤ h_x the convex t log t is at
 most its chord, so that a linear program over the cuts bounds the excess; its multipliers are the proof
-of the leaf, as ``ldpopt/checker/outer_cone.py`` reads it. The worst leaf is split where its chords lie
-highest above the curve. Where the chords are close to the curve, splitting does not help. The column of
-the leaf is then shown to the oracle: if the column is not private, new cuts exclude it; if it is, it may
-improve the mechanism, and with it the prices.
+of the leaf, as ``ldpopt/checker/kernel/proofs/outer_cone.py`` reads it. The worst leaf is split where
+its chords lie highest above the curve. Where the chords are close to the curve, splitting does not help.
+The column of the leaf is then shown to the oracle: if the column is not private, new cuts exclude it; if
+it is, it may improve the mechanism, and with it the prices.
 """
 
 from __future__ import annotations

@@ -22,10 +22,10 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linprog
 
-from ldpopt.checker.arithmetic import exp_below
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import exp_below
 from ldpopt.core.validate import Array
 
 

@@ -10,11 +10,18 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
-from ldpopt.checker.confidence import RobustStatement, is_member, read_robust_question
-from ldpopt.checker.polyopt import conditional_entropy_above, in_cone
-from ldpopt.checker.robust import AUDIT_ERROR, is_robustly_private, tells_apart
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import (
+    AUDIT_ERROR,
+    RobustStatement,
+    conditional_entropy_above,
+    in_polyopt_cone,
+    is_confidence_member,
+    is_robustly_private,
+    read_robust_question,
+    tells_apart,
+)
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
@@ -148,7 +155,7 @@ def inside(witness: Array, uncertainty: Chi2Set) -> Array:
         moved = (1 - step) * witness + step * uncertainty.p_hat
         exact = [[Fraction(entry) for entry in row] for row in moved.tolist()]
         mass = sum(map(sum, exact), Fraction(0))
-        if is_member([[entry / mass for entry in row] for row in exact], question):
+        if is_confidence_member([[entry / mass for entry in row] for row in exact], question):
             return moved
         step *= 4
     return uncertainty.p_hat.copy()
@@ -223,4 +230,4 @@ class ConePrivacy(RobustPrivacy):
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone, in exact arithmetic."""
         every = range(len(self.question.p_hat[0]))
-        return in_cone(matrix.tolist(), self.question, self.pairs, every)
+        return in_polyopt_cone(matrix.tolist(), self.question, self.pairs, every)

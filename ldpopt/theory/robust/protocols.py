@@ -3,7 +3,7 @@
 Lopuhaä-Zwakenberg and Goseling 2021, Sections VI and VII. The budget ε is split: ε₂ for u, the rest for
 s. The utility rises with the probabilities that the responses for s and for u are right, and is convex
 in each. On a range of ε₂ these probabilities lie below lines, which bounds the utility to the second
-order (the lemmas stand in ``ldpopt/checker/limits.py``).
+order (the lemmas stand in ``ldpopt/checker/kernel/proofs/response_limits.py``).
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ from typing import Any, ClassVar, Self, cast
 import numpy as np
 from scipy.special import entr
 
-from ldpopt.checker import frame
-from ldpopt.checker.robust import empirical_information
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import empirical_information, frame
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.measure import INFORMATION, Measure

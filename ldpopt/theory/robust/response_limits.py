@@ -1,7 +1,8 @@
 """Limit how often a randomised response on u may be right, depending on the split of the budget.
 
-The lemmas stand in ``ldpopt/checker/limits.py``; here they serve floats, in whole batches. A limit
-is a row (n₁, n₀, m₁, m₀): r ≤ (n₁ g + n₀)/(m₁ g + m₀) where that is at most 1, with g = e^ε₂.
+The lemmas stand in ``ldpopt/checker/kernel/proofs/response_limits.py``; here they serve floats, in whole
+batches. A limit is a row (n₁, n₀, m₁, m₀): r ≤ (n₁ g + n₀)/(m₁ g + m₀) where that is at most 1, with g =
+e^ε₂.
 """
 
 from __future__ import annotations

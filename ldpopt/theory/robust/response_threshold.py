@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.schema import LEAST_EPSILON, MOST_EPSILON
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import LEAST_EPSILON, MOST_EPSILON
 from ldpopt.core.validate import Array
 from ldpopt.theory.columns.cones import SecretCone, joint_secrets
 from ldpopt.theory.columns.utilities import MutualInformation

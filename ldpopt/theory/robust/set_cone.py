@@ -15,12 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_below
-from ldpopt.checker.confidence import RobustStatement
-from ldpopt.checker.set_optimum import exact_columns
-from ldpopt.checker.set_privacy import SetPrivacy
-from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core import certify
+from ldpopt.core.exact import RobustStatement, SetPrivacy, UncertaintySet, exact_columns, exp_below
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import Cut
 from ldpopt.theory.robust.exact_cone import ROOM, WORST, plain_columns

@@ -4,8 +4,8 @@ log P(y|s)/P(y|z) is a difference of logarithms of four linear functions of P, s
 is not a linear program. A climb linearises it: each step finds the member that is best for the slope and
 goes to the best point between it and one found before (Frank–Wolfe with exact line searches). A maximum
 lies at a vertex or on an edge of the image of F: its level sets are doubly ruled surfaces, which their
-tangent planes cut. A climb may end at a local maximum; the proof of ``ldpopt/checker/set_privacy.py``
-notices, and says where to start again.
+tangent planes cut. A climb may end at a local maximum; the proof of
+``ldpopt/checker/kernel/proofs/set_privacy.py`` notices, and says where to start again.
 """
 
 from __future__ import annotations
@@ -19,11 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.arithmetic import exp_below, log_below
-from ldpopt.checker.robust_level import Comparison, LevelStatement, told_apart
-from ldpopt.checker.set_privacy import SetPrivacy, multiplier
-from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core.certify import value_below
+from ldpopt.core.exact import (
+    LevelStatement,
+    SecretComparison,
+    SetPrivacy,
+    UncertaintySet,
+    exp_below,
+    log_below,
+    set_multiplier,
+    told_apart,
+)
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits
 from ldpopt.core.status import Status
@@ -160,7 +166,7 @@ class Climb:
         first, last = factor * low[3] / low[1], high[0] / high[2]
         blocks = [list(map(Fraction, block)) for block in self._blocks()]
         for at in np.linspace(first, last, GRID).tolist():
-            weight = multiplier(self.F, blocks, (self.s, self.z), at, factor)
+            weight = set_multiplier(self.F, blocks, (self.s, self.z), at, factor)
             cost = factor * self.rows[3] - at * self.rows[1]
             cost = cost - weight * (self.rows[0] - at * self.rows[2])
             yield self.from_witness(self.F.worst(cost.tolist()))
@@ -257,7 +263,7 @@ def inside(witness: Array, F: UncertaintySet) -> Array:
 def exact_level(place: Place, question: LevelStatement) -> float:
     """Evaluate the level of a place in exact arithmetic, rounded down."""
     member = question.F.member(place.witness.tolist(), "witness")
-    top, bottom = told_apart(question, Comparison(place.y, place.s, place.z, *member))
+    top, bottom = told_apart(question, SecretComparison(place.y, place.s, place.z, *member))
     return value_below(log_below(top / bottom)) if top > bottom else 0.0
 
 

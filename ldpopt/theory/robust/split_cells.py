@@ -1,7 +1,7 @@
 """Bounds on cells of splits where s and u are reported by any mechanisms of their levels.
 
 Lopuhaä-Zwakenberg and Goseling 2021, Theorems 15 and 17. The lemmas stand in
-``ldpopt/checker/block_splits.py``; here the dual vectors are found that its cells need.
+``ldpopt/checker/kernel/proofs/block_splits.py``; here the dual vectors are found that its cells need.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpopt.checker.block_splits import Cells, Splits
-from ldpopt.checker.protocols import Reporting
+from ldpopt.core.exact import BlockCells, BlockSplits, Reporting
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import EPSILON_RANGE, Array
 from ldpopt.theory.columns.linear_program import solve_listed
@@ -35,7 +34,7 @@ class SplitCells:
     """
 
     def __init__(self, question: Reporting) -> None:
-        self.question, self.parts = question, Splits(question)
+        self.question, self.parts = question, BlockSplits(question)
         self.secrets = _floats(self.parts.secrets)
         self.publics = [_floats(q) for q in self.parts.publics]
         self.blocks: dict[Fraction, list[list[float] | None]] = {}
@@ -100,7 +99,7 @@ class SplitCells:
             "public": [self._block(g) for g in uppers],
             "secret": [self.found[cell] for cell in cells],
         }
-        bound = Cells(self.question, proof).bound()
+        bound = BlockCells(self.question, proof).bound()
         return math.nextafter(float(bound), math.inf), proof
 
 

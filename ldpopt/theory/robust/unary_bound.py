@@ -1,6 +1,7 @@
 """Bound the utility of unary encoding on boxes of splits and of κ to the second order, in floats.
 
-The lemmas stand in ``ldpopt/checker/unary_bound.py``, which repeats the bound in exact arithmetic.
+The lemmas stand in ``ldpopt/checker/kernel/proofs/unary_encoding_bound.py``, which repeats the bound in
+exact arithmetic.
 """
 
 from __future__ import annotations

@@ -16,12 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from ldpopt.checker.confidence import ALPHA, SAMPLES, check_table
-from ldpopt.checker.reading import UnreadableError
-from ldpopt.checker.schema import normalised
 from ldpopt.core import validate
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import SET_ALPHA, SET_SAMPLES, UnreadableError, check_table, normalised
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.validate import Array
 
@@ -253,8 +251,8 @@ class Chi2Set(Cleaned):
             raise InvalidInputError("p_hat must have two or more cells, not one")
         _check_secrets("p_hat", p_hat)
         try:
-            SAMPLES.read(n, "n")
-            ALPHA.read(alpha, "alpha")
+            SET_SAMPLES.read(n, "n")
+            SET_ALPHA.read(alpha, "alpha")
             check_table(normalised(np.asarray(self.p_hat, dtype=float).tolist(), "p_hat"))
         except UnreadableError as error:
             raise InvalidInputError(str(error)) from None

@@ -21,10 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
-from ldpopt.checker.budget import UndecidedError, limited
-from ldpopt.checker.fixed import rounded
-from ldpopt.checker.wide_blocks import proves
 from ldpopt.core import certify, highs
+from ldpopt.core.exact import UndecidedError, limited, proves_wide_block, units_down
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
@@ -197,12 +195,12 @@ class DualSearch:
         p_hat = [[Fraction(P) for P in row] for row in self.prior.reshape(self.cone.shape).tolist()]
         with limited(max(limits.remaining(), LEAST_SECONDS)):
             dual = self._raised(share).tolist()
-            return proves(dual, p, p_hat, self.cone.epsilon, self.cone.pairs)
+            return proves_wide_block(dual, p, p_hat, self.cone.epsilon, self.cone.pairs)
 
 
 def _units(p: float) -> int:
     """Round P^min up to units, so that the checker's is below it."""
-    return rounded(Fraction(p) * (1 + Fraction(1, 10**12))) + 1 if p else 0
+    return units_down(Fraction(p) * (1 + Fraction(1, 10**12))) + 1 if p else 0
 
 
 def _vectors(prior: Array, p_min: Array) -> Array:

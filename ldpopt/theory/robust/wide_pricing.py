@@ -4,7 +4,8 @@ In a block K(lo, hi) put m = p·T, L = max(0, (lo − m)/(1 − σ)) and H = (hi
 every T_u is L or H, but for one where m = lo. With x = p(Z), Z the values at H, m is known. So for a
 given x the best Z is a knapsack, and its linear relaxation replaces T log T by the chord from L to H:
 one value may lie between. A value with a large p is told apart (at L, at H, or between), as its chord
-would be far above. ``ldpopt.checker.wide_blocks`` proves bounds of this relaxation.
+would be far above. ``ldpopt.checker.kernel.proofs.polyopt_wide_blocks`` proves bounds of this
+relaxation.
 """
 
 from __future__ import annotations

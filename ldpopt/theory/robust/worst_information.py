@@ -5,7 +5,8 @@ utilities. I_P = Σ_x P_x h_x − Σ_y q_y log q_y with h_x = Σ_y W_xy log W_xy
 so its least value over F is a global problem. From above, a descent linearises I at a member and goes to
 the member that is least for the slope; I never rises. From below, where q lies in a box, each −q log q
 is at least its chord, which leaves a linear function of P, whose least value over F is known
-(``ldpopt/checker/sets.py``). Boxes are cut in two where the chord lies farthest below the curve.
+(``ldpopt/checker/kernel/proofs/uncertainty_sets.py``). Boxes are cut in two where the chord lies
+farthest below the curve.
 """
 
 from __future__ import annotations
@@ -18,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import xlogy
 
-from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import UncertaintySet
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.theory.robust.convex_set import ConvexSet

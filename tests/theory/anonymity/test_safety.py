@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
-from ldpopt.checker.rules import provable
+from ldpopt.checker.kernel.proofs.exposure_rules import provable
 from ldpopt.core.status import Status
 from ldpopt.forms.threshold_search import ThresholdSearch
 from ldpopt.problems import FeatureRelease

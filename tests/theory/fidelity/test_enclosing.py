@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ldpopt.checker import moments
+from ldpopt.checker.kernel.proofs import second_moments
 from ldpopt.theory.fidelity.enclosing import moments_above
 
 
@@ -18,7 +18,7 @@ def test_moments_in_floats_are_just_above_the_exact_ones(seed):
     rows = np.round(rows * 2.0**40) / 2.0**40
     rows[:, 0] += 1 - rows.sum(axis=1)  # exact: all are multiples of 2^−40
     p = [Fraction(int(x)) for x in rng.integers(1, 1000, size=k)]
-    found, enclosed = moments_above(rows, p), moments.inverse_information(rows.tolist(), p)
+    found, enclosed = moments_above(rows, p), second_moments.inverse_information(rows.tolist(), p)
     for i, above in enumerate(found):
         true = enclosed.fraction(i, i)
         assert true - enclosed.radius <= above <= true * (1 + Fraction(1, 10**4))

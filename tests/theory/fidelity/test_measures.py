@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from ldpopt import Mechanism, solve
-from ldpopt.checker import fidelity_bounds
-from ldpopt.checker.arithmetic import exp_above
-from ldpopt.checker.schema import normalised
+from ldpopt.checker.kernel.arithmetic import exp_above
+from ldpopt.checker.kernel.proofs import fidelity_bounds
+from ldpopt.checker.kernel.schema import normalised
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms.balanced_designs import DifferenceSet, step_mechanism, subset_selection, two_level

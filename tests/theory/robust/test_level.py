@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import Mechanism
-from ldpopt.checker import confidence
+from ldpopt.checker.kernel.proofs import confidence_set
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import secret_randomized_response
 from ldpopt.theory.robust.level import rldp_level
@@ -89,7 +89,7 @@ def test_the_checkers_quantile():
     from scipy.stats import chi2
 
     for degrees, alpha in [(1, 0.05), (2, 0.5), (8, 0.05), (15, 1e-4), (251, 0.05)]:
-        found = float(confidence.chi_squared_quantile(degrees, Fraction(alpha)).high)
+        found = float(confidence_set.chi_squared_quantile(degrees, Fraction(alpha)).high)
         assert found == pytest.approx(chi2.isf(alpha, degrees), rel=1e-13)
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from ldpopt import solve, verify
 from ldpopt.checker import frame
-from ldpopt.checker.polyopt import rarest_together
-from ldpopt.checker.reading import UnreadableError
+from ldpopt.checker.kernel.reading import UnreadableError
+from ldpopt.checker.statements.polyopt import rarest_together
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.experiments.robust_study import drawn_table
 from ldpopt.problems import GRRConditional, PolyOpt

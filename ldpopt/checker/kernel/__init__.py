@@ -1,0 +1,1 @@
+"""What every statement rests on: arithmetic, reading, claims; in ``proofs`` the theorems."""

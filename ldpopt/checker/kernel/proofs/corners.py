@@ -1,0 +1,280 @@
+"""Decide whether a dual vector proves a bound: β·v ≥ g(v) for every private column v.
+
+Statement. K = {T ≥ 0 : T_x ≤ E T_x' where the secrets of x and x' differ}, E = e^ε, is the cone of
+private columns, and g is sublinear. If β·v ≥ g(v) on K, then every private W has Σ_y g(W[:, y]) ≤ Σ_y
+β·W[:, y] = Σ_x β_x, as its rows sum to 1. :func:`dominates` decides it, on the corners of the boxes of
+Lemma 1 (``private_cone.py``): for mutual information here, for divergences by Lemma 3
+(``two_hypotheses.py``), for piecewise linear utilities by Lemma 4 (``piecewise_linear.py``).
+
+Lemma 2 (information, :class:`InformationSearch`). At a corner with the set S of high entries,
+g(v) − β·v = a + Σ_{x∈S} gain_x − q log q with q = w + Σ_{x∈S} weight_x. For every slope λ,
+−q log q ≤ e^(λ−1) − λ q (the tangent at q = e^(λ−1)), so this is at most
+a + e^(λ−1) − λ w + Σ_{x∈S} (gain_x − λ weight_x): a sum over the entries. Its largest value over all S
+takes the positive terms; over all S of m elements it takes the m largest terms. ∎  A node of the search
+fixes some entries; it is done if the sum is at most 0 for one λ, and is split otherwise. After
+:data:`PLAIN_NODES` nodes the search starts again once per m: with nearly equal weights the bound for
+fixed m is nearly exact, while with the other one astronomically many nodes would be split.
+
+Arithmetic. Whatever is not rational is enclosed once, in whole multiples of 2^−:data:`BITS`; then every
+bound is a sum of integers, rounded up. Slopes, lines and splits are guessed in floats; the
+bounds hold for any guess.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from ..arithmetic import ONE, Interval, above, below, enclose, exp, total
+from ..budget import UndecidedError, tick
+from ..units import BITS, UNIT, units_up
+from .piecewise_linear import linear_pieces, pieces_within
+from .private_cone import Box, boxes
+from .two_hypotheses import Divergence, DivergenceSearch
+
+SLOPE_BITS = 64
+PLAIN_NODES = 500
+MOST_NODES = 2_000_000
+
+
+def dominates(
+    dual: Sequence[float],
+    secrets: Sequence[Any],
+    epsilon: float,
+    utility: str,
+    distributions: Sequence[Sequence[Fraction]],
+    weights: Sequence[Fraction] = (),
+    order: float | None = None,
+) -> bool | None:
+    """Return whether β·v ≥ g(v) for every private column v; None if they are too close to tell.
+
+    Args:
+        dual: β, an entry per input.
+        secrets: the secret of each input.
+        epsilon: the level ε, in nats.
+        utility: "mutual-information" or "guessing", or the name of a utility of hypotheses.
+        distributions: the prior, or the hypotheses, each summing to exactly 1.
+        weights: the probabilities of the hypotheses of bayes.
+        order: the order of renyi.
+    """
+    pieces = linear_pieces(utility, distributions, weights)
+    beta = [enclose(b) for b in dual]
+    powers = [ONE, exp(epsilon), exp(2 * Fraction(epsilon))]
+    found: bool | None = True
+    for box in boxes(secrets):
+        if utility == "mutual-information":
+            holds = InformationSearch(beta, distributions[0], box, powers, epsilon).holds()
+        elif pieces is None:
+            divergence = Divergence(utility, order)
+            holds = DivergenceSearch(beta, distributions, box, powers, divergence).holds()
+        else:
+            holds = pieces_within(pieces, dual, box, powers)
+        if holds is False:
+            return False
+        found = found and holds
+    return found
+
+
+# ---------------------------------------------------------------- mutual information
+
+
+class Item(NamedTuple):
+    """What raising one of ``copies`` like entries from low to high adds; in units, enclosed."""
+
+    gain: int
+    least_gain: int
+    weight: int
+    least_weight: int
+    copies: int
+
+
+class Node(NamedTuple):
+    """The least and the largest number of high copies of each item; and of all items, if it is fixed."""
+
+    low: list[int]
+    high: list[int]
+    size: int | None
+
+
+class InformationSearch:
+    """Lemma 2: Σ P v log v − q log q − β·v ≤ 0 on all corners of a box."""
+
+    def __init__(
+        self,
+        beta: list[Interval],
+        prior: Sequence[Fraction],
+        box: Box,
+        powers: list[Interval],
+        epsilon: float,
+    ) -> None:
+        own = [powers[j] * enclose(j * Fraction(epsilon)) for j in range(3)]  # E^j log E^j
+        shares = [enclose(p) for p in prior]
+        entries = list(zip(beta, shares, box.low, box.high, strict=True))
+        start = total(p * own[i] - b * powers[i] for b, p, i, _ in entries)
+        mass = total(p * powers[i] for _, p, i, _ in entries)
+        self.gain, self.least_gain = above(start), below(start)
+        self.weight, self.least_weight = above(mass), below(mass)
+        found: Counter[tuple[int, int, int, int]] = Counter()
+        for (b, p, i, j), exact in zip(entries, prior, strict=True):
+            if i < j:
+                gain = p * (own[j] - own[i]) - b * (powers[j] - powers[i])
+                if exact:
+                    weight = p * (powers[j] - powers[i])
+                    found[above(gain), below(gain), above(weight), below(weight)] += 1
+                else:  # an entry without weight is high exactly where that adds
+                    self.gain += max(above(gain), 0)
+                    self.least_gain += max(below(gain), 0)
+        items = [Item(*numbers, copies) for numbers, copies in found.items()]
+        self.items = sorted(items, key=lambda item: -_ratio(item))
+        self.ratios = [_ratio(item) for item in self.items]
+        self.weights = [item.weight / UNIT for item in self.items]
+
+    def holds(self) -> bool | None:
+        """Search all corners at once and, if that takes long, once for every number of high entries."""
+        copies = [item.copies for item in self.items]
+        nothing = [0 for _ in copies]
+        if self._positive(self._best_prefix()):
+            return False
+        try:
+            return self._search([Node(nothing, copies, None)], PLAIN_NODES)
+        except UndecidedError:
+            return self._search([Node(nothing, copies, m) for m in range(sum(copies) + 1)], MOST_NODES)
+
+    def _best_prefix(self) -> list[int]:
+        """Guess the best corner of those that raise the first copies in the order of gain per weight."""
+        scale = UNIT
+        a, q = self.gain / scale, self.weight / scale
+        counts, best, best_value = [0] * len(self.items), [0] * len(self.items), a - q * math.log(q)
+        for i, item in enumerate(self.items):
+            for _ in range(item.copies):
+                counts[i] += 1
+                a, q = a + item.gain / scale, q + item.weight / scale
+                if a - q * math.log(q) > best_value:
+                    best, best_value = list(counts), a - q * math.log(q)
+        return best
+
+    def _search(self, pending: list[Node], nodes: int) -> bool | None:
+        found: bool | None = True
+        for _ in range(nodes):
+            if not pending:
+                return found
+            tick()
+            node = pending.pop()
+            slope, place = self._guess(node) if node.size is None else self._guess_of_size(node)
+            if self._done(node, slope):
+                continue
+            if place is None:
+                if self._positive(node.low):
+                    return False
+                found = None
+                continue
+            i, taken = place
+            pending.append(Node(node.low, [*node.high[:i], taken, *node.high[i + 1 :]], node.size))
+            pending.append(Node([*node.low[:i], taken + 1, *node.low[i + 1 :]], node.high, node.size))
+        raise UndecidedError(f"not decided within {nodes} nodes")
+
+    def _taken(self, counts: list[int]) -> tuple[int, int, int, int]:
+        """Enclose a and q where so many copies are high."""
+        a, least_a, q, least_q = self.gain, self.least_gain, self.weight, self.least_weight
+        for n, item in zip(counts, self.items, strict=True):
+            if n:
+                a, least_a = a + n * item.gain, least_a + n * item.least_gain
+                q, least_q = q + n * item.weight, least_q + n * item.least_weight
+        return a, least_a, q, least_q
+
+    def _positive(self, counts: list[int]) -> bool:
+        """Return whether the corner certainly violates the inequality."""
+        _, least_a, q, least_q = self._taken(counts)
+        mass = Interval(enclose(Fraction(least_q, UNIT)).low, enclose(Fraction(q, UNIT)).high)
+        return least_a > above(mass.xlogx())
+
+    def _done(self, node: Node, slope: int) -> bool:
+        """Return whether the bound of Lemma 2 with λ = slope/2^SLOPE_BITS is at most 0."""
+        a, _, q, least_q = self._taken(node.low)
+        tangent = exp(Fraction(slope, 1 << SLOPE_BITS) - 1).high
+        bound = (a << SLOPE_BITS) + units_up(tangent, BITS + SLOPE_BITS)
+        bound -= slope * (least_q if slope >= 0 else q)
+        terms = []
+        for n, m, item in zip(node.low, node.high, self.items, strict=True):
+            if m > n:
+                light = item.least_weight if slope >= 0 else item.weight
+                terms.append(((item.gain << SLOPE_BITS) - slope * light, m - n))
+        if node.size is None:
+            return bound + sum(term * n for term, n in terms if term > 0) <= 0
+        left = node.size - sum(node.low)
+        if not 0 <= left <= sum(n for _, n in terms):
+            return True  # no corner at all
+        for term, n in sorted(terms, reverse=True):
+            bound += term * min(n, left)
+            left -= min(n, left)
+        return bound <= 0
+
+    def _guess(self, node: Node) -> tuple[int, tuple[int, int] | None]:
+        """Guess a good slope, and which item to split at which count (None if all are fixed).
+
+        The relaxed optimum takes items in the order of gain per weight while that exceeds 1 + log q.
+        """
+        q, last = self._mass(node.low), None
+        for i, (ratio, w, n, m) in enumerate(
+            zip(self.ratios, self.weights, node.low, node.high, strict=True)
+        ):
+            if m == n:
+                continue
+            if ratio <= 1 + math.log(q):
+                return _slope(1 + math.log(q)), last or (i, n)
+            room = math.exp(ratio - 1) - q if ratio < 500 else math.inf
+            if room < w * (m - n):
+                return _slope(ratio), (i, min(n + int(room / w), m - 1))
+            q += w * (m - n)
+            last = (i, m - 1)
+        return _slope(1 + math.log(q)), last
+
+    def _guess_of_size(self, node: Node) -> tuple[int, tuple[int, int] | None]:
+        """Guess the slope and the split where the number of high copies is fixed.
+
+        The bound of Lemma 2 is convex in λ, with the derivative e^(λ−1) − q(λ), q(λ) the mass of the
+        entries taken at λ: bisection.
+        """
+        assert node.size is not None
+        free = [i for i, (n, m) in enumerate(zip(node.low, node.high, strict=True)) if m > n]
+        left, start = node.size - sum(node.low), self._mass(node.low)
+        scale = UNIT
+        gains = {i: self.items[i].gain / scale for i in free}
+        low, high = 1 + math.log(start), 1 + math.log(start + sum(map(self._room(node), free)) + 1e-300)
+        place: tuple[int, int] | None = None
+        for _ in range(40):
+            middle, rest, q = (low + high) / 2, left, start
+            order = sorted(free, key=lambda i: middle * self.weights[i] - gains[i])
+            for i in order:
+                taken = min(rest, node.high[i] - node.low[i])
+                q, rest = q + taken * self.weights[i], rest - taken
+                if rest <= 0:
+                    place = (i, node.low[i] + max(taken - 1, 0))
+                    break
+            low, high = (middle, high) if q > math.exp(middle - 1) else (low, middle)
+        if free and place is None:
+            place = (free[0], node.low[free[0]])
+        return _slope(high), place
+
+    def _room(self, node: Node) -> Any:
+        return lambda i: (node.high[i] - node.low[i]) * self.weights[i]
+
+    def _mass(self, counts: list[int]) -> float:
+        taken = (n * w for n, w in zip(counts, self.weights, strict=True) if n)
+        return self.weight / UNIT + math.fsum(taken)
+
+
+def _ratio(item: Item) -> float:
+    """Compute gain/weight, for the order; an item of almost no weight stands at an end."""
+    if item.weight == 0:
+        return math.copysign(1e300, item.gain)
+    ratio = Fraction(item.gain, item.weight)
+    return float(min(max(ratio, Fraction(-(10**300))), Fraction(10**300)))
+
+
+def _slope(guess: float) -> int:
+    """Round a slope to units of 2^−SLOPE_BITS; slopes beyond ±700 prove nothing more."""
+    return int(min(max(guess, -700.0), 700.0) * (1 << SLOPE_BITS))

@@ -1,0 +1,231 @@
+"""Enclose an upper bound on the expected exposure of future users, from a sample.
+
+Statement. The table is a sample of m users, drawn independently from an unknown distribution. In each of
+its features only values of the table are possible. n other users of the same distribution are released,
+and one is exposed if fewer than k = ⌈t n⌉ of them (itself included) have its row. If the rows v of the
+released features have the probabilities p_v, the expected fraction of exposed users is Σ_v f(p_v),
+f(x) = x F(k−2; n−1, x), F the binomial distribution function: at most k−2 of the others share the row.
+
+Lemma (sample). With probability at least 1 − δ over the sample all p_v of all sets of features are
+within γ = √(log(2N/δ) / 2m) of their frequencies p̂_v, where N + 1 = Π_j (1 + number of values of
+feature j). Proof: Hoeffding's inequality for each of the N combinations of values of non-empty sets
+of features. So, whatever set is released, the expectation is at most **risk = min(1, Σ_v max f(x) over
+|x − p̂_v| ≤ γ, 0 ≤ x ≤ 1)**, except for samples of probability at most δ.
+
+Lemma (monotone). Adding a feature never lowers the risk. Proof: let x be where f is largest for a row of
+frequency p̂ = Σ p̂_i that splits into rows i. There are x_i in [0, x] with Σ x_i = x and |x_i − p̂_i| ≤ γ
+(add x − p̂ to one, or take p̂ − x off one after the other). F falls in x, so Σ x_i F(x_i) ≥ x F(x).
+
+Lemma (peak). With N = n − 1, b the binomial mass and 2 ≤ k ≤ n, f′(x) = F(k−2) − (k−1) b(k−1), which
+has the sign of g(x) − (k−1), g = F(k−2)/b(k−1) = Σ_{j≤k−2} [C(N, j)/C(N, k−1)] ((1−x)/x)^(k−1−j). That
+falls in x. So f rises to one peak and falls after it. If the peak lies in [low, high], f is at most
+v F(u) on [u, v] ⊂ [low, high], rises before low and falls after high.
+
+x is a whole number of units; series are summed in whole numbers, one sum rounded down and one up;
+their terms' ratios fall, so what follows a term T with ratio r < 1 is at most T r/(1−r). b comes from
+enclosed logarithms, those of factorials by Stirling's series, whose error has the sign of the first
+term left out and is smaller (it envelops).
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from ..arithmetic import ONE, ZERO, Interval, enclose, log, total
+from ..budget import tick
+from ..units import UNIT, units_down, units_up
+
+FINE = 1 << 16
+"""A series ends at a term of so many units."""
+PEAK_BITS = 80
+"""Relative width of the interval around the peak."""
+EXACT_FACTORIAL = 1000
+PI = Interval(
+    Decimal("3.14159265358979323846264338327950288419716939937510582097494"),
+    Decimal("3.14159265358979323846264338327950288419716939937510582097495"),
+)
+STIRLING = [Fraction(*pair) for pair in ((1, 12), (-1, 360), (1, 1260), (-1, 1680), (1, 1188))]
+STIRLING_NEXT = Fraction(-691, 360360)
+Ratios = Iterator[tuple[int, int]]
+
+
+class Sample(NamedTuple):
+    """What is known: the users of the sample, γ enclosed, and how many users are to come."""
+
+    size: int
+    gamma: Interval
+    users: int
+    level: int
+
+
+def sample(size: int, values: list[int], delta: Fraction, users: int, level: int) -> Sample:
+    """Describe a sample of users, with the γ of the lemma on samples.
+
+    Args:
+        size: m, the number of users of the sample.
+        values: how many values each feature has.
+        delta: δ, the probability with which the sample may mislead.
+        users: n, the number of users to come.
+        level: k, the anonymity asked for.
+    """
+    cells = math.prod(n + 1 for n in values) - 1
+    gamma = (log(Fraction(2 * cells) / delta) / enclose(2 * size)).sqrt()
+    return Sample(size, gamma, users, level)
+
+
+def expected_exposure(known: Sample, groups: list[int], possible: int) -> Interval:
+    """Enclose the risk of features, from the sizes of groups of equal rows.
+
+    Args:
+        known: the sample, and the users to come.
+        groups: how many users of the sample share each row that occurs.
+        possible: how many rows are possible.
+    """
+    if known.level <= 1:
+        return ZERO
+    counts = Counter(groups)
+    counts[0] += possible - len(groups)
+    terms = (
+        enclose(times) * _largest(known, Fraction(count, known.size))
+        for count, times in counts.items()
+        if times
+    )
+    found = total(terms)
+    return Interval(min(found.low, Decimal(1)), min(found.high, Decimal(1)))
+
+
+def _largest(known: Sample, p: Fraction) -> Interval:
+    """Enclose the largest f(x) over |x − p| ≤ γ: above on a wider interval, below at a point."""
+    n, k = known.users, known.level
+    centre = enclose(p)
+    low, high = peak(n, k)
+    left = max(0, units_down((centre - known.gamma).low))
+    right = min(UNIT, units_up((centre + known.gamma).high))
+    if right <= low or left >= high:
+        most = exposed_share(n, k, min(right, max(left, low))).high
+    else:
+        u, v = max(left, low), min(right, high)
+        most = (_share(v) * at_most_others(n, k, u)).high
+    inner_left = max(0, units_up((centre - known.gamma).high))
+    inner_right = min(UNIT, units_down((centre + known.gamma).low))
+    if inner_left > inner_right:
+        return Interval(Decimal(0), most)
+    return Interval(exposed_share(n, k, min(inner_right, max(inner_left, low))).low, most)
+
+
+def _share(x: int) -> Interval:
+    return enclose(Fraction(x, UNIT))
+
+
+def exposed_share(n: int, k: int, x: int) -> Interval:
+    """Enclose f(x) = x F(k−2; n−1, x) for x in units, 2 ≤ k ≤ n.
+
+    Args:
+        n: the number of users to come.
+        k: the anonymity asked for.
+        x: the probability of the row, in units.
+    """
+    return _share(x) * at_most_others(n, k, x)
+
+
+def at_most_others(n: int, k: int, x: int) -> Interval:
+    """Enclose F(k−2; n−1, x): below the mean by its complement, else by the tail itself.
+
+    Args:
+        n: the number of users to come.
+        k: the anonymity asked for.
+        x: the probability of the row, in units.
+    """
+    if x in (0, UNIT):
+        return ONE if x == 0 else ZERO
+    trials = n - 1
+    mass = _binomial(trials, k - 1, x)
+    if x * trials < (k - 1) * UNIT:
+        low, high = _series(_upwards(trials, k - 1, x))
+        found = ONE - mass * _units(low + UNIT, high + UNIT)
+    else:
+        found = mass * _units(*_series(_downwards(trials, k - 1, x)))
+    return Interval(max(found.low, Decimal(0)), min(max(found.high, Decimal(0)), Decimal(1)))
+
+
+def _units(low: int, high: int) -> Interval:
+    return Interval(enclose(Fraction(low, UNIT)).low, enclose(Fraction(high, UNIT)).high)
+
+
+@lru_cache(maxsize=64)
+def peak(n: int, k: int) -> tuple[int, int]:
+    """Find two units with the peak of f between them, by bisection on the sign of g(x) − (k−1)."""
+    low, high = 0, -(-(k - 1) * UNIT // (n - 1))
+    while (high - low) << PEAK_BITS > high:
+        middle = (low + high) // 2
+        step = (middle >> PEAK_BITS) + 1
+        rising = _rises(n, k, middle)
+        if rising is None:  # the peak is next to the middle
+            low = middle - step if _rises(n, k, middle - step) is True else low
+            high = middle + step if _rises(n, k, middle + step) is False else high
+            break
+        low, high = (middle, high) if rising else (low, middle)
+    return low, high
+
+
+def _rises(n: int, k: int, x: int) -> bool | None:
+    """Return whether f rises at x: the sign of g(x) − (k−1), or None if that is too close to tell."""
+    level = (k - 1) * UNIT
+    least, most = _series(_downwards(n - 1, k - 1, x), enough=level)
+    return True if least > level else False if most < level else None
+
+
+def _downwards(trials: int, j: int, x: int) -> Ratios:
+    """List b(j−1)/b(j), b(j−2)/b(j−1), …, b(0)/b(1)."""
+    for i in range(j, 0, -1):
+        yield i * (UNIT - x), (trials - i + 1) * x
+
+
+def _upwards(trials: int, j: int, x: int) -> Ratios:
+    """List b(j+1)/b(j), b(j+2)/b(j+1), …, b(trials)/b(trials − 1)."""
+    for i in range(j, trials):
+        yield (trials - i) * x, (i + 1) * (UNIT - x)
+
+
+def _series(ratios: Ratios, enough: int | None = None) -> tuple[int, int]:
+    """Enclose r₁ + r₁r₂ + …, in units, for ratios that fall; stop where it exceeds ``enough``."""
+    low = high = UNIT
+    sum_low = sum_high = 0
+    for i, (top, bottom) in enumerate(ratios):
+        if i % 256 == 0:
+            tick()
+        low, high = low * top // bottom, -(-high * top // bottom)
+        sum_low, sum_high = sum_low + low, sum_high + high
+        if enough is not None and sum_low > enough:
+            break
+        if high <= FINE and top < bottom:
+            sum_high -= -high * top // (bottom - top)
+            break
+    return sum_low, sum_high
+
+
+def _binomial(trials: int, j: int, x: int) -> Interval:
+    """Enclose b(j; trials, x), 0 < x < 1 in units."""
+    yes, no = _share(x).log(), _share(UNIT - x).log()
+    choices = log_factorial(trials) - log_factorial(j) - log_factorial(trials - j)
+    found = (choices + enclose(j) * yes + enclose(trials - j) * no).exp()
+    return Interval(max(found.low, Decimal(0)), found.high)
+
+
+@lru_cache(maxsize=4096)
+def log_factorial(n: int) -> Interval:
+    """Enclose log n!."""
+    if n <= EXACT_FACTORIAL:
+        return log(math.factorial(n))
+    whole, half = enclose(n), enclose(Fraction(1, 2))
+    start = whole * log(n) - whole + half * (enclose(2 * n) * PI).log()
+    terms = [enclose(c / Fraction(n) ** (2 * i + 1)) for i, c in enumerate(STIRLING)]
+    error = enclose(STIRLING_NEXT / Fraction(n) ** (2 * len(STIRLING) + 1))
+    rest = Interval(error.low, Decimal(0)) if STIRLING_NEXT < 0 else Interval(Decimal(0), error.high)
+    return total([start, *terms, rest])

@@ -1,0 +1,175 @@
+"""What the rows of a mechanism mean: the values of columns of a table, and the digest that ties them.
+
+The claim *inputs*: the labels (s, u) are all different, and there is one for every row of the mechanism,
+in the order (0, 0), (0, 1), …, (1, 0), …; names of columns, values of a column and combinations are
+distinct, and bins increase and carry the names of their edges. So every row of a table has one input at
+most.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import pairwise, product
+from typing import Any
+
+from ..claims import Claim, decided
+from ..reading import UnreadableError
+from ..schema import Flag, List, Nullable, Number, Record, Text, Whole
+
+MOST_CELLS = 2**53
+MOST_SECONDS = 6e10
+"""Times lie within so many seconds of 1970: about 1900 years."""
+MOST_TOGETHER = 100
+"""The most reports about one person that a promise may cover."""
+MOST_PREFIX = 64
+"""The most first characters of a word by which a column may count."""
+COLUMN = Record(
+    {"name": Text(), "values": List(Text(), 1), "edges": List(Number()), "text": Flag()},
+    {
+        "time": Flag(),
+        "other": Flag(),
+        "missing": Flag(),
+        "prefix": Whole(1, MOST_PREFIX),
+        "groups": List(List(Text(), 2), 1),
+    },
+)
+OTHER, MISSING = "(other)", "(missing)"
+"""The last values of a column, where rare words are taken together, or empty cells count as a value."""
+ATTRIBUTE = Record(
+    {"columns": List(COLUMN, 1), "members": List(List(Whole(0, 1_000_000), 1), 1)},
+)
+DOMAIN = Record({"secret": ATTRIBUTE, "public": Nullable(ATTRIBUTE)})
+
+
+def content_digest(content: Any) -> str:
+    """Compute the SHA-256 of the JSON text of plain data.
+
+    The text has sorted keys, no spaces, ASCII letters only, and every number as a float.
+    """
+    text = json.dumps(_floats(content), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _floats(value: Any) -> Any:
+    """Turn every number of plain data into a float, so that 1 and 1.0 are one number."""
+    if isinstance(value, dict):
+        return {name: _floats(part) for name, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        every = set(map(type, value)) == {float}
+        return list(value) if every else [_floats(part) for part in value]
+    exact = isinstance(value, int) and not isinstance(value, bool) and abs(value) <= MOST_CELLS
+    return float(value) if exact else value
+
+
+def inputs_claim(
+    domain: dict[str, Any], rows: int, labels: Any = None, counts: list[list[int]] | None = None
+) -> Claim:
+    """Check that labels, counts (where there are any) and rows of the mechanism belong together.
+
+    Args:
+        domain: the columns, their values and the combinations that are inputs.
+        rows: the number of inputs of the mechanism.
+        labels: its labels of them, if it has any.
+        counts: the counts [s][u] of the table; None for a file without them.
+    """
+    if len(domain["secret"]["members"]) < 2:
+        raise UnreadableError("the secret must have at least two values: with one nothing is hidden")
+    sides = [domain["secret"], *([domain["public"]] if domain["public"] is not None else [])]
+    shape = (len(sides[0]["members"]), len(sides[1]["members"]) if len(sides) > 1 else 1)
+    names = [column["name"] for side in sides for column in side["columns"]]
+
+    def holds() -> bool:
+        return (
+            len(set(names)) == len(names)
+            and all(map(_is_column, (column for side in sides for column in side["columns"])))
+            and all(map(_are_members, sides))
+            and (counts is None or list(map(len, counts)) == [shape[1]] * shape[0])
+            and rows == shape[0] * shape[1]
+            and _in_order(labels, shape)
+        )
+
+    words = (
+        f"each of its {shape[0]} × {shape[1]} labels is the input of one row of the mechanism, in order"
+    )
+    return decided("inputs", words, holds)
+
+
+def _is_column(column: dict[str, Any]) -> bool:
+    """Return whether the values differ; those of a binned column must be the names of its bins.
+
+    A column with ``other`` or ``missing`` ends in the values of these names. The edges of a column of
+    times are whole seconds since 1970, and named as dates. With a ``prefix``, no value is longer; with
+    ``groups``, each value is the group of a word, and each word has one group, which is a value unless
+    the column has ``other``.
+    """
+    values, edges, time = column["values"], column["edges"], column.get("time", False)
+    last = [name for name, flag in ((OTHER, "other"), (MISSING, "missing")) if column.get(flag)]
+    if values[len(values) - len(last) :] != last or len(values) <= len(last):
+        return False
+    if edges:
+        increasing = all(low < high for low, high in pairwise(edges))
+        whole = not time or all(edge % 1 == 0 and abs(edge) <= MOST_SECONDS for edge in edges)
+        plain = not any(column.get(key) for key in ("other", "prefix", "groups"))
+        return increasing and whole and plain and values == bin_names(edges, time) + last
+    return not time and len(set(values)) == len(values) and _is_level(column, last)
+
+
+def _is_level(column: dict[str, Any], last: list[str]) -> bool:
+    """Return whether the values fit the ``prefix`` or the ``groups`` of the column, if it has any."""
+    values = set(column["values"][: len(column["values"]) - len(last)])
+    prefix, groups = column.get("prefix"), column.get("groups")
+    if prefix is not None and (groups is not None or any(len(value) > prefix for value in values)):
+        return False
+    if groups is None:
+        return True
+    if any(len(pair) != 2 for pair in groups) or len({word for word, _ in groups}) != len(groups):
+        return False
+    named = {group for _, group in groups}
+    return values <= named and (column.get("other", False) or named <= values)
+
+
+def bin_names(edges: Sequence[float], time: bool = False) -> list[str]:
+    """Name the bins between the edges; bins of different edges have different names.
+
+    >>> bin_names([18.0, 30.5])
+    ['< 18', '[18, 30.5)', '≥ 30.5']
+    >>> bin_names([0.0, 86400.0], time=True)
+    ['< 1970-01-01', '[1970-01-01, 1970-01-02)', '≥ 1970-01-02']
+    """
+    words = [_moment(edge) if time else _exactly(edge) for edge in edges]
+    return [f"< {words[0]}", *(f"[{a}, {b})" for a, b in pairwise(words)), f"≥ {words[-1]}"]
+
+
+def _moment(seconds: float) -> str:
+    """Write a whole number of seconds since 1970 as a date, with the time unless it is midnight."""
+    moment = datetime(1970, 1, 1) + timedelta(seconds=int(seconds))
+    return str(moment.date()) if seconds % 86400 == 0 else str(moment)
+
+
+def _exactly(edge: float) -> str:
+    """Write a number with twelve digits if these are exact, else as Python writes it."""
+    text = f"{edge:.12g}"
+    return text if float(text) == edge else repr(edge)
+
+
+def _are_members(side: dict[str, Any]) -> bool:
+    """Return whether the members are different combinations of value numbers, one per column."""
+    sizes = [len(column["values"]) for column in side["columns"]]
+    members = [tuple(member) for member in side["members"]]
+    known = all(
+        len(member) == len(sizes) and all(i < size for i, size in zip(member, sizes, strict=True))
+        for member in members
+    )
+    return known and len(set(members)) == len(members)
+
+
+def _in_order(inputs: Any, shape: tuple[int, int]) -> bool:
+    """Return whether the mechanism's inputs are absent, 0, 1, …, or all pairs (s, u) in order.
+
+    The last part of a pair runs fastest.
+    """
+    pairs = [] if inputs is None else [[s, u] for s, u in product(range(shape[0]), range(shape[1]))]
+    return inputs is None or repr(inputs) in (repr(list(range(len(pairs)))), repr(pairs))

@@ -1,0 +1,83 @@
+"""Piecewise linear utilities: β·v ≥ g(v) for g(v) = max_i a_i·v, decided without a search.
+
+Lemma 4. Over the corners of a box, a_i·v − β·v = Σ_x (a_ix − β_x) v_x is largest entry by entry: v_x is
+high where a_ix > β_x, else low. So β·v ≥ g(v) on all corners if and only if this sum is at most 0 for
+every i. With c_ix = a_ix − β_x rational and v_x a power of E, it is C_0 + C_1 E + C_2 E² with rational
+C_j: exact sums, and E is enclosed once. ∎
+
+A piece a_i is kept as its entries that are not 0: guessing has k pieces of one entry each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from ..arithmetic import Interval, enclose, total
+from ..budget import tick
+from .private_cone import Box
+
+Piece = Mapping[int, Fraction]
+
+
+def linear_pieces(
+    utility: str, rows: Sequence[Sequence[Fraction]], weights: Sequence[Fraction]
+) -> list[Piece] | None:
+    """List the a_i of a utility that is piecewise linear; None for the others.
+
+    * total-variation: |q0 − q1|/2, so ±(p0 − p1)/2;
+    * bayes: max_i weight_i p_i·v, the joint probability of the output and the hypothesis decided for;
+    * guessing: max_x P_x v_x.
+
+    Args:
+        utility: its name.
+        rows: the prior, or the hypotheses.
+        weights: the probabilities of the hypotheses of bayes.
+    """
+    if utility == "total-variation":
+        half = [(p - q) / 2 for p, q in zip(*rows, strict=True)]
+        return [_piece(half), _piece([-a for a in half])]
+    if utility == "bayes":
+        return [_piece([w * p for p in row]) for w, row in zip(weights, rows, strict=True)]
+    if utility == "guessing":
+        return [{x: p} for x, p in enumerate(rows[0])]
+    return None
+
+
+def _piece(entries: Sequence[Fraction]) -> Piece:
+    return {x: a for x, a in enumerate(entries) if a}
+
+
+def pieces_within(
+    pieces: Sequence[Piece], dual: Sequence[float], box: Box, powers: list[Interval]
+) -> bool | None:
+    """Decide by Lemma 4 whether β·v ≥ a·v for every piece and corner; None if E is too coarse to tell.
+
+    Args:
+        pieces: the a_i.
+        dual: β.
+        box: the corners v, as powers of E.
+        powers: enclosures of 1, E and E².
+    """
+    beta = [Fraction(b) for b in dual]
+    without = [Fraction(0)] * 3  # the coefficients C_j of the piece 0
+    for x, b in enumerate(beta):
+        _add(without, -b, box, x)
+    found: bool | None = True
+    for piece in pieces:
+        tick()
+        most = list(without)
+        for x, a in piece.items():
+            _add(most, -beta[x], box, x, -1)
+            _add(most, a - beta[x], box, x)
+        excess = total(enclose(c) * power for c, power in zip(most, powers, strict=True))
+        if excess.low > 0:
+            return False
+        if excess.high > 0:
+            found = None
+    return found
+
+
+def _add(coefficients: list[Fraction], c: Fraction, box: Box, x: int, sign: int = 1) -> None:
+    """Add the largest of c low and c high to the coefficients of the powers of E."""
+    coefficients[box.high[x] if c > 0 else box.low[x]] += sign * c

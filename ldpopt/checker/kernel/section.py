@@ -1,0 +1,101 @@
+"""What a section of the checker is: data that the frame reads. Nothing registers itself.
+
+A *kind* is a question with its parameters; it is stated in a *form*, which several kinds share and in
+which a kind of another package states itself. A section module ends with ``SECTION = Section(kinds=…,
+forms=…)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from .claims import Claim
+from .schema import Anything, Record, Schema
+
+Sense = Literal["maximise", "minimise"]
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of problem.
+
+    Attributes:
+        params: what its parameters may be. Problem class and checker read them by this one schema.
+        statement: from the parameters (plain, as in the file) to the statement in the words of a form.
+    """
+
+    params: Record
+    statement: Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class Case(NamedTuple):
+    """What one file claims, read: the exact question, the answer, the numbers and the proof."""
+
+    question: Any
+    answer: Any
+    status: str
+    value: float
+    bound: float | None
+    proof: Any
+    audit: dict[str, Any]
+    proven: tuple[Claim, ...] = ()
+    """The claims about membership, once they are decided."""
+
+
+@dataclass(frozen=True)
+class Decider:
+    """How claims about one form of statement are decided.
+
+    Attributes:
+        statement: what a statement may say; a kind of another package goes through it too.
+        question: from the statement, read by that schema, to the exact question.
+        answer: from the document and the question to the answer that the claims are about.
+        members: claims that the answer is what was asked for: stochastic, of its kind, private.
+        value: the claims that the answer is worth ``case.value``; None: the form has no objective, and
+            the file's value, bound and status are reported as not certified.
+        bound: the claims that nothing is better than ``case.bound``; not asked if the file has none, or
+            if the form has no objective.
+        sense: which of value and bound is the larger; a function of the question where it depends on it.
+        proof: what ``certificate.proof`` may be.
+        audit: claims about ``certificate.audit``; None: the audit is reported as not checked.
+        unchecked: from the statement to what else is reported as not checked.
+        noise: by how much value and bound of an optimal answer may differ where the optimum is zero; 0
+            where a question can be rescaled, so that no difference is small for all.
+    """
+
+    statement: Record
+    question: Callable[[dict[str, Any]], Any]
+    answer: Callable[[dict[str, Any], Any], Any]
+    members: Callable[[Case], Iterator[Claim]]
+    value: Callable[[Case], Iterator[Claim]] | None
+    bound: Callable[[Case], Iterator[Claim]]
+    sense: Callable[[Any], Sense]
+    proof: Schema = field(default_factory=Anything)
+    audit: Callable[[Case], Iterator[Claim]] | None = None
+    unchecked: Callable[[dict[str, Any]], list[str]] = lambda plain: []
+    noise: float = 0.0
+
+
+@dataclass(frozen=True)
+class Section:
+    """The kinds and forms that one module decides."""
+
+    kinds: Mapping[str, Kind]
+    forms: Mapping[str, Decider]
+
+
+def nothing(case: Case) -> Iterator[Claim]:
+    """Make no claim: the bound of forms without an objective."""
+    yield from ()
+
+
+def maximise(question: Any) -> Sense:
+    """Return the sense of forms that always maximise."""
+    return "maximise"
+
+
+def minimise(question: Any) -> Sense:
+    """Return the sense of forms that always minimise."""
+    return "minimise"

@@ -1,0 +1,61 @@
+"""Whole multiples of 2^−bits, and rounding to them: the one place where numbers lose digits on purpose.
+
+A *unit* is 2^−:data:`BITS`. Sums of units are exact, and a product is rounded by a shift, so that a
+search over many thousand corners costs integer operations only. Proofs round to units, always to the
+side that makes the proof harder; what enters a search as a guess may be coarser, as any number would do.
+
+What a file means is rounded to sizes of its own, which the page on certificates states: the points that
+stand for a prior (2^−64, ``dirichlet_points.py``), the numbers of a proof tree (2^−96,
+``rare_cells.py``), the contrasts of columns (2^−160, ``asymptotic_value.py``), and the prices of outputs
+(2^−1074, which is exact for floats, ``selection_trees.py``).
+"""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+Rational = int | float | Fraction
+"""A number that is exactly what it says: a float is the dyadic rational that it stores."""
+BITS = 192
+UNIT = 1 << BITS
+
+
+def units_down(x: Rational | Decimal, bits: int = BITS) -> int:
+    """Compute ⌊x · 2^bits⌋."""
+    top, bottom = x.as_integer_ratio()
+    return (top << bits) // bottom
+
+
+def units_up(x: Rational | Decimal, bits: int = BITS) -> int:
+    """Compute ⌈x · 2^bits⌉."""
+    top, bottom = x.as_integer_ratio()
+    return -((-top << bits) // bottom)
+
+
+def ratio_up(top: int, bottom: int) -> int:
+    """Compute ⌈top / bottom⌉, bottom > 0."""
+    return -(-top // bottom)
+
+
+def root_below(x: Fraction, bits: int = BITS) -> Fraction:
+    """Compute a number at most 2^−bits below √x, x ≥ 0."""
+    return Fraction(math.isqrt(units_down(x, 2 * bits)), 1 << bits)
+
+
+def root_above(x: Fraction, bits: int = BITS) -> Fraction:
+    """Compute a number at most 2^(1−bits) above √x; 0 where x ≤ 0."""
+    if x <= 0:
+        return Fraction(0)
+    return Fraction(math.isqrt(units_up(x, 2 * bits)) + 1, 1 << bits)
+
+
+def cube_root_below(x: Fraction, bits: int = BITS) -> Fraction:
+    """Compute a number at most 2^−bits below ∛x, x ≥ 0."""
+    n = units_down(x, 3 * bits)
+    low, high = 0, 1 << -(-n.bit_length() // 3)
+    while low < high:  # the largest r with r³ ≤ n
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if middle**3 <= n else (low, middle - 1)
+    return Fraction(low, 1 << bits)

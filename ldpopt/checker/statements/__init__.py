@@ -1,0 +1,1 @@
+"""What the kinds of files claim: each file maps parameters to the theorems of the kernel."""
