@@ -19,8 +19,9 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.forms.level_search import LevelSearch
+from ldpopt.theory.robust.climb import Place
 from ldpopt.theory.robust.convex_set import convex_set
-from ldpopt.theory.robust.set_level import Place, exact_level
+from ldpopt.theory.robust.set_level import exact_level
 
 
 @dataclass(frozen=True, eq=False)

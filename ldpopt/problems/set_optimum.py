@@ -29,8 +29,9 @@ from ldpopt.forms.cut_program import CutProgram
 from ldpopt.theory.columns.utilities import MutualInformation
 from ldpopt.theory.robust.block_cone import BlockCone
 from ldpopt.theory.robust.convex_set import ConvexSet, convex_set
+from ldpopt.theory.robust.exact_proof import exact_set_proof
 from ldpopt.theory.robust.problem import ceiling_of
-from ldpopt.theory.robust.set_cone import SetCone, exact_set_proof
+from ldpopt.theory.robust.set_cone import SetCone
 from ldpopt.theory.robust.set_level import level_question, proven_level
 
 MOST_SECRETS, MOST_INPUTS = 8, 36

@@ -10,8 +10,10 @@ import numpy as np
 from ldpopt.checker.confidence import RobustStatement
 from ldpopt.checker.half_cone import HalfCone
 from ldpopt.checker.outer_cone import Outer
+from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core.errors import SolverError
 from ldpopt.core.validate import Array
+from ldpopt.theory.robust import climb
 from ldpopt.theory.robust.problem import inside
 from ldpopt.theory.robust.uncertainty import Chi2Set
 
@@ -35,6 +37,27 @@ def exact_proof(proof: dict[str, Any], F: Chi2Set, question: RobustStatement) ->
     cuts = [{**cut, "member": inside(cut["member"], F).tolist()} for cut in proof["cuts"]]
     exact = [(_normalised(cut["member"]), *cut["secrets"]) for cut in cuts]
     return {**accepted(proof, exact, F.p_hat.ravel(), question), "cuts": cuts}
+
+
+def exact_set_proof(
+    proof: dict[str, Any], F: UncertaintySet, question: RobustStatement
+) -> dict[str, Any]:
+    """Move the cuts into F exactly, and raise the dual vector until the checker accepts the tree.
+
+    Args:
+        proof: the proof of the tree, in floats; the member of a cut is its witness.
+        F: the set.
+        question: its center and the level, in the checker's terms.
+    """
+    a2 = F.shape[1]
+    cuts: list[dict[str, Any]] = []
+    exact: Members = []
+    for cut in proof["cuts"]:
+        witness = climb.inside(np.array(cut["member"]), F).tolist()
+        P = F.member(witness, "witness")[0]
+        cuts.append({"witness": witness, "secrets": cut["secrets"]})
+        exact.append(([P[i : i + a2] for i in range(0, len(P), a2)], *cut["secrets"]))
+    return {**accepted(proof, exact, np.array(F.floats), question), "cuts": cuts}
 
 
 def accepted(

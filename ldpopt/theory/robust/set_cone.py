@@ -11,21 +11,18 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
 from ldpopt.checker.arithmetic import exp_below
-from ldpopt.checker.confidence import RobustStatement
 from ldpopt.checker.set_optimum import exact_columns
 from ldpopt.checker.set_privacy import SetPrivacy
 from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core import certify
 from ldpopt.core.validate import Array
 from ldpopt.forms.cut_program import Cut
+from ldpopt.theory.robust.climb import Climb, Place
 from ldpopt.theory.robust.exact_cone import ROOM, WORST, plain_columns
-from ldpopt.theory.robust.exact_proof import Members, accepted
-from ldpopt.theory.robust.set_level import Climb, Place, inside
 
 SHRINK = 1e-6
 """The relative amount by which P^min is rounded down."""
@@ -174,24 +171,3 @@ class SetCone:
             pair = ((own + 1) % self.F.shape[0], own)
             found[x] = max(Climb(self.F, column, 0, pair).lowest(), 0.0)
         return found.reshape(self.F.shape) * (1 - SHRINK)
-
-
-def exact_set_proof(
-    proof: dict[str, Any], F: UncertaintySet, question: RobustStatement
-) -> dict[str, Any]:
-    """Move the cuts into F exactly, and raise the dual vector until the checker accepts the tree.
-
-    Args:
-        proof: the proof of the tree, in floats; the member of a cut is its witness.
-        F: the set.
-        question: its center and the level, in the checker's terms.
-    """
-    a2 = F.shape[1]
-    cuts: list[dict[str, Any]] = []
-    exact: Members = []
-    for cut in proof["cuts"]:
-        witness = inside(np.array(cut["member"]), F).tolist()
-        P = F.member(witness, "witness")[0]
-        cuts.append({"witness": witness, "secrets": cut["secrets"]})
-        exact.append(([P[i : i + a2] for i in range(0, len(P), a2)], *cut["secrets"]))
-    return {**accepted(proof, exact, np.array(F.floats), question), "cuts": cuts}
