@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ldpopt.audit.auditing import audit
     from ldpopt.core.form import Form, FormSolution
+    from ldpopt.core.forms.column_program import ColumnProgram, Columns
     from ldpopt.core.limits import Limits
     from ldpopt.core.mechanism import Mechanism
     from ldpopt.core.problem import Example, Problem
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from ldpopt.engine.result import Certificate, Result, load
     from ldpopt.engine.solving import problem, solve
     from ldpopt.engine.verifying import Verification, verify
-    from ldpopt.forms.column_program import ColumnProgram, Columns
     from ldpopt.release.designing import design
     from ldpopt.release.estimating import estimate
     from ldpopt.release.releasing import privatize
@@ -62,6 +62,7 @@ _VERBS = ("audit", "report")
 """Rooms that can be called; see :mod:`ldpopt.core.verb`."""
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
+    "core.forms.column_program": ("ColumnProgram", "Columns"),
     "core.limits": ("Limits",),
     "core.mechanism": ("Mechanism",),
     "core.problem": ("Example", "Problem"),
@@ -71,7 +72,6 @@ _HOMES = {
     "engine.result": ("Certificate", "Result", "load"),
     "engine.solving": ("problem", "solve"),
     "engine.verifying": ("Verification", "verify"),
-    "forms.column_program": ("ColumnProgram", "Columns"),
     "release.designing": ("design",),
     "release.estimating": ("estimate",),
     "release.releasing": ("privatize",),

@@ -21,16 +21,16 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
 from ldpopt.core.quantiles import greatest_share, least_share, normal_quantile
 from ldpopt.core.validate import Array
+from ldpopt.measures import estimators
+from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.mechanisms.stated import StatedEncoding
+from ldpopt.models.priors import Dirichlet
 from ldpopt.release.accuracy import are_determined, unbiased_estimates
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.functionals import functionals, group_names, value_groups
 from ldpopt.release.intervals import encoded_intervals, score_intervals
 from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.reading import report_counts
-from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.fidelity import estimators
 
 MOST_DRAWN = 60
 """Combinations of columns with more frequencies are left out of the plot."""

@@ -26,10 +26,10 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError, UnreadableFileErr
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms.stated import StatedEncoding, encoding
+from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.tables.domain import Domain
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import AllDistributions
 
 SECTION = "public"
 NO_MATRIX = "an encoding is stated by its parameters: it has too many reports for a matrix"

@@ -13,11 +13,11 @@ from scipy.optimize import minimize_scalar
 from ldpopt.checker.arithmetic import exp_below
 from ldpopt.checker.encodings import MOST_BUCKETS, error, read_encoding
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.encoding_choice import EncodingChoice
 
 GRID = 2**52
 

@@ -1,14 +1,14 @@
 """Generate columns as the linear program asks for them; a proven bound at every stop.
 
 The program over all 2^k rays is solved over few: prices (duals) α of the current columns go to
-:mod:`ldpopt.theory.columns.pricing`, which returns rays with g(v) > α·v and an upper bound δ on
+:mod:`ldpopt.solvers._columns.pricing`, which returns rays with g(v) > α·v and an upper bound δ on
 g(v) − α·v. Since every ray is at least 1 in each entry, α + δ·π with any distribution π is a feasible
 dual vector: Σα + δ is a proven bound on the optimum (theory of column generation, Lagrangian bound).
 
 Plain duals of a degenerate program jump about, so prices are taken between them and the best proven
 dual vector (Wentges smoothing). For mutual information very many columns are nearly optimal, all
 with nearly the same P(S). The search starts with random columns that round a relaxation
-(:mod:`ldpopt.theory.columns.relaxation`), whose dual vector is nearly optimal, too.
+(:mod:`ldpopt.solvers._columns.relaxation`), whose dual vector is nearly optimal, too.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.generation import Generation
-from ldpopt.theory.columns.pricing import InformationPricer, Mask, Pricer, pricer
-from ldpopt.theory.columns.relaxation import Part, relax, sampled
-from ldpopt.theory.robust import block_generation, wide_generation
-from ldpopt.theory.robust.block_cone import BlockCone
+from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.cones import SecretCone
+from ldpopt.solvers._columns.generation import Generation
+from ldpopt.solvers._columns.pricing import InformationPricer, Mask, Pricer, pricer
+from ldpopt.solvers._columns.relaxation import Part, relax, sampled
+from ldpopt.solvers._robust import block_generation, wide_generation
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""

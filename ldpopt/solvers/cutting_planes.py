@@ -11,22 +11,22 @@ from scipy.special import entr
 
 from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
+from ldpopt.core.column_lp import proof_slack
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.cut_program import CutProgram
-from ldpopt.theory.columns.linear_program import proof_slack
-from ldpopt.theory.robust.block_cone import BlockCone
-from ldpopt.theory.robust.block_generation import BlockSearch, accepts
-from ldpopt.theory.robust.column_search import ColumnSearch
-from ldpopt.theory.robust.exact_cone import ExactCone
-from ldpopt.theory.robust.half_bound import HalfSearch
-from ldpopt.theory.robust.half_cone import HalfCone
-from ldpopt.theory.robust.half_proof import half_proof
-from ldpopt.theory.robust.outer_bound import BoundTree
+from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.exact_cone import ExactCone
+from ldpopt.models.half_share_cone import HalfCone
+from ldpopt.solvers._robust.block_generation import BlockSearch, accepts
+from ldpopt.solvers._robust.column_search import ColumnSearch
+from ldpopt.solvers._robust.half_bound import HalfSearch
+from ldpopt.solvers._robust.half_proof import half_proof
+from ldpopt.solvers._robust.outer_bound import BoundTree
 
 Proof = dict[str, Any]
 START_SHARE, START_GAP = 0.3, 1e-3

@@ -13,15 +13,15 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.measures.channel_fidelity import block_size
+from ldpopt.measures.moment_objectives import MomentObjective, WorstObjective
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
-from ldpopt.theory.fidelity.measures import block_size
-from ldpopt.theory.fidelity.moments import MomentObjective, WorstObjective
-from ldpopt.theory.fidelity.optimal_design import MOST_INPUTS, certified, optimal_design
+from ldpopt.solvers._fidelity.moment_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
 MOST_SQUARE = 12

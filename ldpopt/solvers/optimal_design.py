@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms import randomized_response
-from ldpopt.theory.fidelity.moments import MomentObjective
-from ldpopt.theory.fidelity.optimal_design import MOST_INPUTS, certified, optimal_design
+from ldpopt.solvers._fidelity.moment_design import MOST_INPUTS, certified, optimal_design
 
 
 class OptimalDesign(Solver[MatrixProgram]):

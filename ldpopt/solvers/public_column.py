@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.column_program import ColumnProgram, Columns
-from ldpopt.theory.robust.block_cone import BlockCone
+from ldpopt.models.block_cone import BlockCone
 
 
 class PublicColumn(Solver[ColumnProgram]):

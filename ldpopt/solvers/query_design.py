@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.query_program import QueryProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.query_program import QueryProgram
-from ldpopt.theory.fidelity.query_columns import Climbed, Listed
-from ldpopt.theory.fidelity.query_design import Answer, best_for_queries
+from ldpopt.solvers._fidelity.query_columns import Climbed, Listed
+from ldpopt.solvers._fidelity.query_weights import Answer, best_for_queries
 
 MOST_RAYS = 200_000
 """The most rays that are all listed and checked; of more rays, some are found by local search."""

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.column_program import ColumnProgram, Columns
-from ldpopt.theory.columns.cones import SecretCone
+from ldpopt.models.cones import SecretCone
 
 
 class RandomizedResponse(Solver[ColumnProgram]):

@@ -1,8 +1,8 @@
 """Solve column programs whose utility has few tangents as one compact linear program.
 
 A utility g(w) = G(A w) that sees a column through few linear functions is the largest of its tangents
-(:mod:`ldpopt.theory.columns.utilities`). Over a list of tangents the best mechanism is a linear program
-of polynomial size (:mod:`ldpopt.theory.columns.compact_program`), with one output per tangent; no
+(:mod:`ldpopt.models.utilities`). Over a list of tangents the best mechanism is a linear program
+of polynomial size (:mod:`ldpopt.solvers._columns.compact_program`), with one output per tangent; no
 column is ever listed. If G is piecewise linear, one program is exact. Otherwise the list starts with
 tangents that are spread over the reachable ratios, all are kept, and each round adds those where the
 excess g(v) − β·v of the dual vector β has a local maximum: each round has a proven bound, and three to
@@ -17,17 +17,17 @@ import numpy as np
 
 from ldpopt.checker.optimality import GAP_FLOOR
 from ldpopt.core import certify
+from ldpopt.core.column_lp import proof_slack
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram, Columns
-from ldpopt.theory.columns.compact_program import solve_compact
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.linear_program import proof_slack
-from ldpopt.theory.columns.pricing import DivergencePricer, pricer
-from ldpopt.theory.columns.utilities import FewFunctions
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.utilities import FewFunctions
+from ldpopt.solvers._columns.compact_program import solve_compact
+from ldpopt.solvers._columns.pricing import DivergencePricer, pricer
 
 MOST_ENTRIES = 10_000_000
 """Inputs × tangents × boxes; an interior point keeps some twenty arrays of this size."""

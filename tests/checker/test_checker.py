@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from ldpopt import solve, testing
 from ldpopt.checker import arithmetic, columns, frame, reading
 from ldpopt.core.status import relative_gap
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.utilities import Divergence, MutualInformation
 
 PRIOR = [0.4, 0.3, 0.2, 0.1]
 PAIR = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]

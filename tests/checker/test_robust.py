@@ -20,6 +20,7 @@ from ldpopt.checker.budget import UndecidedError, limited
 from ldpopt.checker.claims import verdict
 from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import (
     GRRConditional,
     IndependentReporting,
@@ -27,7 +28,6 @@ from ldpopt.problems import (
     RobustOptimum,
     UEConditional,
 )
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 FORGERIES = sorted((Path(__file__).parents[1] / "forgeries" / "robust").glob("*.json"))
 TABLE = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]

@@ -17,7 +17,7 @@ from ldpopt.checker.claims import verdict
 from ldpopt.checker.confidence import read_robust_question
 from ldpopt.checker.outer_cone import RATIO, SHARE, Outer, cut_row
 from ldpopt.checker.reading import UnreadableError
-from ldpopt.forms.column_program import Columns
+from ldpopt.core.forms.column_program import Columns
 from ldpopt.problems import RobustOptimum
 from ldpopt.solvers import CuttingPlanes
 

@@ -12,8 +12,8 @@ from ldpopt.checker.arithmetic import exp_above
 from ldpopt.checker.budget import UndecidedError
 from ldpopt.checker.fidelity_bounds import balanced_phi, phi_bound
 from ldpopt.checker.square_bound import square_phi_reaches
-from ldpopt.theory.fidelity.measures import phi
-from ldpopt.theory.fidelity.square import square_phi_bound
+from ldpopt.measures.channel_fidelity import phi
+from ldpopt.measures.square_phi import square_phi_bound
 
 
 def columns(k: int, epsilon: float, rng: np.random.Generator) -> np.ndarray:

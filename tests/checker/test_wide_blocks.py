@@ -6,9 +6,9 @@ import pytest
 from ldpopt.checker import wide_blocks
 from ldpopt.checker.blocks import BlockProof
 from ldpopt.checker.confidence import read_robust_question
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import BlockCone
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
 
 
 def asked(p_hat, n, epsilon):

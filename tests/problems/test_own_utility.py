@@ -17,12 +17,12 @@ from ldpopt.checker.reading import UnreadableError
 from ldpopt.core.errors import LdpoptError, NoSolverError, UnreadableFileError
 from ldpopt.core.problem import Example
 from ldpopt.engine.verifying import verify_document
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.utilities import TwoHypotheses
 from ldpopt.problems import PROBLEMS
+from ldpopt.problems.column_problem import ColumnProblem
 from ldpopt.report.page import report
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.pricing import Priced
-from ldpopt.theory.columns.problem import ColumnProblem
-from ldpopt.theory.columns.utilities import TwoHypotheses
+from ldpopt.solvers._columns.pricing import Priced
 
 PAIR = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
 

@@ -16,16 +16,16 @@ from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
 from ldpopt.engine.staging import run_stages
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
+from ldpopt.models.robust_information import RobustInformation
+from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
+from ldpopt.problems.table_problem import RobustPrivacy
 from ldpopt.solvers import Enumerate
+from ldpopt.solvers._robust import wide_generation
 from ldpopt.tables.datasets import table
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust import wide_generation
-from ldpopt.theory.robust.information import RobustInformation
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.problem import RobustPrivacy
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 VALUES = [
     (0.5, "all", 0.492305507873),
@@ -118,7 +118,7 @@ def known_distribution_optimum(p, epsilon):
     """F = {P̂}: columns with one entry per secret, P(Y=y|S=s) at 1 or e^ε; one linear program."""
     from itertools import product
 
-    from ldpopt.theory.columns.linear_program import solve_listed
+    from ldpopt.core.column_lp import solve_listed
 
     rays = []
     for ends in product((1.0, np.exp(epsilon)), repeat=3):

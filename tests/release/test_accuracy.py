@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import norm
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures import estimators
 from ldpopt.release.accuracy import Accuracy, accuracies, column_queries, unbiased_estimates
 from ldpopt.release.comparing import best
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.words import margin, outcome
-from ldpopt.theory.fidelity import estimators
 
 RNG = np.random.default_rng(3)
 N = 3000

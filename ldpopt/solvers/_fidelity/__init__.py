@@ -1,0 +1,1 @@
+"""Optimal designs, by an interior-point method."""
