@@ -267,7 +267,7 @@ def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
     yield Measured(
         "maximal-leakage",
         "maximal leakage",
-        leakage.maximal_leakage(W),
+        float(leakage.maximal_leakage(W)),
         "nats",
         "a report multiplies the chance to guess anything about the input by at most e^this",
     )

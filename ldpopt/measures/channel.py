@@ -11,6 +11,14 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures.fisher_information import fisher_information
+from ldpopt.mechanisms.encodings import SetMechanism
+
+AnyMechanism = Mechanism | SetMechanism
+
+
+def mechanism_of(W: Any) -> AnyMechanism:
+    """Return a mechanism as it is; build one from a matrix whose rows are distributions."""
+    return W if isinstance(W, Mechanism | SetMechanism) else Mechanism(W)
 
 
 def matrix_of(W: Any) -> Array:
@@ -19,8 +27,7 @@ def matrix_of(W: Any) -> Array:
     >>> matrix_of([[0.75, 0.25], [0.25, 0.75]]).shape
     (2, 2)
     """
-    mechanism = W if isinstance(W, Mechanism) else Mechanism(W)
-    return mechanism.matrix
+    return mechanism_of(W).matrix
 
 
 def square_matrix(W: Any) -> Array:

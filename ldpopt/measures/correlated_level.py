@@ -17,6 +17,7 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
+from ldpopt.measures.channel import matrix_of
 from ldpopt.measures.levels import Level, rldp_level
 
 
@@ -40,7 +41,7 @@ def on_pairs(mechanism: Mechanism | Any, secrets: int) -> Mechanism:
     >>> on_pairs([[0.8, 0.2], [0.3, 0.7]], 2).matrix.tolist()
     [[0.8, 0.2], [0.3, 0.7], [0.8, 0.2], [0.3, 0.7]]
     """
-    rows = mechanism.matrix if isinstance(mechanism, Mechanism) else Mechanism(mechanism).matrix
+    rows = matrix_of(mechanism)
     return Mechanism(np.tile(rows, (secrets, 1)))
 
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betainc, xlogy
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.measures.channel import matrix_of
 from ldpopt.models.priors import Dirichlet
 from ldpopt.models.quadrature import gauss_beta
 
@@ -92,19 +91,19 @@ class WorstPrior(NamedTuple):
     hidden: Estimate
 
 
-def worst_prior(m: Mechanism | SetMechanism, delta: float = 1e-6) -> WorstPrior:
+def worst_prior(m: Any, delta: float = 1e-6) -> WorstPrior:
     """Build the witness of Theorem 5.3 that Remark 5.4 describes.
 
     The worst case is a limit: δ → 0 makes ``hidden`` fall to e^−LDP, and no δ > 0 reaches it (but
     for a level of 0 or ∞).
 
-    >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    >>> flip = [[0.75, 0.25], [0.25, 0.75]]
     >>> round(worst_prior(flip, 1e-12).hidden, 3), round(math.exp(-flip.epsilon()), 3)
     (0.346, 0.333)
     """
     if not 0 < delta < 1:
         raise InvalidInputError(f"delta must lie between 0 and 1, not {delta!r}")
-    W = m.matrix
+    W = matrix_of(m)
     high, low = W.max(axis=0), W.min(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
         y = int(np.argmax(np.where(high > 0, high / low, 0.0)))

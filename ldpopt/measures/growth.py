@@ -12,7 +12,7 @@ q = P(Y), C = Σ_x P_x (diag W_x − W_x W_xᵀ) without one output of each of t
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.sparse.csgraph import connected_components
@@ -22,9 +22,9 @@ from ldpopt.core.estimate import Estimate
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, information_metrics
+from ldpopt.measures.channel import AnyMechanism, mechanism_of
 from ldpopt.measures.information_about_p import lumped
 from ldpopt.measures.tallies import merged
-from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior
 
 
@@ -64,7 +64,7 @@ class Growth(NamedTuple):
         return self.tally_constant.through(1.0, (self.rank + self.classes - 2) / 2 * math.log(n))
 
 
-def growth(m: Mechanism | SetMechanism, prior: Prior, *, seed: int = 0) -> Growth:
+def growth(m: Any, prior: Prior, *, seed: int = 0) -> Growth:
     """Compute the ranks and constants of Theorem 6.7.
 
     Args:
@@ -83,6 +83,7 @@ def growth(m: Mechanism | SetMechanism, prior: Prior, *, seed: int = 0) -> Growt
     """
     if not isinstance(prior, Dirichlet):
         raise InvalidInputError(f"the limits need a Dirichlet prior, not a {type(prior).__name__}")
+    m = mechanism_of(m)
     rank, classes = information_metrics.rank_and_classes(m)
     about_p = _constant(m, prior, seed)
     W = merged(m.matrix)
@@ -96,7 +97,7 @@ def growth(m: Mechanism | SetMechanism, prior: Prior, *, seed: int = 0) -> Growt
     return Growth(len(m.inputs), rank, classes, about_p, about_t)
 
 
-def _constant(m: Mechanism | SetMechanism, prior: Dirichlet, seed: int) -> Estimate:
+def _constant(m: AnyMechanism, prior: Dirichlet, seed: int) -> Estimate:
     """Compute r_μ = (a − 1) U^as + h(P), for the values that the reports tell apart."""
     if information_metrics.is_faithful(m):
         scale, shift = prior.size - 1, prior.differential_entropy()

@@ -1,10 +1,10 @@
 """Privacy and utility of a mechanism in nats: common ones, and those of Lopuhaä-Zwakenberg et al. 2019.
 
-Every metric takes a :class:`Mechanism` or a set-valued mechanism and returns an :class:`Estimate`: a
+Every metric takes a :class:`Mechanism`, a set-valued one or a matrix; it returns an :class:`Estimate`, a
 float with ``.error`` and ``.method``: "closed-form", "quadrature", "exact-enumeration" or "monte-carlo".
 
 >>> from ldpopt.models.priors import Dirichlet
->>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+>>> flip = [[0.75, 0.25], [0.25, 0.75]]
 >>> average_privacy(flip, Dirichlet.uniform(2)).__round__(6)
 0.823959
 """
@@ -23,9 +23,9 @@ from scipy.special import xlogy
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import asymptotics, tallies
+from ldpopt.measures.channel import AnyMechanism, matrix_of, mechanism_of
 from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_about_p
 from ldpopt.measures.posterior import Posterior, posterior
 from ldpopt.measures.tally_information import information_about_tallies
@@ -44,7 +44,6 @@ __all__ = [
     "entropy",
     "is_faithful",
     "ldp_level",
-    "maximal_leakage",
     "min_entropy_leakage",
     "mutual_information",
     "participation_factor",
@@ -56,26 +55,25 @@ __all__ = [
 ]
 
 METHODS = ("auto", "exact", "monte-carlo")
-AnyMechanism = Mechanism | SetMechanism
 
 
 # ---------------------------------------------------------------- privacy
 
 
-def ldp_level(m: AnyMechanism) -> Estimate:
+def ldp_level(m: AnyMechanism | ArrayLike) -> Estimate:
     """Compute LDP(Q) = max log Q_{y|x}/Q_{y|x'} (Lopuhaä-Zwakenberg et al. 2019, (3.1))."""
-    return Estimate(m.epsilon())
+    return Estimate(mechanism_of(m).epsilon())
 
 
-def worst_case_privacy(m: AnyMechanism) -> Estimate:
+def worst_case_privacy(m: AnyMechanism | ArrayLike) -> Estimate:
     """Compute S^wc = e^{−LDP}.
 
     It is the worst share of private information that stays hidden (Theorem 5.3).
     """
-    return Estimate(math.exp(-m.epsilon()))
+    return Estimate(math.exp(-float(ldp_level(m))))
 
 
-def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate:
+def average_privacy(m: AnyMechanism | ArrayLike, prior: Prior, *, seed: int = 0) -> Estimate:
     """Compute S_μ = H(X | Y, P)/H(X | P): the share of private information that stays hidden (4.1).
 
     Every Dirichlet prior and every matrix take one-dimensional integrals. Set-valued mechanisms with an
@@ -86,7 +84,7 @@ def average_privacy(m: AnyMechanism, prior: Prior, *, seed: int = 0) -> Estimate
         prior: the prior of P, over as many values as the mechanism has inputs.
         seed: the seed of the draws for set-valued mechanisms under a prior that is not exchangeable.
     """
-    _check(m, prior)
+    m = _checked(m, prior)
     leaked = _set_leakage(m, prior, seed) if isinstance(m, SetMechanism) else _leakage(m.matrix, prior)
     return leaked.through(-1 / prior.expected_entropy(), 1.0)
 
@@ -190,7 +188,7 @@ def digit_utility(
 
 
 def asymptotic_utility(
-    m: AnyMechanism, prior: Prior, *, method: str = "auto", seed: int = 0
+    m: AnyMechanism | ArrayLike, prior: Prior, *, method: str = "auto", seed: int = 0
 ) -> Estimate:
     """Compute U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2a − 2), (6.1); −inf where it is not faithful.
 
@@ -205,7 +203,7 @@ def asymptotic_utility(
         method: "auto"; "exact" for a closed form or quadrature, else refused; "monte-carlo" draws.
         seed: the seed of the Monte Carlo draws.
     """
-    _check(m, prior)
+    m = _checked(m, prior)
     validate.choice("method", method, METHODS)
     if not is_faithful(m):
         return Estimate(-math.inf)
@@ -213,7 +211,7 @@ def asymptotic_utility(
 
 
 def participation_factor(
-    m: AnyMechanism, prior: Prior, *, method: str = "auto", seed: int = 0
+    m: AnyMechanism | ArrayLike, prior: Prior, *, method: str = "auto", seed: int = 0
 ) -> Estimate:
     """Compute F_μ = e^{2U^as − 2C_μ}.
 
@@ -230,19 +228,19 @@ def participation_factor(
     return Estimate(value, 2 * value * found.error, found.method)
 
 
-def asymptotic_utility_bound(m: AnyMechanism) -> Estimate:
+def asymptotic_utility_bound(m: AnyMechanism | ArrayLike) -> Estimate:
     """Bound U^as from the LDP level alone (8.1); for two inputs by the sharper log(2 sinh(ε/2))."""
-    return Estimate(asymptotics.utility_bound(m.epsilon(), len(m.inputs)))
+    return Estimate(asymptotics.utility_bound(*_level_and_inputs(m)))
 
 
-def participation_factor_bound(m: AnyMechanism, prior: Prior | None = None) -> Estimate:
+def participation_factor_bound(m: AnyMechanism | ArrayLike, prior: Prior | None = None) -> Estimate:
     """Bound F_μ by (8.2); without a prior, by what holds for every prior."""
-    return Estimate(asymptotics.participation_bound(m.epsilon(), len(m.inputs), prior))
+    return Estimate(asymptotics.participation_bound(*_level_and_inputs(m), prior))
 
 
-def is_faithful(m: AnyMechanism) -> bool:
+def is_faithful(m: AnyMechanism | ArrayLike) -> bool:
     """Return whether different P give different output distributions: rank a (Definition 6.1)."""
-    return rank_and_classes(m).rank == len(m.inputs)
+    return rank_and_classes(m).rank == len(mechanism_of(m).inputs)
 
 
 class RankAndClasses(NamedTuple):
@@ -252,12 +250,13 @@ class RankAndClasses(NamedTuple):
     classes: int
 
 
-def rank_and_classes(m: AnyMechanism) -> RankAndClasses:
+def rank_and_classes(m: AnyMechanism | ArrayLike) -> RankAndClasses:
     """Compute the rank d of the matrix and the number b' of classes of outputs that share inputs.
 
-    >>> rank_and_classes(Mechanism([[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]]))
+    >>> rank_and_classes([[1, 0, 0], [0, 0.5, 0.5], [0, 0.5, 0.5]])
     RankAndClasses(rank=2, classes=2)
     """
+    m = mechanism_of(m)
     if isinstance(m, SetMechanism):
         if m.low > 0:
             tells = m.high != m.low and m.sizes[1:-1].any()
@@ -280,67 +279,59 @@ def entropy(p: ArrayLike) -> Estimate:
     return Estimate(-float(xlogy(q, q).sum()))
 
 
-def mutual_information(m: AnyMechanism, p: ArrayLike) -> Estimate:
+def mutual_information(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute I(X; Y) for X ~ p."""
-    W, q = _dense(m).matrix, _known(m, p)
+    W, q = _known(m, p)
     r = q @ W
     value = float(q @ xlogy(W, W).sum(axis=1) - xlogy(r, r).sum())
     return Estimate(max(value, 0.0))
 
 
-def maximal_leakage(m: AnyMechanism) -> Estimate:
-    """Compute log Σ_y max_x W[x, y].
-
-    It is the largest gain of any guesser about any function of X (Issa et al. 2020).
-
-    >>> maximal_leakage(Mechanism([[1, 0], [0, 1]])) == math.log(2)
-    True
-    """
-    if isinstance(m, SetMechanism):
-        high = m.high * float(m.sizes[1:].sum()) + m.low * float(m.sizes[0])
-        return Estimate(math.log(high))
-    return Estimate(math.log(float(m.matrix.max(axis=0).sum())))
-
-
-def min_entropy_leakage(m: AnyMechanism, p: ArrayLike) -> Estimate:
+def min_entropy_leakage(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute the log of the factor by which a report raises the chance to guess X ~ p."""
-    return Estimate(math.log(float(attacker_success(m, p)) / float(_known(m, p).max())))
+    return Estimate(math.log(float(attacker_success(m, p)) / float(_known(m, p)[1].max())))
 
 
-def attacker_success(m: AnyMechanism, p: ArrayLike) -> Estimate:
+def attacker_success(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:
     """Compute the chance Σ_y max_x p_x W[x, y] that the best guess of X ~ p from one report is right."""
-    weighted = _known(m, p)[:, None] * _dense(m).matrix
-    return Estimate(float(weighted.max(axis=0).sum()))
+    W, q = _known(m, p)
+    return Estimate(float((q[:, None] * W).max(axis=0).sum()))
 
 
 # ---------------------------------------------------------------- input
 
 
-def _prepare(m: AnyMechanism, prior: Prior, n: Any, method: str, draws: Any) -> tuple[Array, int]:
-    _check(m, prior)
+def _prepare(
+    m: AnyMechanism | ArrayLike, prior: Prior, n: Any, method: str, draws: Any
+) -> tuple[Array, int]:
+    W = _checked(m, prior).matrix
     validate.choice("method", method, METHODS)
     validate.whole_number("draws", draws, LEAST_DRAWS)
-    return _dense(m).matrix, validate.whole_number("n", n, 1)
+    return W, validate.whole_number("n", n, 1)
 
 
-def _check(m: AnyMechanism, prior: Prior) -> None:
+def _checked(m: AnyMechanism | ArrayLike, prior: Prior) -> AnyMechanism:
+    m = mechanism_of(m)
     if not isinstance(prior, Prior):
         raise InvalidInputError(f"prior must be a Prior such as Dirichlet(alpha), not {prior!r}")
     if len(m.inputs) != prior.size:
         raise InvalidInputError(
             f"the prior must have {len(m.inputs)} values, one per input, not {prior.size}"
         )
+    return m
 
 
-def _known(m: AnyMechanism, p: ArrayLike) -> Array:
-    q = validate.distribution("p", p)
-    if len(q) != len(m.inputs):
-        raise InvalidInputError(f"p must have {len(m.inputs)} entries, one per input, not {len(q)}")
-    return q
+def _level_and_inputs(m: AnyMechanism | ArrayLike) -> tuple[float, int]:
+    m = mechanism_of(m)
+    return m.epsilon(), len(m.inputs)
 
 
-def _dense(m: AnyMechanism) -> Mechanism:
-    return m.dense() if isinstance(m, SetMechanism) else m
+def _known(m: AnyMechanism | ArrayLike, p: ArrayLike) -> tuple[Array, Array]:
+    """Return the matrix and the distribution of its inputs."""
+    W, q = matrix_of(m), validate.distribution("p", p)
+    if len(q) != len(W):
+        raise InvalidInputError(f"p must have {len(W)} entries, one per input, not {len(q)}")
+    return W, q
 
 
 def _ratio(part: Estimate, whole: Estimate) -> Estimate:

@@ -19,13 +19,15 @@ from scipy.sparse import csr_array
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.estimate import Estimate
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.measures import selection
 from ldpopt.measures.selection_lp import Branching
 from ldpopt.measures.selection_matching import adjacency, matched_selection
-from ldpopt.models.secrets import selection_program
+from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.models.secrets import read_matrix, selection_program
 
 EFFORT = 1_000_000
 """Nodes of the branching times entries of the matrix: a minute, roughly."""
@@ -70,24 +72,19 @@ def statistic_maximal_leakage(
     return LeakageBounds(math.log(cover), math.log(cover + excess))
 
 
-def maximal_leakage(matrix: Any) -> float:
+def maximal_leakage(matrix: Any) -> Estimate:
     """Compute log Σ_θ' max_θ P(θ'|θ), the leakage about every function of θ for the worst prior.
 
-    Wang et al. 2024, Section IV; Issa et al. 2020.
+    Wang et al. 2024, Section IV; Issa et al. 2020. It is the largest min-entropy leakage as well, that
+    of the uniform prior.
 
     >>> maximal_leakage([[1, 0], [0, 1]]) == math.log(2)
     True
     """
-    rows = selection_program(matrix, range(np.shape(matrix)[0])).matrix
-    return math.log(rows.max(axis=0).sum())
-
-
-def min_entropy_leakage(matrix: Any) -> float:
-    """Compute worst-case min-entropy leakage.
-
-    The uniform prior is worst, so it equals maximal leakage.
-    """
-    return maximal_leakage(matrix)
+    if isinstance(matrix, SetMechanism):
+        high = matrix.high * float(matrix.sizes[1:].sum()) + matrix.low * float(matrix.sizes[0])
+        return Estimate(math.log(high))
+    return Estimate(math.log(read_matrix(matrix).max(axis=0).sum()))
 
 
 def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
@@ -100,7 +97,7 @@ def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
     True
     """
     groups = selection_program(matrix, secrets).groups
-    most = maximal_leakage(matrix)
+    most = float(maximal_leakage(matrix))
     return most - math.log(np.bincount(groups).max()), most
 
 

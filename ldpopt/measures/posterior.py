@@ -25,6 +25,7 @@ from ldpopt.core.files import save_figure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 from ldpopt.measures import posterior_sampler
+from ldpopt.measures.channel import AnyMechanism, mechanism_of
 from ldpopt.measures.evidence import log_evidence
 from ldpopt.measures.expansion import expanded
 from ldpopt.measures.marginals import BetaMixture, Empirical, Marginal, draw
@@ -313,7 +314,7 @@ def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.ra
 
 
 def posterior(
-    m: Mechanism | SetMechanism, prior: Prior, counts: ArrayLike, *, seed: int = 0
+    m: AnyMechanism | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: int = 0
 ) -> Posterior:
     """Compute the posterior of P when output y was reported ``counts[y]`` times.
 
@@ -331,6 +332,7 @@ def posterior(
     >>> posterior(flip, Dirichlet.uniform(2), [8, 2]).mean().round(4)
     array([0.7876, 0.2124])
     """
+    m = mechanism_of(m)
     dense = m.dense() if isinstance(m, SetMechanism) else m
     if not isinstance(prior, Dirichlet):
         raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")

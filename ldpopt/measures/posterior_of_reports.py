@@ -13,13 +13,14 @@ from scipy.special import gammaln
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
+from ldpopt.measures.channel import AnyMechanism, mechanism_of
 from ldpopt.measures.posterior import Posterior, of_columns, posterior
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior
 
 
 def posterior_of_reports(
-    m: Mechanism | SetMechanism, prior: Prior, reports: ArrayLike, *, seed: int = 0
+    m: AnyMechanism | ArrayLike, prior: Prior, reports: ArrayLike, *, seed: int = 0
 ) -> Posterior:
     """Compute the posterior of P given reports as ``m.sample`` draws them, for any number of values.
 
@@ -37,6 +38,7 @@ def posterior_of_reports(
     >>> posterior_of_reports(UnaryEncoding.oue(3, 2.0), Dirichlet.jeffreys(3), reports).mean().round(4)
     array([0.6836, 0.1823, 0.134 ])
     """
+    m = mechanism_of(m)
     if isinstance(m, Mechanism):
         return posterior(m, prior, _tallied(m, reports), seed=seed)
     if not isinstance(prior, Dirichlet):

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.estimate import ROUNDING, Estimate
-from ldpopt.core.mechanism import Mechanism
+from ldpopt.measures.channel import mechanism_of
 from ldpopt.measures.information_about_p import DRAWS, information_about_p
 from ldpopt.measures.information_metrics import average_privacy
 from ldpopt.measures.tallies import tally_entropy
 from ldpopt.measures.tally_information import information_about_tallies
-from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Prior
 
 
@@ -52,7 +51,7 @@ class Split(NamedTuple):
 
 
 def information_split(
-    m: Mechanism | SetMechanism,
+    m: Any,
     prior: Prior,
     n: int,
     *,
@@ -71,12 +70,13 @@ def information_split(
         seed: the seed of the draws.
 
     >>> from ldpopt.models.priors import Dirichlet
-    >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    >>> flip = [[0.75, 0.25], [0.25, 0.75]]
     >>> split = information_split(flip, Dirichlet.uniform(2), 2)
     >>> round(split.users.total, 6), round(split.aggregator.total, 6)
     (1.329661, 0.258148)
     """
     n = validate.whole_number("n", n, 1)
+    m = mechanism_of(m)
     if len(m.inputs) != prior.size:
         raise InvalidInputError(
             f"the prior must have {len(m.inputs)} values, one per input, not {prior.size}"

@@ -20,8 +20,8 @@ from scipy.special import xlogy
 
 from ldpopt.checker.sets import UncertaintySet
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
+from ldpopt.measures.channel import matrix_of
 from ldpopt.models.convex_set import ConvexSet
 
 STARTS = 8
@@ -37,7 +37,7 @@ class Bracket(NamedTuple):
 
 
 def worst_information(
-    mechanism: Mechanism | Any, uncertainty: ConvexSet, gap: float = 1e-6, boxes: int = 2000
+    mechanism: Any, uncertainty: ConvexSet, gap: float = 1e-6, boxes: int = 2000
 ) -> Bracket:
     """Bracket the least mutual information of a mechanism over a set.
 
@@ -53,7 +53,7 @@ def worst_information(
     >>> round(found.low, 5), round(found.high, 5)
     (1.19355, 1.19355)
     """
-    W = mechanism.matrix if isinstance(mechanism, Mechanism) else Mechanism(mechanism).matrix
+    W = matrix_of(mechanism)
     F = uncertainty.exact
     if len(W) != len(F.center):
         raise InvalidInputError(f"the mechanism must have {len(F.center)} inputs, not {len(W)}")

@@ -15,14 +15,13 @@ from ldpopt.checker.statistic_leakage import MATRIX
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.forms.selection_program import SelectionProgram
-from ldpopt.core.mechanism import Mechanism
 
 
 def read_matrix(matrix: Any) -> Any:
     """Read the rows P(·|θ): a sparse matrix stays sparse, everything else becomes a dense one.
 
     Args:
-        matrix: dense, a scipy sparse matrix, a :class:`Mechanism`, or plain triples
+        matrix: dense, a scipy sparse matrix, a mechanism, or plain triples
             {"shape", "rows", "columns", "values"}.
     """
     sparse = issparse(matrix) or isinstance(matrix, dict)
@@ -59,7 +58,7 @@ def selection_program(matrix: Any, secrets: Any) -> SelectionProgram:
 
 
 def _dense(matrix: Any) -> validate.Array:
-    return validate.array("matrix", matrix.matrix if isinstance(matrix, Mechanism) else matrix, 2)
+    return validate.array("matrix", getattr(matrix, "matrix", matrix), 2)
 
 
 def _sparse(matrix: Any) -> csr_array:

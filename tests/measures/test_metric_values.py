@@ -16,6 +16,7 @@ from scipy.special import digamma
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures import information_about_p, information_metrics, tally_information
 from ldpopt.measures.asymptotics import HALF_LOG_2PIE, unobfuscated_utility
+from ldpopt.measures.growth import growth
 from ldpopt.measures.information_metrics import (
     Estimate,
     asymptotic_utility,
@@ -25,6 +26,10 @@ from ldpopt.measures.information_metrics import (
     participation_factor,
     tally_utility,
 )
+from ldpopt.measures.leakage import maximal_leakage
+from ldpopt.measures.posterior import posterior
+from ldpopt.measures.posterior_of_reports import posterior_of_reports
+from ldpopt.measures.split_information import information_split
 from ldpopt.mechanisms import HadamardResponse, LocalHashing, SubsetSelection, UnaryEncoding
 from ldpopt.models.priors import Dirichlet, PointMixture
 
@@ -175,9 +180,7 @@ def test_set_mechanisms_agree_with_their_matrices(m):
         assert asymptotic_utility(m, prior) == pytest.approx(
             asymptotic_utility(m.dense(), prior), abs=1e-10
         )
-    assert information_metrics.maximal_leakage(m) == pytest.approx(
-        information_metrics.maximal_leakage(m.dense())
-    )
+    assert maximal_leakage(m) == pytest.approx(maximal_leakage(m.dense()))
     assert information_metrics.rank_and_classes(m) == information_metrics.rank_and_classes(m.dense())
 
 
@@ -324,7 +327,7 @@ def test_plain_metrics_of_randomised_response():
     top = math.e / (math.e + 3)
     assert information_metrics.attacker_success(m, p) == pytest.approx(top)
     assert information_metrics.min_entropy_leakage(m, p) == pytest.approx(math.log(4 * top))
-    assert information_metrics.maximal_leakage(m) == pytest.approx(math.log(4 * top))
+    assert maximal_leakage(m) == pytest.approx(math.log(4 * top))
     row = information_metrics.entropy(m.matrix[0])
     assert information_metrics.mutual_information(m, p) == pytest.approx(math.log(4) - row)
 
@@ -356,3 +359,26 @@ def test_a_point_mixture_is_a_prior_too():
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+@pytest.mark.parametrize(
+    "measure",
+    [
+        information_metrics.ldp_level,
+        information_metrics.worst_case_privacy,
+        information_metrics.is_faithful,
+        information_metrics.asymptotic_utility_bound,
+        maximal_leakage,
+        lambda m: information_metrics.mutual_information(m, [0.4, 0.6]),
+        lambda m: information_metrics.min_entropy_leakage(m, [0.4, 0.6]),
+        lambda m: average_privacy(m, Dirichlet.uniform(2)),
+        lambda m: asymptotic_utility(m, Dirichlet.uniform(2)),
+        lambda m: growth(m, Dirichlet.uniform(2)),
+        lambda m: information_split(m, Dirichlet.uniform(2), 2),
+        lambda m: posterior(m, Dirichlet.uniform(2), [3, 1]).mean().tolist(),
+        lambda m: posterior_of_reports(m, Dirichlet.uniform(2), [0, 0, 1]).mean().tolist(),
+    ],
+)
+def test_a_measure_takes_a_mechanism_or_a_matrix(measure):
+    matrix = [[0.75, 0.25], [0.125, 0.875]]
+    assert measure(matrix) == measure(np.array(matrix)) == measure(Mechanism(matrix))
