@@ -97,7 +97,8 @@ def worst_prior(m: Any, delta: float = 1e-6) -> WorstPrior:
     The worst case is a limit: δ → 0 makes ``hidden`` fall to e^−LDP, and no δ > 0 reaches it (but
     for a level of 0 or ∞).
 
-    >>> flip = [[0.75, 0.25], [0.25, 0.75]]
+    >>> from ldpopt import Mechanism
+    >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
     >>> round(worst_prior(flip, 1e-12).hidden, 3), round(math.exp(-flip.epsilon()), 3)
     (0.346, 0.333)
     """

@@ -21,15 +21,16 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.measures.level_over_set import product_level, worst_place
+from ldpopt.models.chi2_ball import bound_of, least, worst
 from ldpopt.models.convex_set import ConvexSet
-from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single, largest
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single
 
 ALONE, BATCH = 16, 512
 """Places that are searched one by one, which is often enough, and the size of the batches after them."""
 NEAR = 1e-3
 """A share within this of 0 or 1 is searched again on a logarithmic scale."""
-SHARES, LEVELS = 32, 48
-"""Steps of the bisections for the worst share of the slack, and for the level of one minimum."""
+SHARES = 32
+"""Steps of the bisection for the worst share of the slack."""
 
 Compare = Callable[[Array, Array, Array, Array], tuple[Array, NDArray[np.bool_]]]
 
@@ -201,38 +202,20 @@ def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare
             the rate at which the second rises. It returns the comparison, and whether it rises with x.
     """
     y, s, other = places.T
-    mine, theirs = -columns[s, :, y], columns[other, :, y]
+    mine, theirs = -columns[s, :, y].T, columns[other, :, y].T  # [u][place]
     k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
     low, high = np.zeros(len(y)), np.ones(len(y))
     best = np.full(len(y), -np.inf)
     for step in range(SHARES):
         x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
         root, rest = 1 + x * k, 1 + (1 - x) * m
-        top, A = _least(mine, F.given[s], root**2)
-        bottom, C = _least(theirs, F.given[other], rest**2)
+        top, A = least(mine, F.given[s].T, bound_of(x * k))
+        bottom, C = least(theirs, F.given[other].T, bound_of((1 - x) * m))
         found, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
         best = np.fmax(best, found)
         if step >= 2:
             low, high = np.where(rises, x, low), np.where(rises, high, x)
     return best
-
-
-def _least(c: Array, q: Array, r: Array) -> tuple[Array, Array]:
-    """Compute min R·c over Σ q²/R ≤ r for every row, and A = Σ_u q_u √(c_u − ν) at its best level ν."""
-    bottom = c.min(axis=1, keepdims=True)
-    spread = np.maximum(c.max(axis=1, keepdims=True) - bottom, 1e-300)
-    gaps = (c - bottom) / spread
-    low, high = np.full(len(c), -60.0), np.full(len(c), 60.0)
-    for _ in range(LEVELS):
-        middle = (low + high) / 2
-        roots = np.sqrt(gaps + np.exp(middle)[:, None])
-        tight = (q * roots).sum(axis=1) * (q / roots).sum(axis=1) > r
-        low, high = np.where(tight, middle, low), np.where(tight, high, middle)
-    roots = np.sqrt(gaps + np.exp(high)[:, None])
-    A = (q * roots).sum(axis=1)
-    # R ∝ q/roots; the rest of the mass goes where the gap is zero
-    value = bottom[:, 0] + spread[:, 0] * (gaps * q / roots).sum(axis=1) * A / r
-    return value, A * np.sqrt(spread[:, 0])
 
 
 def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
@@ -269,9 +252,8 @@ def _bounds(F: Chi2Set, s: int, other: int, share: float) -> tuple[float, float]
         other: the secret s', which takes the rest.
         share: from 0 to 1.
     """
-    root, second_root = share * F.slack / F.secrets[s], (1 - share) * F.slack / F.secrets[other]
-    # √r = 1 + root, so the bound r − 1 is root·(2 + root), free of cancellation
-    return root * (2 + root), second_root * (2 + second_root)
+    rest = (1 - share) * F.slack / F.secrets[other]
+    return bound_of(share * F.slack / F.secrets[s]), bound_of(rest)
 
 
 def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
@@ -282,10 +264,12 @@ def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[flo
     bracketing search is exact.
     """
 
+    both = np.array([-columns[s, :, y], columns[other, :, y]]).T
+    centres = F.given[[s, other]].T
+
     def loss(share: float) -> float:
-        mine, theirs = _bounds(F, s, other, share)
-        low = -largest(F.given[other], theirs, -columns[other, :, y])[0]
-        return -_log_ratio(largest(F.given[s], mine, columns[s, :, y])[0], low)
+        high, low = least(both, centres, np.array(_bounds(F, s, other, share)))[0].tolist()
+        return -_log_ratio(-high, low)
 
     inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
     found = max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
@@ -307,8 +291,8 @@ def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: floa
     """
     mine, theirs = _bounds(F, s, other, share)
     given = F.given.copy()
-    given[s] = largest(F.given[s], mine, columns[s, :, y])[1]
-    given[other] = largest(F.given[other], theirs, -columns[other, :, y])[1]
+    given[s] = worst(-columns[s, :, y], F.given[s], mine)
+    given[other] = worst(columns[other, :, y], F.given[other], theirs)
     mass = F.secrets.copy()
     mass[s] *= math.sqrt(mine + 1)
     mass[other] *= math.sqrt(theirs + 1)

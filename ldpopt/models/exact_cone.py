@@ -19,10 +19,11 @@ from scipy.special import expit
 
 from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.validate import Array
+from ldpopt.models.chi2_ball import bound_of, least, worst
 from ldpopt.models.uncertainty_sets import Chi2Set
 
-SHARE_STEPS, LEVEL_STEPS = 12, 60
-"""Steps of the search for a share of the slack, whose error counts squared; most steps for a level."""
+SHARE_STEPS = 12
+"""Steps of the search for a share of the slack, whose error counts squared."""
 SHRINK = 1e-12
 """Cuts come from a set smaller than F by this, relatively, so that they stay in F despite rounding."""
 WORST = 0.3
@@ -83,14 +84,14 @@ class ExactCone:
         def gain(x: Array) -> Array:
             """Compute log of the rate at which P(y|s) rises with x over that of e^ε P(y|z); it falls."""
             root, other = 1 + x * k, 1 + (1 - x) * m
-            A, C = least(mine, q, root)[1], least(theirs, p, other)[1]
+            A, C = least(mine, q, bound_of(x * k))[1], least(theirs, p, bound_of((1 - x) * m))[1]
             with np.errstate(divide="ignore"):
                 own, cost = np.log(A * A * k / root**3), np.log(power * C * C * m / other**3)
             return np.clip(own, -MOST_LOG, MOST_LOG) - np.clip(cost, -MOST_LOG, MOST_LOG)
 
         x = falling_root(gain, mine.shape[::2])
-        found = -least(mine, q, 1 + x * k)[0] - power * least(theirs, p, 1 + (1 - x) * m)[0]
-        return found.T, x.T
+        own, cost = least(mine, q, bound_of(x * k))[0], least(theirs, p, bound_of((1 - x) * m))[0]
+        return (-own - power * cost).T, x.T
 
     def plain_columns(self) -> Array:
         """List the columns of the mechanisms that release the input (s, u), s alone, or u alone."""
@@ -131,13 +132,13 @@ class ExactCone:
         s, z = pair
         a2 = self.F.shape[1]
         blocks = column.reshape(self.F.shape)
-        root, other = 1 + share * self._steps[s], 1 + (1 - share) * self._steps[z]
+        step, other = share * self._steps[s], (1 - share) * self._steps[z]
         given = self.F.given.copy()
-        given[s] = worst(-blocks[s], given[s], root)
-        given[z] = worst(blocks[z], given[z], other)
+        given[s] = worst(-blocks[s], given[s], bound_of(step))
+        given[z] = worst(blocks[z], given[z], bound_of(other))
         mass = self.F.secrets.copy()
-        mass[s] *= root
-        mass[z] *= other
+        mass[s] *= 1 + step
+        mass[z] *= 1 + other
         row = np.zeros(self.dimension)
         row[z * a2 : (z + 1) * a2] = math.exp(self.epsilon) * given[z]
         row[s * a2 : (s + 1) * a2] = -given[s]
@@ -199,71 +200,3 @@ def falling_root(f: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
         low, high = np.where(above, z, low), np.where(above, high, z)
         before = side
     return expit(z)
-
-
-def least(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
-    """Compute min R·c over {R : Σ q²/R ≤ root²}, with A = Σ_u q_u √(c_u − ν) at the best level ν.
-
-    Args:
-        c: linear functions; the middle axis is u.
-        q: the centres, with the same axes.
-        root: the sizes of the sets.
-    """
-    bottom = c.min(axis=1)
-    spread = c.max(axis=1) - bottom
-    gaps, height = _heights(c, q, root)
-    roots = np.sqrt(gaps + height[:, None])
-    A = (q * roots).sum(axis=1)
-    value = (gaps * q / roots).sum(axis=1) * A / root**2  # the rest of the mass has no gap
-    return bottom + spread * value, A * np.sqrt(spread)
-
-
-def worst(c: Array, q: Array, root: float) -> Array:
-    """Compute the R that attains min R·c over {R : Σ q²/R ≤ root²}.
-
-    Args:
-        c: the linear function.
-        q: the centre.
-        root: the size of the set.
-    """
-    c = c[None, :, None]
-    gaps, height = _heights(c, q[None, :, None], np.array([[root]]))
-    roots = np.sqrt(gaps + height[:, None])[0, :, 0]
-    R = q / roots * float(q @ roots) / root**2
-    free = int(np.argmin(c[0, :, 0]))
-    R[free] += max(0.0, 1 - R.sum())
-    return R / R.sum()
-
-
-def _heights(c: Array, q: Array, root: Array) -> tuple[Array, Array]:
-    """Find how far below min c the best level is, in spreads: Newton's method, kept in a bracket."""
-    bottom = c.min(axis=1, keepdims=True)
-    spread = c.max(axis=1, keepdims=True) - bottom
-    gaps = (c - bottom) / np.where(spread > 0, spread, 1.0)
-    goal = 2 * np.log(root)
-    low, high = np.full(root.shape, -60.0), np.full(root.shape, 60.0)
-    # the level is at an end for constant blocks, for free mass at the bottom, and without slack
-    t = np.where(goal == 0, high, np.where(_tension(gaps, q, low)[0] <= goal, low, 0.0))
-    ended = t != 0
-    for _ in range(LEVEL_STEPS):
-        tension, slope = _tension(gaps, q, t)
-        ended |= np.abs(tension - goal) <= 4e-15 + 1e-13 * goal
-        if ended.all():
-            break
-        above = tension > goal
-        low, high = np.where(above, t, low), np.where(above, high, t)
-        with np.errstate(divide="ignore", invalid="ignore"):  # logarithms are almost linear
-            newton = t - np.log(tension / goal) * tension / slope
-        inside = (newton > low) & (newton < high)
-        t = np.where(ended, t, np.where(inside, newton, (low + high) / 2))
-    return gaps, np.exp(t)
-
-
-def _tension(gaps: Array, q: Array, t: Array) -> tuple[Array, Array]:
-    """Compute the logarithm of Σ q²/R for R ∝ q/√(gaps + e^t), and its slope in t."""
-    h = np.exp(t)[:, None]
-    shifted = gaps + h
-    roots = np.sqrt(shifted)
-    up, down = (q * roots).sum(axis=1), (q / roots).sum(axis=1)
-    slope = (h[:, 0] / 2) * (down / up - (q / (roots * shifted)).sum(axis=1) / down)
-    return np.log(up * down), slope

@@ -17,7 +17,8 @@ from itertools import islice, permutations
 import numpy as np
 
 from ldpopt.core.validate import Array
-from ldpopt.models.uncertainty_sets import Chi2Ball, Chi2Set
+from ldpopt.models.chi2_ball import Chi2Ball
+from ldpopt.models.uncertainty_sets import Chi2Set
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,7 +17,8 @@ import numpy as np
 from scipy.spatial import HalfspaceIntersection, QhullError
 
 from ldpopt.core.validate import Array
-from ldpopt.models.exact_cone import SHRINK, least, raised, worst
+from ldpopt.models.chi2_ball import bound_of, least, worst
+from ldpopt.models.exact_cone import SHRINK, raised
 from ldpopt.models.uncertainty_sets import Chi2Set
 
 THIN = 1e-9
@@ -40,11 +41,11 @@ class HalfCone:
         self.shape: tuple[int, int] = (F.shape[0], F.shape[1])
         self.epsilon = epsilon
         self.centres = np.array([ball.center for ball in F.conditionals])
-        self.roots = 1 + F.slack * (1 - SHRINK) / (2 * F.secrets)
+        self.bounds = bound_of(F.slack * (1 - SHRINK) / (2 * F.secrets))
         self.corners: list[list[Array]] = []
-        for q, root in zip(self.centres, self.roots, strict=True):
+        for q, bound in zip(self.centres, self.bounds, strict=True):
             ways = np.vstack([np.eye(len(q)), -np.eye(len(q))])
-            self.corners.append([q, *(worst(way, q, root) for way in ways)])
+            self.corners.append([q, *(worst(way, q, bound) for way in ways)])
 
     @property
     def dimension(self) -> int:
@@ -103,7 +104,7 @@ class HalfCone:
         for s, w in enumerate(column.reshape(self.shape)):
             known = np.array(self.corners[s]) @ w
             for sign, extreme in ((-1.0, known.max()), (1.0, known.min())):
-                corner = worst(sign * w, self.centres[s], self.roots[s])
+                corner = worst(sign * w, self.centres[s], self.bounds[s])
                 if sign * (extreme - corner @ w) > tolerance * extreme:
                     self.corners[s].append(corner)
                     changed.add(s)
@@ -112,8 +113,8 @@ class HalfCone:
     def inside(self, columns: Array) -> Array:
         """Raise columns until they are private where each secret takes half of the slack."""
         blocks = columns.reshape(*self.shape, -1)
-        q, root = self.centres[:, :, None], self.roots[:, None]
-        most, fewest = -least(-blocks, q, root)[0], least(blocks, q, root)[0]
+        q, bound = self.centres[:, :, None], self.bounds[:, None]
+        most, fewest = -least(-blocks, q, bound)[0], least(blocks, q, bound)[0]
         E = math.exp(self.epsilon)
         pairs = permutations(range(self.shape[0]), 2)
         excess = np.array([most[s] - E * fewest[z] for s, z in pairs]).T

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from ldpopt.core.measure import Measure
 from ldpopt.core.validate import Array
-from ldpopt.models.uncertainty_sets import Chi2Ball
+from ldpopt.models.chi2_ball import Chi2Ball
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class RobustInformation:
     chord is a lower bound, and the sum with e^(λ−1) has an explicit least value. μ² is a minimum of
     sublinear functions, and not sublinear itself; but Σ_y μ²(W[:, y]) is a guarantee for every P ∈ F.
 
-    >>> from ldpopt.models.uncertainty_sets import Chi2Ball
+    >>> from ldpopt.models.chi2_ball import Chi2Ball
     >>> round(float(RobustInformation(Chi2Ball([0.5, 0.5], 0.1))(np.eye(2)).sum()), 3)
     0.559
     """

@@ -14,7 +14,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from ldpopt.checker.confidence import ALPHA, SAMPLES, check_table
 from ldpopt.checker.reading import UnreadableError
@@ -24,201 +23,7 @@ from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.validate import Array
-
-
-@dataclass(frozen=True, eq=False)
-class Chi2Ball(Cleaned):
-    """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1}.
-
-    Lopuhaä-Zwakenberg and Goseling 2021, (3), (4). Entries with q_u = 0 may carry mass; the only
-    cost is that less is left for the others.
-
-    >>> ball = Chi2Ball([0.5, 0.5], 1.0)
-    >>> ball.lower().round(6), ball.upper().round(6)
-    (array([0.146447, 0.146447]), array([0.853553, 0.853553]))
-    """
-
-    center: Any
-    bound: float
-
-    def cleaned(self) -> dict[str, Any]:
-        """Check the parameters."""
-        center = validate.distribution("center", self.center)
-        if not self.bound >= 0:
-            raise InvalidInputError(f"the bound of a χ² ball must be >= 0, not {self.bound}")
-        return {"center": center}
-
-    def lower(self) -> Array:
-        """Compute the smallest value of every coordinate: Lemma 9, (36)."""
-        B, q = self.bound, self.center
-        # (36) multiplied out: no cancellation where q is small
-        return 2 * q**2 / (B + 2 * q + self._root())
-
-    def upper(self) -> Array:
-        """Compute the largest value of every coordinate: Lemma 9, (37)."""
-        return (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
-
-    def _root(self) -> Array:
-        B, q = self.bound, self.center
-        return np.sqrt(B * B + 4 * B * q * (1 - q))
-
-    def maximum(self, c: Any) -> tuple[float, Array]:
-        """Compute max c·R over the ball, and the R that attains it."""
-        return largest(self.center, self.bound, validate.array("linear function", c, 1))
-
-    def minimum(self, c: Any) -> tuple[float, Array]:
-        """Compute min c·R over the ball, and the R that attains it."""
-        value, R = self.maximum(-validate.array("linear function", c, 1))
-        return -value, R
-
-    def minima(self, columns: Array) -> Array:
-        """Compute min c·R over the ball for every column c of a matrix.
-
-        >>> ball = Chi2Ball([0.5, 0.3, 0.2], 0.2)
-        >>> c = np.array([1.0, 2.0, 4.0])
-        >>> bool(np.isclose(ball.minima(c[:, None])[0], ball.minimum(c)[0]))
-        True
-        """
-        q, r = self.center, self.bound + 1
-        bottom = columns.min(axis=0)
-        spread = columns.max(axis=0) - bottom
-        gaps = (columns - bottom) / np.where(spread > 0, spread, 1.0)
-        low, high = np.full(len(bottom), -60.0), np.full(len(bottom), 60.0)
-        for _ in range(60):
-            middle = (low + high) / 2
-            roots = np.sqrt(gaps + np.exp(middle))
-            tight = (q @ roots) * (q @ (1 / roots)) > r
-            low, high = np.where(tight, middle, low), np.where(tight, high, middle)
-        roots = np.sqrt(gaps + np.exp(high))
-        # R ∝ q/roots; the rest of the mass goes where the gap is zero
-        R = q[:, None] / roots * (q @ roots) / r
-        return bottom + spread * (gaps * R).sum(axis=0)
-
-    def l1_bound(self) -> float:
-        """Bound ‖R − q‖₁ from above by (43) or √B, Proposition 10 as printed. It is d_s of (65)."""
-        if self.bound >= 1:
-            return float(_l1(self.bound, self.center.min()))
-        return math.sqrt(self.bound)
-
-    def l1_radius(self) -> float:
-        """Compute max ‖R − q‖₁, exactly up to 22 values.
-
-        It is (154) at the best subset sum; √B of Proposition 10 is its envelope.
-
-        (154) as a function of the mass q(X₁) is unimodal with its peak at (1 − √B)/2, so only the
-        reachable masses next to it matter. They are listed; above 22 values, the bound √B is returned.
-        """
-        if self.bound == 0:
-            return 0.0
-        if self.bound >= 1 or len(self.center) > 22:
-            return self.l1_bound()
-        sums = np.zeros(1)
-        for entry in self.center:
-            sums = np.unique(np.append(sums, sums + entry))
-        inner = sums[(sums > 0) & (sums < 1 - 1e-12)]
-        candidates = np.append(inner, 0.0) if (self.center == 0).any() else inner
-        return float(_l1(self.bound, candidates).max(initial=0.0))
-
-    def contains(self, R: Any, tolerance: float = 1e-9) -> bool:
-        """Return whether Σ q²/R ≤ B + 1, up to a relative tolerance."""
-        R, q = np.asarray(R, dtype=float), self.center
-        if R.shape != q.shape or (R < 0).any() or abs(R.sum() - 1) > tolerance:
-            return False
-        used = q > 0
-        if (R[used] == 0).any():
-            return False
-        return bool((q[used] ** 2 / R[used]).sum() <= (self.bound + 1) * (1 + tolerance))
-
-    def sample(self, rng: np.random.Generator) -> Array:
-        """Draw a member: from the center a random part of the way to the boundary, in any direction."""
-        far = rng.dirichlet(np.ones(len(self.center)))
-        low, high = 0.0, 1.0
-        for _ in range(50):
-            middle = (low + high) / 2
-            inside = self.contains((1 - middle) * self.center + middle * far, tolerance=0.0)
-            low, high = (middle, high) if inside else (low, middle)
-        step = low * rng.random() ** (1 / len(self.center))
-        return (1 - step) * self.center + step * far
-
-
-def largest(q: Array, bound: float, c: Array) -> tuple[float, Array]:
-    """Compute max c·R over the ball of a center and a bound, and the R that attains it.
-
-    Stationary points are R_u ∝ q_u/√(ν − c_u) with a level ν ≥ max c, the one root of Σ q²/R = B + 1.
-    Where an entry with q_u = 0 has the largest c, ν may stop there; it then takes the remaining mass.
-
-    Args:
-        q: the center.
-        bound: B.
-        c: the linear function.
-    """
-    used = q > 0
-    free = int(np.argmax(np.where(used, -np.inf, c)))
-    drops = c[used].max() - c[used]  # measured from the top: ν − c without cancellation
-    rise = -math.inf if used.all() else float(c[free] - c[used].max())
-    if bound == 0 or (drops.max() == 0 and rise <= 0):
-        return float(c @ q), q.copy()
-    stops = rise > 0 and _excess(q[used], drops, rise) <= bound
-    height = rise if stops else max(_height(q[used], drops, bound), rise)
-    R = np.zeros_like(q)
-    gaps = np.sqrt(drops + height)
-    R[used] = q[used] / gaps * (q[used] @ gaps) / (bound + 1)
-    if rise >= height:
-        R[free] = max(0.0, 1 - R.sum())
-    R /= R.sum()
-    return float(c @ R), R
-
-
-def _excess(q: Array, drops: Array, height: float) -> float:
-    """Compute Σ q²/R − 1 for R ∝ q/√(ν − c), which falls from ∞ to 0 as the level ν rises.
-
-    It is (Σ q √gap)(Σ q/√gap) − 1 = ½ Σ_ij q_i q_j (√gap_i − √gap_j)²/(√gap_i √gap_j), without the
-    cancellation that blurs small sets.
-
-    Args:
-        q: the center, without its zeros.
-        drops: max c − c.
-        height: ν − max c.
-    """
-    roots = np.sqrt(drops + height)
-    product = float((q @ roots) * (q @ (1 / roots))) - 1
-    if product > 1e-3:
-        return product
-    apart = (drops[:, None] - drops) / (roots[:, None] + roots)
-    return float((q / roots) @ apart**2 @ (q / roots)) / 2
-
-
-def _height(q: Array, drops: Array, bound: float) -> float:
-    """Find how far above max c the level is at which the excess is the bound, on a logarithmic scale.
-
-    The search is between two bounds on the excess. Let κ be the ratio of the largest root of the gaps
-    to the smallest, with masses a and b there: ab (κ − 1)²/κ ≤ excess ≤ (κ − 1)²/(4κ), the second by
-    Kantorovich. Either side is the bound at one κ, and κ² − 1 = spread/height.
-    """
-    spread = float(drops.max())
-
-    def above(t: float) -> float:
-        return math.log(max(_excess(q, drops, spread * math.exp(t)), 1e-300) / bound)
-
-    ends = float(q[drops == 0].sum() * q[drops == spread].sum())
-    low, high = _log_height(bound / max(2 * ends, 1e-300)), _log_height(2 * bound)
-    if above(low) <= 0:
-        return spread * math.exp(low)
-    if above(high) >= 0:
-        return spread * math.exp(high)
-    return spread * math.exp(float(brentq(above, low, high, xtol=1e-13)))
-
-
-def _log_height(x: float) -> float:
-    """Compute log(height/spread) = −log(κ² − 1) for (κ − 1)²/κ = 2x, kept within ±60."""
-    x = min(float(x), 1e20)  # any larger x is below −60 as well
-    step = x + math.sqrt(x * (x + 2))  # κ − 1
-    return min(max(-math.log(step) - math.log(2 + step), -60.0), 60.0)
-
-
-def _l1(B: float, mass: Any) -> Any:
-    """Compute the ℓ1 distance (154) reached by raising entries of the given total mass."""
-    return (B - 2 * B * mass + np.sqrt(B * B + 4 * B * mass * (1 - mass))) / (B + 1)
+from ldpopt.models.chi2_ball import Chi2Ball, bound_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +121,7 @@ class Chi2Set(Cleaned):
         """For every s the set of all P_{U|s}, P ∈ F: Lemma 8, (23)."""
         rows, steps = (row / row.sum() for row in self.p_hat), self.slack / self.secrets
         given = (row / row.sum() for row in rows)
-        return tuple(map(Chi2Ball, given, steps * (2 + steps)))  # (1 + t/p)² − 1
+        return tuple(map(Chi2Ball, given, bound_of(steps)))
 
     @cached_property
     def given(self) -> Array:

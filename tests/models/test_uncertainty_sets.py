@@ -8,7 +8,8 @@ from known import TABLE
 from scipy.optimize import minimize
 
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Ball, Chi2Set, Single
+from ldpopt.models.chi2_ball import Chi2Ball
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single
 
 
 def random_ball(seed, zero=False):
@@ -160,3 +161,12 @@ def test_many_minima_at_once(seed, zero):
     for each in (ball, tight):
         expected = [each.minimum(c)[0] for c in columns.T]
         assert each.minima(columns) == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_cell_of_next_to_nothing_may_take_most_of_the_mass():
+    ball = Chi2Ball([0.6, 0.4, 8e-18], 500.0)
+    for c in ([0.0, 0.0, -1.0], [1.0, 1.0, 0.0]):
+        value, R = ball.minimum(c)
+        assert R[2] == pytest.approx(ball.upper()[2], rel=1e-9)
+        assert ball.contains(R)
+        assert ball.minima(np.array(c)[:, None])[0] == pytest.approx(value, abs=1e-9)
