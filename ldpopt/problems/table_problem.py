@@ -106,7 +106,7 @@ def audited(mechanism: Mechanism, uncertainty: Chi2Set) -> dict[str, Any]:
     """Measure the exact robust level of a mechanism with its witness, as plain data.
 
     The result is empty where the level that floats find cannot be proven, as may happen for ratios such
-    as e^20 or a secret of probability 1e-12.
+    as e^30 or a secret of probability 1e-12.
     """
     found = rldp_level(mechanism, uncertainty)
     witness = inside(found.witness, uncertainty)

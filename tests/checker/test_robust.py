@@ -161,8 +161,8 @@ def test_a_level_follows_from_a_lower_one_that_is_proven(monkeypatch, epsilon, l
 
 
 def test_an_audit_that_is_not_proven_is_left_out():
-    """At e^20 and a secret of 1e-12, floats miss the level by more than the checker allows."""
-    rare = solve(IndependentReporting(20.0, [[1e-12, 1e-12], [0.5, 0.5 - 2e-12]], 0.001))
+    """At e^30 and a secret of 1e-12, floats miss the level by more than the checker allows."""
+    rare = solve(IndependentReporting(30.0, [[1e-12, 1e-12], [0.5, 0.5 - 2e-12]], 0.001))
     assert rare.certificate.audit == {}
     assert solve(IndependentReporting(1.0, SMALL, 1000)).certificate.audit["level"] > 0.5
 
