@@ -3,7 +3,8 @@
 Every metric takes a :class:`Mechanism`, a set-valued one or a matrix; it returns an :class:`Estimate`, a
 float with ``.error`` and ``.method``: "closed-form", "quadrature", "exact-enumeration" or "monte-carlo".
 
->>> from ldpopt.models.priors import Dirichlet
+>>> from ldpopt.models import utilities
+from ldpopt.models.priors import Dirichlet
 >>> flip = [[0.75, 0.25], [0.25, 0.75]]
 >>> average_privacy(flip, Dirichlet.uniform(2)).__round__(6)
 0.823959
@@ -30,6 +31,7 @@ from ldpopt.measures.information_about_p import DRAWS, LEAST_DRAWS, information_
 from ldpopt.measures.posterior import Posterior, posterior
 from ldpopt.measures.tally_information import information_about_tallies
 from ldpopt.mechanisms.encodings import LARGEST_DENSE, SetMechanism
+from ldpopt.models import utilities
 from ldpopt.models.priors import Dirichlet, Prior
 
 __all__ = [
@@ -275,8 +277,7 @@ def rank_and_classes(m: AnyMechanism | ArrayLike) -> RankAndClasses:
 
 def entropy(p: ArrayLike) -> Estimate:
     """Compute H(p) = −Σ p log p."""
-    q = validate.distribution("p", p)
-    return Estimate(-float(xlogy(q, q).sum()))
+    return Estimate(utilities.entropy(p))
 
 
 def mutual_information(m: AnyMechanism | ArrayLike, p: ArrayLike) -> Estimate:

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar
 
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.forms.matrix_program import Slope
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel import inverse_information
 from ldpopt.measures.minimax import worst_alpha
-
-
-class Slope(NamedTuple):
-    """A value and its gradient."""
-
-    value: float
-    gradient: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +28,16 @@ class MomentObjective:
 
     prior: Array
     loss: str = "phi"
+
+    @property
+    def is_design(self) -> bool:
+        """Whether this is α at the known distribution."""
+        return self.loss != "phi"
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether this is φ."""
+        return self.loss == "phi"
 
     def __call__(self, W: Array) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""
@@ -78,6 +82,9 @@ class WorstObjective:
     prior: Array
     loss: str
     p0: float
+
+    is_design: ClassVar[bool] = False
+    is_symmetric: ClassVar[bool] = True
 
     def __call__(self, W: Array) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -215,6 +215,11 @@ class BlockCone:
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone."""
         return self.level(matrix) <= self.epsilon
+
+
+def has_blocks(cone: object) -> TypeGuard[BlockCone]:
+    """Return whether a cone of pairs (s, u) is a union of products of blocks that it lists."""
+    return hasattr(cone, "breakpoints")
 
 
 def subset_sums(p: Array) -> Array:

@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,6 +121,16 @@ class SecretCone:
     def admits(self, matrix: Array) -> bool:
         """Return whether every column lies in the cone, in exact arithmetic."""
         return is_private(matrix.tolist(), self.secrets, self.epsilon)
+
+
+def has_boxes(cone: object) -> TypeGuard[SecretCone]:
+    """Return whether a cone names the boxes whose corners generate it."""
+    return hasattr(cone, "boxes")
+
+
+def names_secrets(cone: object) -> TypeGuard[SecretCone]:
+    """Return whether a cone hides secrets that it names, one per input, from everybody."""
+    return hasattr(cone, "secrets")
 
 
 def staircase_cone(k: int, epsilon: float) -> SecretCone:

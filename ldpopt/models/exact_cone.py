@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import permutations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import expit
@@ -21,6 +22,9 @@ from ldpopt.core.forms.cut_program import Cut
 from ldpopt.core.validate import Array
 from ldpopt.models.chi2_ball import bound_of, least, worst
 from ldpopt.models.uncertainty_sets import Chi2Set
+
+if TYPE_CHECKING:
+    from ldpopt.models.half_share_cone import HalfCone
 
 SHARE_STEPS = 12
 """Steps of the search for a share of the slack, whose error counts squared."""
@@ -143,6 +147,12 @@ class ExactCone:
         row[z * a2 : (z + 1) * a2] = math.exp(self.epsilon) * given[z]
         row[s * a2 : (s + 1) * a2] = -given[s]
         return Cut(given * (mass / mass.sum())[:, None], pair, row)
+
+    def half_shares(self) -> HalfCone:
+        """Return the cone where each of two secrets may take half of the slack; it contains this one."""
+        from ldpopt.models.half_share_cone import HalfCone
+
+        return HalfCone(self.F, self.epsilon)
 
     def inside(self, columns: Array, excess: Array) -> Array:
         """Raise columns of a known excess until they are private: see :func:`raised`."""

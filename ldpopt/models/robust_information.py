@@ -11,6 +11,7 @@ from scipy.special import xlogy
 from ldpopt.core.measure import Measure
 from ldpopt.core.validate import Array
 from ldpopt.models.chi2_ball import Chi2Ball
+from ldpopt.models.utilities import MutualInformation
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,6 +33,11 @@ class RobustInformation:
     )
     ball: Chi2Ball
     pieces: int = 32
+
+    @property
+    def nominal(self) -> MutualInformation:
+        """The information under the centre of the ball, which is at least this."""
+        return MutualInformation(self.ball.center)
 
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column."""

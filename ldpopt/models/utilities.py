@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,6 +19,7 @@ from scipy.special import entr, rel_entr, xlog1py
 from ldpopt.core import validate
 from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.validate import Array
+from ldpopt.models.pricing import DivergencePricer, InformationPricer, LargestPricer
 
 TINY = 1e-300
 
@@ -46,6 +47,15 @@ class MutualInformation:
 
     measure: ClassVar[Measure] = INFORMATION
     prior: Array
+
+    @property
+    def nominal(self) -> MutualInformation:
+        """Itself; see :func:`nominal`."""
+        return self
+
+    def pricer(self) -> InformationPricer:
+        """Return what finds columns that are worth more than a price."""
+        return InformationPricer(self)
 
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column."""
@@ -77,6 +87,10 @@ class TwoHypotheses(ABC):
     def __call__(self, columns: Array) -> Array:
         """Evaluate every column."""
         return self.terms(self.p0 @ columns, self.p1 @ columns)
+
+    def pricer(self) -> DivergencePricer:
+        """Return what finds columns that are worth more than a price."""
+        return DivergencePricer(self)
 
     @property
     def finite(self) -> bool:
@@ -239,6 +253,10 @@ class Largest:
         found: Array = (self.functions @ columns).max(axis=0)
         return found
 
+    def pricer(self) -> LargestPricer:
+        """Return what finds columns that are worth more than a price."""
+        return LargestPricer(self)
+
     def tangents(self, span: float) -> Array:
         """List one tangent per function."""
         return np.eye(len(self.functions))
@@ -268,3 +286,13 @@ def guessing(prior: Array) -> Largest:
 
 FewFunctions = TwoHypotheses | Largest
 """Utilities g(w) = G(A w) with few rows of A that list tangents of G: see the solver ``tangents``."""
+
+
+def has_tangents(utility: object) -> TypeGuard[FewFunctions]:
+    """Return whether a utility sees a column through few linear functions and lists its tangents."""
+    return hasattr(utility, "tangents")
+
+
+def nominal(utility: object) -> MutualInformation | None:
+    """Return the mutual information that a utility is, or is nowhere above; None if it names none."""
+    return getattr(utility, "nominal", None)

@@ -9,7 +9,6 @@ from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.measures.moment_objectives import MomentObjective
 from ldpopt.mechanisms import randomized_response
 from ldpopt.solvers._fidelity.moment_design import MOST_INPUTS, certified, optimal_design
 
@@ -21,7 +20,7 @@ class OptimalDesign(Solver[MatrixProgram]):
 
     def accepts(self, form: MatrixProgram) -> Literal[True] | str:
         """Accept α at a known distribution, any number of outputs."""
-        if form.family != "broad" or not _known(form):
+        if form.family != "broad" or not form.objective.is_design:
             return "the number of outputs must be free and the distribution known"
         if form.k > MOST_INPUTS:
             return f"{form.k} > {MOST_INPUTS} inputs make too many columns"
@@ -29,7 +28,6 @@ class OptimalDesign(Solver[MatrixProgram]):
 
     def run(self, form: MatrixProgram, limits: Limits) -> FormSolution:
         """Solve, then prove with the optimum's own information matrix."""
-        assert isinstance(form.objective, MomentObjective)
         objective = form.objective
         point = randomized_response(form.k, form.epsilon).matrix
         start = FormSolution(Status.GAP, point, objective(point), form.bound)
@@ -42,7 +40,3 @@ class OptimalDesign(Solver[MatrixProgram]):
         found = FormSolution(Status.GAP, design.matrix, value, bound, proof, stats)
         limits.keep(value, bound, lambda: found)
         return found
-
-
-def _known(form: MatrixProgram) -> bool:
-    return isinstance(form.objective, MomentObjective) and form.objective.loss != "phi"

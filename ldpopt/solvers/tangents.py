@@ -24,10 +24,10 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.models.cones import SecretCone
-from ldpopt.models.utilities import FewFunctions
+from ldpopt.models.cones import SecretCone, has_boxes
+from ldpopt.models.pricing import DivergencePricer, pricer
+from ldpopt.models.utilities import has_tangents
 from ldpopt.solvers._columns.compact_program import solve_compact
-from ldpopt.solvers._columns.pricing import DivergencePricer, pricer
 
 MOST_ENTRIES = 10_000_000
 """Inputs × tangents × boxes; an interior point keeps some twenty arrays of this size."""
@@ -43,9 +43,9 @@ class Tangents(Solver[ColumnProgram]):
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept utilities of few linear functions over a cone of boxes."""
-        if not isinstance(form.cone, SecretCone):
-            return "knows the cones of ε-LDP and of secrets, not this one"
-        if not isinstance(form.utility, FewFunctions):
+        if not has_boxes(form.cone):
+            return "needs a cone made of boxes, and this one names none"
+        if not has_tangents(form.utility):
             return "needs a utility with few tangents: a divergence, bayes or guessing"
         tangents = form.utility.tangents(_span(form.cone)).shape[1]
         entries = form.cone.dimension * tangents * len(form.cone.boxes)
@@ -62,8 +62,8 @@ class TangentSearch:
     """The state of one run: the tangents so far, the best mechanism and the best proven dual vector."""
 
     def __init__(self, form: ColumnProgram, limits: Limits) -> None:
-        assert isinstance(form.cone, SecretCone)
-        assert isinstance(form.utility, FewFunctions)
+        assert has_boxes(form.cone)
+        assert has_tangents(form.utility)
         found = pricer(form.utility)
         assert found is not None
         self.utility, self.pricer, self.boxes, self.limits = form.utility, found, form.cone.boxes, limits

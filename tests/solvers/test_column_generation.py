@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from ldpopt import solve, verify
 from ldpopt.models.cones import SecretCone
+from ldpopt.models.pricing import pricer
 from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.solvers._columns.pricing import pricer
 
 
 @settings(max_examples=60)

@@ -9,9 +9,9 @@ from ldpopt import solve, verify
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
 from ldpopt.models.cones import SecretCone, staircase_cone
+from ldpopt.models.pricing import InformationPricer, State, by_size
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.solvers._columns.pricing import InformationPricer, State, by_size
 from ldpopt.solvers._columns.relaxation import Part, random_sets, relax, sampled
 
 

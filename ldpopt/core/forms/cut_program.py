@@ -47,6 +47,9 @@ class CutCone(Protocol):
     def cuts(self, columns: Array, least: float) -> tuple[Array, list[list[Cut]]]:
         """Return the excess of every column and pair, and the cuts violated by more than ``least``."""
 
+    def half_shares(self) -> Any:
+        """Return a larger cone that separates into blocks, or None if none is known."""
+
     def inside(self, columns: Array, excess: Array) -> Array:
         """Move columns into the cone, given their excess for every pair of secrets."""
 

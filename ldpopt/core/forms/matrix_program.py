@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeGuard
 
 from ldpopt.core.form import Form
 from ldpopt.core.validate import Array
@@ -20,8 +20,35 @@ class Objective(Protocol):
     def loss(self) -> str:
         """The name of the loss that is to be small."""
 
+    @property
+    def is_design(self) -> bool:
+        """Whether the best mechanism with free outputs is an optimal design for ``prior``."""
+
+    @property
+    def is_symmetric(self) -> bool:
+        """Whether no input matters more than another, so that circulants are worth a search."""
+
     def __call__(self, W: Array, /) -> float:
         """Evaluate the objective; it is infinite where W cannot be inverted."""
+
+
+class Slope(NamedTuple):
+    """A value and its gradient."""
+
+    value: float
+    gradient: Array
+
+
+class SmoothObjective(Objective, Protocol):
+    """An objective with a gradient."""
+
+    def slope(self, W: Array, /) -> Slope:
+        """Compute the objective and its gradient with respect to the entries of W."""
+
+
+def is_smooth(objective: Objective) -> TypeGuard[SmoothObjective]:
+    """Return whether an objective has a gradient."""
+    return hasattr(objective, "slope")
 
 
 @dataclass(frozen=True, eq=False)

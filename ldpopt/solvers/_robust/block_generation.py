@@ -19,10 +19,9 @@ from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.block_cone import has_blocks
 from ldpopt.models.cones import response_columns
-from ldpopt.models.robust_information import RobustInformation
-from ldpopt.models.utilities import MutualInformation
+from ldpopt.models.utilities import nominal
 from ldpopt.solvers._columns.generation import Generation
 from ldpopt.solvers._robust.block_pricing import BlockPricer, PricedBlocks
 
@@ -35,10 +34,10 @@ MOST_VALUES = 12
 
 def accepts(form: ColumnProgram) -> Literal[True] | str:
     """Return True if the program is PolyOpt with blocks that can be listed, otherwise the reason."""
-    if not isinstance(form.cone, BlockCone):
-        return f"prices block cones, not a {type(form.cone).__name__}"
-    if not isinstance(form.utility, (MutualInformation, RobustInformation)):
-        return "prices mutual information or its least value over F on block cones, no other utility"
+    if not has_blocks(form.cone):
+        return "needs a cone made of blocks, and this one names none"
+    if nominal(form.utility) is None:
+        return "needs mutual information, under p̂ or for every distribution of a set, over blocks"
     if form.cone.shape[1] > MOST_VALUES:
         return f"takes up to {MOST_VALUES} public values, not {form.cone.shape[1]}: merge some by width"
     return True
@@ -51,12 +50,14 @@ def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
     generated for the mutual information under p̂. The best mechanism made of them is returned, without
     a bound.
     """
-    if not isinstance(form.utility, RobustInformation):
+    plain = nominal(form.utility)
+    if plain is form.utility:
         return BlockSearch(form, limits).run()
+    assert plain is not None
     k = form.cone.dimension
     constant = Columns(np.ones(1), np.ones((k, 1)))
     limits.keep(0.0, np.inf, lambda: FormSolution(Status.FEASIBLE, constant, 0.0))
-    inner = replace(form, utility=MutualInformation(form.utility.ball.center))
+    inner = replace(form, utility=plain)
     search = BlockSearch(inner, replace(limits.part(INNER_SHARE), progress=None))
     search.run()
     first = search.optimum.point
@@ -73,8 +74,9 @@ class BlockSearch(Generation):
     least_value = 1e-6
 
     def __init__(self, form: ColumnProgram, limits: Limits) -> None:
-        assert isinstance(form.cone, BlockCone)
-        assert isinstance(form.utility, MutualInformation)
+        assert has_blocks(form.cone)
+        plain = nominal(form.utility)
+        assert plain is not None
         k = form.cone.dimension
         start = response_columns(k, form.cone.epsilon)
         super().__init__(form, limits, start, np.full(k, 1 / k), gain=1.0)
@@ -83,7 +85,7 @@ class BlockSearch(Generation):
         self.wide = False  # at first only columns that both pair rules allow: they are cheap to find
         self.centre = self.optimum.dual
         self.stuck = False
-        self.pricer = BlockPricer(form.cone, form.utility.prior, self.limits)
+        self.pricer = BlockPricer(form.cone, plain.prior, self.limits)
 
     def open(self) -> None:
         """Do nothing: the first round needs no preparation."""

@@ -30,9 +30,9 @@ from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.block_cone import BlockCone, has_blocks
 from ldpopt.models.merged_values import entropy_keeping_groups
-from ldpopt.models.utilities import MutualInformation
+from ldpopt.models.utilities import MutualInformation, nominal
 from ldpopt.solvers._robust.block_generation import MOST_VALUES, BlockSearch
 from ldpopt.solvers._robust.wide_pricing import WidePricer
 
@@ -58,9 +58,9 @@ RAISES = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32)
 
 def accepts(form: ColumnProgram) -> Literal[True] | str:
     """Return True if the program is PolyOpt with wide blocks and mutual information, or why not."""
-    if not isinstance(form.cone, BlockCone):
-        return f"prices block cones, not a {type(form.cone).__name__}"
-    if not isinstance(form.utility, MutualInformation):
+    if not has_blocks(form.cone):
+        return "needs a cone made of blocks, and this one names none"
+    if nominal(form.utility) is not form.utility:
         return (
             f"takes up to {MOST_VALUES} public values with the robust objective, "
             f"not {form.cone.shape[1]}: merge some by width"
@@ -70,12 +70,13 @@ def accepts(form: ColumnProgram) -> Literal[True] | str:
 
 def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
     """Find a mechanism of few groups in the cone, and a bound over the whole cone."""
-    assert isinstance(form.cone, BlockCone)
-    assert isinstance(form.utility, MutualInformation)
-    point, value = _grouped(form.cone, form.utility.prior, limits)
+    assert has_blocks(form.cone)
+    utility = nominal(form.utility)
+    assert utility is not None
+    point, value = _grouped(form.cone, utility.prior, limits)
     found = FormSolution(Status.FEASIBLE, point, value)
     limits.keep(value, np.inf, lambda: found)
-    search = DualSearch(form.cone, form.utility.prior, limits.part(DUAL_SHARE))
+    search = DualSearch(form.cone, utility.prior, limits.part(DUAL_SHARE))
     with limits.proving():
         with suppress(OutOfTime):
             search.run()

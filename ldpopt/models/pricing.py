@@ -6,7 +6,7 @@ Column generation solves this problem at every step. Each pricer also returns a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from scipy.special import xlogy
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.validate import Array
 from ldpopt.models.cones import Box, Indices
-from ldpopt.models.utilities import Largest, MutualInformation, TwoHypotheses
+
+if TYPE_CHECKING:
+    from ldpopt.models.utilities import Largest, MutualInformation, TwoHypotheses
 
 Mask = NDArray[np.bool_]
 
@@ -58,15 +60,9 @@ class Pricer(Protocol):
 
 
 def pricer(utility: Sublinear) -> Pricer | None:
-    """Return the pricer of a utility: from its own method ``pricer``, or one of this module, or None."""
+    """Return what the utility's own method ``pricer`` returns, or None if it has none."""
     own: Callable[[], Pricer] | None = getattr(utility, "pricer", None)
-    if own is not None:
-        return own()
-    if isinstance(utility, MutualInformation):
-        return InformationPricer(utility)
-    if isinstance(utility, TwoHypotheses):
-        return DivergencePricer(utility)
-    return LargestPricer(utility) if isinstance(utility, Largest) else None
+    return None if own is None else own()
 
 
 # ------------------------------------------------------------ mutual information
