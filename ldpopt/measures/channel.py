@@ -10,7 +10,7 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
-from ldpopt.measures.fisher_information import fisher_information
+from ldpopt.measures.fisher import fisher_information
 from ldpopt.mechanisms.encodings import SetMechanism
 
 AnyMechanism = Mechanism | SetMechanism

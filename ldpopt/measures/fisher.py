@@ -10,8 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from ldpopt.core.validate import Array
-from ldpopt.measures.fisher_information import fisher_information
 from ldpopt.mechanisms.subsets import subsets
+
+
+def fisher_information(W: Array, q: Array) -> Array:
+    """Compute J = Σ_y W[:, y] W[:, y]ᵀ / q_y, for an output law q, or for each row of a matrix of laws.
+
+    Outputs that never occur are left out.
+    """
+    used = W.any(axis=0)
+    return (W[:, used] / q[..., None, used]) @ W[:, used].T
 
 
 def information(points: Array, columns: Array) -> Array:

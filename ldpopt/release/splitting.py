@@ -36,7 +36,7 @@ from ldpopt.engine.solving import mechanism_for
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
-from ldpopt.solvers._fidelity.query_columns import partitions
+from ldpopt.solvers._query_columns import partitions
 
 Codes = NDArray[np.int64]
 

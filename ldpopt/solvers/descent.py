@@ -20,7 +20,7 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.channel_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
-from ldpopt.solvers._fidelity.moment_design import MOST_INPUTS, certified, optimal_design
+from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
 MOST_SQUARE = 12

@@ -13,7 +13,7 @@ from ldpopt.core.form import FormSolution
 from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.measures.selection_matching import accepts_network, matched_solution
+from ldpopt.solvers._leakage.matched import accepts_network, matched_solution
 
 MOST_EDGES = 20_000_000
 Whole = NDArray[np.int64]

@@ -12,7 +12,8 @@ from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.measures.selection import is_deterministic
-from ldpopt.measures.selection_matching import adjacency, matched_solution
+from ldpopt.measures.selection_matching import adjacency
+from ldpopt.solvers._leakage.matched import matched_solution
 
 
 class MaximumMatching(Solver[SelectionProgram]):

@@ -20,7 +20,7 @@ from ldpopt.core.validate import Array
 from ldpopt.measures import channel_fidelity, minimax
 from ldpopt.mechanisms.balanced_designs import step_mechanism, subset_selection
 from ldpopt.models.cones import staircase_cone
-from ldpopt.solvers._fidelity.moment_design import optimal_design
+from ldpopt.solvers.optimal_design import optimal_design
 
 Exact = list[list[Fraction]]
 

@@ -11,8 +11,8 @@ from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems.robust_fidelity import query_error
-from ldpopt.solvers._fidelity.query_columns import Climbed
-from ldpopt.solvers._fidelity.query_weights import OUTPUTS, _fewer, _Program, best_for_queries
+from ldpopt.solvers._query_columns import Climbed
+from ldpopt.solvers.query_design import OUTPUTS, _fewer, _Program, best_for_queries
 
 SQUARE = [[0.3, 0.2], [0.1, 0.4]]
 MARGINS = [[1, 1, 0, 0], [1, 0, 1, 0]]

@@ -1,1 +1,0 @@
-"""Optimal designs, by an interior-point method."""
