@@ -23,12 +23,12 @@ from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.models.block_cone import BlockCone, has_blocks
+from ldpopt.models.block_cone import has_blocks
 from ldpopt.models.cones import SecretCone, has_boxes
 from ldpopt.models.pricing import InformationPricer, Mask, Pricer, pricer
 from ldpopt.solvers._columns.generation import Generation
 from ldpopt.solvers._columns.relaxation import Part, relax, sampled
-from ldpopt.solvers._robust import block_generation, wide_generation
+from ldpopt.solvers._robust import block_generation
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""
@@ -49,7 +49,7 @@ class ColumnGeneration(Solver[ColumnProgram]):
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with a cone and a utility whose pricing problem is known."""
         if has_blocks(form.cone):
-            return (wide_generation if _wide(form.cone) else block_generation).accepts(form)
+            return block_generation.accepts(form)
         if not has_boxes(form.cone):
             return "needs a cone made of boxes or of blocks, and this one names neither"
         if pricer(form.utility) is None:
@@ -59,13 +59,8 @@ class ColumnGeneration(Solver[ColumnProgram]):
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Generate until the gap is proven or the time is over."""
         if has_blocks(form.cone):
-            return (wide_generation if _wide(form.cone) else block_generation).generate(form, limits)
+            return block_generation.generate(form, limits)
         return BoxSearch(form, limits).run()
-
-
-def _wide(cone: BlockCone) -> bool:
-    """Return whether a cone of blocks has more public values than can be listed."""
-    return cone.shape[1] > block_generation.MOST_VALUES
 
 
 class BoxSearch(Generation):

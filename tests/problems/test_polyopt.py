@@ -24,7 +24,6 @@ from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.problems.table_problem import RobustPrivacy
 from ldpopt.solvers import Enumerate
-from ldpopt.solvers._robust import wide_generation
 from ldpopt.tables.datasets import table
 
 VALUES = [
@@ -226,17 +225,15 @@ def test_merging_wide_tables():
     assert verify(result)
 
 
-def test_more_values_than_can_be_listed_have_a_bound_over_their_cone(monkeypatch):
-    """Of 2 × 14 values, the cone has more vertices than can be listed; the ceiling is 2.56."""
-    monkeypatch.setattr(wide_generation, "MOST_ROUNDS", 12)
+@pytest.mark.parametrize("objective", ["empirical", "robust"])
+def test_more_values_than_can_be_listed_are_to_be_merged(objective):
+    """Of 2 × 14 values, the cone has more vertices than can be listed."""
     p_hat = np.random.default_rng(3).dirichlet(np.full(28, 2.0)).reshape(2, 14)
-    problem = PolyOpt(1.0, p_hat, 300, pairs="all")
-    result = solve(problem)
-    assert 0 < result.value <= result.bound < 0.25 < result.certificate.proof["ceiling"]
-    assert problem.cone.level(result.mechanism.matrix) <= 1.0
-    assert verify(result)
-    with pytest.raises(NoSolverError, match="up to 12 public values with the robust objective, not 14"):
-        solve(PolyOpt(1.0, p_hat, 300, objective="robust"))
+    with pytest.raises(NoSolverError, match="up to 12 public values, not 14: merge some by width"):
+        solve(PolyOpt(1.0, p_hat, 300, pairs="all", objective=objective))
+    merged = solve(PolyOpt(1.0, p_hat, 300, pairs="all", objective=objective, width=3), gap=1e-3)
+    assert merged.value > 0
+    assert verify(merged)
 
 
 @pytest.mark.parametrize("pairs", ["all", "distinct"])
