@@ -91,7 +91,7 @@ class WorstPrior(NamedTuple):
     hidden: Estimate
 
 
-def worst_prior(m: Any, delta: float = 1e-6) -> WorstPrior:
+def worst_prior(m: Any, *, delta: float = 1e-6) -> WorstPrior:
     """Build the witness of Theorem 5.3 that Remark 5.4 describes.
 
     The worst case is a limit: δ → 0 makes ``hidden`` fall to e^−LDP, and no δ > 0 reaches it (but
@@ -99,7 +99,7 @@ def worst_prior(m: Any, delta: float = 1e-6) -> WorstPrior:
 
     >>> from ldpopt import Mechanism
     >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
-    >>> round(worst_prior(flip, 1e-12).hidden, 3), round(math.exp(-flip.epsilon()), 3)
+    >>> round(worst_prior(flip, delta=1e-12).hidden, 3), round(math.exp(-flip.epsilon()), 3)
     (0.346, 0.333)
     """
     if not 0 < delta < 1:

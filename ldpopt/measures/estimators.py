@@ -88,7 +88,7 @@ def mmse(W: Any, counts: Any) -> Array:
 
 
 def iterative_bayesian_update(
-    W: Any, counts: Any, iterations: int = 1000, start: Any = None, tolerance: float = 1e-10
+    W: Any, counts: Any, *, iterations: int = 1000, start: Any = None, tolerance: float = 1e-10
 ) -> Array:
     """Maximise the likelihood by expectation maximisation: p ← p ∘ W(t / pW).
 
@@ -170,7 +170,7 @@ class Intervals(NamedTuple):
 
 
 def confidence_intervals(
-    W: Any, counts: Any, level: float = 0.95, simultaneous: bool = True
+    W: Any, counts: Any, *, level: float = 0.95, simultaneous: bool = True
 ) -> Intervals:
     """Compute normal intervals around the inverted counts, cut to [0, 1].
 
@@ -201,7 +201,7 @@ class Region:
         return bool(offset @ np.linalg.pinv(self.covariance, rcond=1e-10) @ offset <= self.radius**2)
 
 
-def confidence_region(W: Any, counts: Any, level: float = 0.95) -> Region:
+def confidence_region(W: Any, counts: Any, *, level: float = 0.95) -> Region:
     """Compute the χ² ellipsoid with K − 1 degrees of freedom around the inverted counts.
 
     Args:

@@ -37,7 +37,7 @@ class Bracket(NamedTuple):
 
 
 def worst_information(
-    mechanism: Any, uncertainty: ConvexSet, gap: float = 1e-6, boxes: int = 2000
+    mechanism: Any, uncertainty: ConvexSet, *, gap: float = 1e-6, boxes: int = 2000
 ) -> Bracket:
     """Bracket the least mutual information of a mechanism over a set.
 

@@ -45,7 +45,7 @@ class MaxMin(NamedTuple):
     mechanism: Mechanism
 
 
-def max_min_information(uncertainty: ConvexSet, epsilon: float, gap: float = 1e-3) -> MaxMin:
+def max_min_information(uncertainty: ConvexSet, epsilon: float, *, gap: float = 1e-3) -> MaxMin:
     """Bracket the most of min over P ∈ F of I_P(X; Y) over all mechanisms that are private against F.
 
     Numbers are floats, up to rounding; no certificate is written. The privacy of the mechanism is
@@ -81,7 +81,7 @@ def max_min_information(uncertainty: ConvexSet, epsilon: float, gap: float = 1e-
         excess, cuts = cone.cuts(columns, TIGHT)
         moved = cone.inside(columns, excess)
         moved = moved / moved.sum(axis=1, keepdims=True)
-        least = worst_information(moved, uncertainty, gap / 8, BOXES)
+        least = worst_information(moved, uncertainty, gap=gap / 8, boxes=BOXES)
         if least.low > low:
             low, best = least.low, moved
         if high - low <= gap:
@@ -89,7 +89,7 @@ def max_min_information(uncertainty: ConvexSet, epsilon: float, gap: float = 1e-
         members.append(least.witness.ravel())
         rays.cut(np.array([cut.row for own in cuts for cut in own]).reshape(-1, cone.dimension))
     private = Mechanism(cone.repaired(best), product(*map(range, uncertainty.shape)))
-    return MaxMin(worst_information(private, uncertainty, gap / 8, BOXES).low, high, private)
+    return MaxMin(worst_information(private, uncertainty, gap=gap / 8, boxes=BOXES).low, high, private)
 
 
 def _most(rays: Array, members: Array) -> tuple[float, Array]:

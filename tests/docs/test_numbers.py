@@ -145,7 +145,7 @@ def large_joint():
 
 def least_over(kind, **given):
     """Compute the middle of the bracket of the best least information over a set."""
-    found = max_min_information(ConvexSet(kind, **given), 1.0, 1e-4)
+    found = max_min_information(ConvexSet(kind, **given), 1.0, gap=1e-4)
     return (found.low + found.high) / 2
 
 

@@ -161,10 +161,10 @@ def test_confidence_covers() -> None:
     draws = np.random.default_rng(9).multinomial(n, p @ W, size=400)
     inside = simultaneous = single = 0
     for counts in draws:
-        inside += estimators.confidence_region(W, counts, 0.9).contains(p)
-        low, high = estimators.confidence_intervals(W, counts, 0.9)
+        inside += estimators.confidence_region(W, counts, level=0.9).contains(p)
+        low, high = estimators.confidence_intervals(W, counts, level=0.9)
         simultaneous += bool(((low <= p) & (p <= high)).all())
-        low, high = estimators.confidence_intervals(W, counts, 0.9, simultaneous=False)
+        low, high = estimators.confidence_intervals(W, counts, level=0.9, simultaneous=False)
         single += int(low[0] <= p[0] <= high[0])
     assert 0.84 < inside / 400 < 0.96
     assert simultaneous / 400 > 0.86
@@ -192,6 +192,6 @@ def test_bad_names_and_levels() -> None:
     with pytest.raises(InvalidInputError, match="estimator must be one of"):
         estimators.estimate(W, [1, 1, 1, 1], "guess")
     with pytest.raises(InvalidInputError, match="level must lie between 0 and 1, not 95"):
-        estimators.confidence_intervals(W, [1, 1, 1, 1], 95)
+        estimators.confidence_intervals(W, [1, 1, 1, 1], level=95)
     with pytest.raises(InvalidInputError, match="one vector here, not 2"):
         estimators.confidence_region(W, [[1, 1, 1, 1], [1, 1, 1, 1]])

@@ -207,10 +207,10 @@ def test_digits_out_of_range(digits, k):
 @pytest.mark.parametrize("m", [response(3, 1.0), Q_A, UnaryEncoding.oue(3, 2.0)], ids=repr)
 def test_remark_5_4_the_worst_prior(m):
     least = math.exp(-m.epsilon())
-    hidden = [worst_prior(m, delta).hidden for delta in (1e-2, 1e-6, 1e-50, 1e-300)]
+    hidden = [worst_prior(m, delta=delta).hidden for delta in (1e-2, 1e-6, 1e-50, 1e-300)]
     assert hidden == sorted(hidden, reverse=True)
     assert least < hidden[-1] < least + 0.01
-    found = worst_prior(m, 1e-3)
+    found = worst_prior(m, delta=1e-3)
     joint = found.p * m.matrix[:, found.output]
     after = joint / joint.sum()
     ratio = -xlogy(after, after).sum() / -xlogy(found.p, found.p).sum()
@@ -221,7 +221,7 @@ def test_the_worst_prior_of_no_and_of_full_disclosure():
     assert worst_prior(Mechanism(np.full((3, 2), 0.5))).hidden == pytest.approx(1)
     assert worst_prior(Mechanism(np.eye(2))).hidden == 0
     with pytest.raises(InvalidInputError, match="between 0 and 1"):
-        worst_prior(Q_A, 0.0)
+        worst_prior(Q_A, delta=0.0)
 
 
 # ---------------------------------------------------------------- Section 11 for finite n

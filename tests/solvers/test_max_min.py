@@ -22,7 +22,7 @@ def ball(radius):
 
 
 def test_a_known_distribution_reaches_the_ceiling():
-    found = max_min_information(ConvexSet("known", p=TABLE), 1.0, 1e-6)
+    found = max_min_information(ConvexSet("known", p=TABLE), 1.0, gap=1e-6)
     assert found.low == pytest.approx(KNOWN, abs=1e-6) == found.high
 
 
@@ -35,7 +35,7 @@ def test_the_guarantee_is_kept_and_beats_the_design_for_the_center(kind):
         "chi-squared": ConvexSet("chi-squared", p_hat=TABLE, n=1000),
         "scenarios": ConvexSet("scenarios", members=[TABLE, [[0.25, 0.25], [0.25, 0.25]]]),
     }[kind]
-    found = max_min_information(F, 1.0, 1e-4)
+    found = max_min_information(F, 1.0, gap=1e-4)
     assert found.low <= found.high <= found.low + 1.1e-4
     assert rldp_level(found.mechanism, F).level <= 1 + 1e-9
     rng = np.random.default_rng(0)
@@ -48,13 +48,13 @@ def test_the_guarantee_is_kept_and_beats_the_design_for_the_center(kind):
 
 
 def test_a_larger_set_guarantees_less():
-    small, large = (max_min_information(ball(radius), 1.0, 1e-4) for radius in (0.01, 0.02))
+    small, large = (max_min_information(ball(radius), 1.0, gap=1e-4) for radius in (0.01, 0.02))
     assert large.high < small.low < KNOWN
 
 
 def test_the_upper_end_holds_for_mechanisms_that_are_private_against_everybody():
     F = ball(0.02)
-    high = max_min_information(F, 1.0, 1e-2).high
+    high = max_min_information(F, 1.0, gap=1e-2).high
     mechanism = solve(problem("staircase", epsilon=1.0, prior=np.ravel(TABLE))).mechanism
     assert worst_information(mechanism, F).low <= high
 
