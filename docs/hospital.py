@@ -10,8 +10,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from ldpopt.measures.intervals import score_intervals
 from ldpopt.release.designing import design
-from ldpopt.theory.fidelity.intervals import score_intervals
 
 ROWS, EPSILON, RUNS, FEW_RUNS = 200_000, 1.0, 200, 20
 OTHERS = ("split", "sampled", "cr", "learn", "srr", "grr", "ir", "blurred")

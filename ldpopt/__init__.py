@@ -13,6 +13,7 @@ TYPE_CHECKING = False  # as type checkers know it; before a program has left the
 if TYPE_CHECKING:  # nothing is imported that could lie there: not even the module typing
     from ldpopt.audit.auditing import audit
     from ldpopt.core.form import Form, FormSolution
+    from ldpopt.core.forms.column_program import ColumnProgram, Columns
     from ldpopt.core.limits import Limits
     from ldpopt.core.mechanism import Mechanism
     from ldpopt.core.problem import Example, Problem
@@ -22,7 +23,6 @@ if TYPE_CHECKING:  # nothing is imported that could lie there: not even the modu
     from ldpopt.engine.result import Certificate, Result, load
     from ldpopt.engine.solving import problem, solve
     from ldpopt.engine.verifying import Verification, verify
-    from ldpopt.forms.column_program import ColumnProgram, Columns
     from ldpopt.release.designing import design
     from ldpopt.release.estimating import estimate
     from ldpopt.release.releasing import privatize
@@ -60,6 +60,7 @@ _VERBS = ("audit", "report")
 """Rooms that can be called; see :mod:`ldpopt.core.verb`."""
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
+    "core.forms.column_program": ("ColumnProgram", "Columns"),
     "core.limits": ("Limits",),
     "core.mechanism": ("Mechanism",),
     "core.problem": ("Example", "Problem"),
@@ -69,7 +70,6 @@ _HOMES = {
     "engine.result": ("Certificate", "Result", "load"),
     "engine.solving": ("problem", "solve"),
     "engine.verifying": ("Verification", "verify"),
-    "forms.column_program": ("ColumnProgram", "Columns"),
     "release.designing": ("design",),
     "release.estimating": ("estimate",),
     "release.releasing": ("privatize",),

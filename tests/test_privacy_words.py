@@ -46,8 +46,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from ldpopt.core import validate
-from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.columns.problem import ColumnProblem
+from ldpopt.models.cones import staircase_cone
+from ldpopt.problems.column_problem import ColumnProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from matplotlib.figure import Figure
 from scipy.special import entr
 
 from ldpopt import Result, Status, problem, solve, verify
+from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.mechanisms import randomized_response
 from ldpopt.tables import datasets
-from ldpopt.theory.bayes.metrics import mutual_information
 
 LEVELS = np.arange(0.25, 4.01, 0.25)
 

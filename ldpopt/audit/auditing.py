@@ -38,13 +38,13 @@ from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, read_document, verify, within
+from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.stated import Reports, StatedEncoding
 from ldpopt.release.designing import AnyDesign, read_design
 from ldpopt.release.publishing import SECTION, PublicDesign, load_public
 from ldpopt.release.sampling import ExactSampler, secure_words
 from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
-from ldpopt.theory.robust.level import Level
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""

@@ -16,15 +16,14 @@ from ldpopt.core.plain import plain_number
 from ldpopt.core.rounding import at_least, at_most, in_full
 from ldpopt.core.subject import Subject, Uncertainty
 from ldpopt.core.validate import Array
+from ldpopt.measures import information_metrics, leakage
+from ldpopt.measures.levels import Level, level_given_public, rldp_level
+from ldpopt.measures.repeated_reports import together
+from ldpopt.models.convex_set import ConvexSet
+from ldpopt.models.priors import Dirichlet
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 from ldpopt.release.agreement import homogeneity
 from ldpopt.release.question import Question
-from ldpopt.theory.bayes import metrics
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.leakage import measures as leakage
-from ldpopt.theory.robust.convex_set import ConvexSet
-from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
-from ldpopt.theory.robust.repeated import together
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
 
 ROUNDING = 1e-9
 """The relative rounding that a level in floats may have; the checker decides exactly."""
@@ -268,7 +267,7 @@ def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
     yield Measured(
         "maximal-leakage",
         "maximal leakage",
-        leakage.maximal_leakage(W),
+        float(leakage.maximal_leakage(W)),
         "nats",
         "a report multiplies the chance to guess anything about the input by at most e^this",
     )
@@ -279,7 +278,7 @@ def _averages(of: Subject) -> Iterator[Measured]:
     yield Measured(
         "average-privacy",
         "average privacy",
-        float(metrics.average_privacy(of.mechanism, prior)),
+        float(information_metrics.average_privacy(of.mechanism, prior)),
         "share",
         "of the information in an input this share stays hidden, on average over distributions "
         "(Jeffreys' Dirichlet(1/2) prior)",
@@ -287,7 +286,7 @@ def _averages(of: Subject) -> Iterator[Measured]:
     yield Measured(
         "worst-case-privacy",
         "worst-case privacy",
-        float(metrics.worst_case_privacy(of.mechanism)),
+        float(information_metrics.worst_case_privacy(of.mechanism)),
         "share",
         "the share that stays hidden for the worst distribution and report: e^(−LDP level)",
     )
@@ -301,14 +300,14 @@ def _observed(of: Subject, p: Array) -> Iterator[Measured]:
         yield Measured(
             "secret-information",
             "information about the secret",
-            float(metrics.mutual_information(channel, prior)),
+            float(information_metrics.mutual_information(channel, prior)),
             "nats",
             "I(S;Y): what a report tells about the secret on average, for the observed distribution",
         )
     yield Measured(
         "information",
         "information released",
-        float(metrics.mutual_information(of.mechanism, p)),
+        float(information_metrics.mutual_information(of.mechanism, p)),
         "nats",
         "I(X;Y): what a report tells about the whole input: the use of the data",
     )
@@ -322,7 +321,7 @@ def _observed(of: Subject, p: Array) -> Iterator[Measured]:
     yield Measured(
         "guess",
         "guessing the secret from a report",
-        float(metrics.attacker_success(channel, prior)),
+        float(information_metrics.attacker_success(channel, prior)),
         "probability",
         "the chance of the same attacker after seeing one report",
     )

@@ -11,7 +11,7 @@ from ldpopt.audit.auditing import Audited, loaded
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.subject import Subject
 from ldpopt.engine.verifying import NOT_CHECKED
-from ldpopt.theory.robust.repeated import RepeatedLevel, composed_level
+from ldpopt.measures.repeated_reports import RepeatedLevel, composed_level
 
 
 class MixedUse(NamedTuple):

@@ -16,9 +16,9 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.subject import Subject
 from ldpopt.engine.result import Result
+from ldpopt.measures.level_over_set import level_question, proven_level
+from ldpopt.models.convex_set import ConvexSet
 from ldpopt.release.designing import AnyDesign
-from ldpopt.theory.robust.convex_set import ConvexSet
-from ldpopt.theory.robust.set_level import level_question, proven_level
 
 SHORT = {"tv": "total-variation", "kl": "kullback-leibler"}
 BALLS = ("total-variation", "kullback-leibler", "likelihood", "hellinger", "wasserstein")

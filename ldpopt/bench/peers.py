@@ -21,14 +21,14 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
+from ldpopt.measures.estimators import invert
 from ldpopt.mechanisms.catalogue import randomized_response
 from ldpopt.mechanisms.encodings import UnaryEncoding
+from ldpopt.models.cones import staircase_cone
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.problems.staircase import Staircase
 from ldpopt.problems.statistic_leakage import StatisticLeakage
 from ldpopt.release.sampling import ExactSampler, seeded_words
-from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.fidelity.estimators import invert
 
 Whole = NDArray[np.int64]
 

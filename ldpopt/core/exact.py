@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.frame import EXIT_CODES, check
     from ldpopt.checker.kernel.alarm import alarmed
     from ldpopt.checker.kernel.arithmetic import dyadic, exp, exp_above, exp_below, log_above, log_below
-    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, limited
+    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted
     from ldpopt.checker.kernel.exit_codes import ExitCode
     from ldpopt.checker.kernel.labels import Labels
@@ -74,7 +74,6 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.polyopt_blocks import dominates as dominates_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import in_cone as in_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import merged as merged_table
-    from ldpopt.checker.kernel.proofs.polyopt_wide_blocks import proves as proves_wide_block
     from ldpopt.checker.kernel.proofs.private_rows import is_private
     from ldpopt.checker.kernel.proofs.query_bound import clear_error as clear_query_error
     from ldpopt.checker.kernel.proofs.rare_cells import tree_bound as rare_cells_bound
@@ -148,10 +147,10 @@ if TYPE_CHECKING:
 
 HOMES = {
     "": "frame",
-    "kernel.alarm": "alarmed",
     "frame": "EXIT_CODES check",
+    "kernel.alarm": "alarmed",
     "kernel.arithmetic": "dyadic exp exp_above exp_below log_above log_below",
-    "kernel.budget": "SECONDS UndecidedError limited",
+    "kernel.budget": "SECONDS UndecidedError",
     "kernel.claims": "Claim OPEN Verdict combined printable quoted",
     "kernel.exit_codes": "ExitCode",
     "kernel.labels": "Labels",
@@ -188,7 +187,6 @@ HOMES = {
     "kernel.proofs.outer_cone": "Outer:OuterCone",
     "kernel.proofs.polyopt_blocks": "dominates:dominates_polyopt_cone",
     "kernel.proofs.polyopt_cone": "in_cone:in_polyopt_cone merged:merged_table",
-    "kernel.proofs.polyopt_wide_blocks": "proves:proves_wide_block",
     "kernel.proofs.private_rows": "is_private",
     "kernel.proofs.query_bound": "clear_error:clear_query_error",
     "kernel.proofs.rare_cells": "tree_bound:rare_cells_bound",

@@ -10,15 +10,15 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
-from ldpopt.mechanisms import randomized_response
-from ldpopt.theory.bayes.asymptotics import unobfuscated_utility
-from ldpopt.theory.bayes.metrics import (
+from ldpopt.measures.asymptotics import unobfuscated_utility
+from ldpopt.measures.information_metrics import (
     asymptotic_utility,
     digit_utility,
     distribution_utility,
     tally_utility,
 )
-from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.mechanisms import randomized_response
+from ldpopt.models.priors import Dirichlet
 
 MOST_TALLIES = 80
 """Beyond so many users the tally utility of three values takes minutes."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import panels, save
+from ldpopt.measures.information_metrics import average_privacy, worst_case_privacy
 from ldpopt.mechanisms import UnaryEncoding, randomized_response
 from ldpopt.mechanisms.encodings import SetMechanism
-from ldpopt.theory.bayes.metrics import average_privacy, worst_case_privacy
-from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.models.priors import Dirichlet
 
 PROTOCOLS: dict[str, Callable[[int, float], Mechanism | SetMechanism]] = {
     "GRR": randomized_response,

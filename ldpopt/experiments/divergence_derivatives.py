@@ -10,7 +10,7 @@ from numpy.polynomial import chebyshev
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, panels, save
-from ldpopt.theory.fidelity.losses import DIVERGENCES
+from ldpopt.measures.losses import DIVERGENCES
 
 STYLES = {"kl": "C0-", "hellinger": "C1--", "chi-squared": "C2-.", "triangular": "C3:"}
 NAMES = ("second", "third", "fourth")

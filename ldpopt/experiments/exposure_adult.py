@@ -15,15 +15,15 @@ from typing import Literal
 import numpy as np
 from matplotlib.axes import Axes
 
+from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, panels, save
-from ldpopt.forms.threshold_search import ThresholdSearch
+from ldpopt.measures.exposure_curve import exposure, exposure_curve
+from ldpopt.measures.exposure_rules import best_choice
 from ldpopt.problems.composition_bound import CompositionBound
 from ldpopt.tables.datasets import adult_features
-from ldpopt.theory.anonymity.composition import best_choice
-from ldpopt.theory.anonymity.exposure import exposure, exposure_curve
 
 MILP_NODES, PROOF_LPS = 300, 60
 LINES: dict[str, tuple[str, str, str, Literal["pre", "post"]]] = {

@@ -18,8 +18,8 @@ from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.measures import channel_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism
-from ldpopt.theory.fidelity import measures
 
 P = (0.5, 0.25, 0.125, 0.125)
 LOSSES = {"kl": "f-divergence", "mse": "mse", "tv": "tv"}
@@ -38,18 +38,18 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
     """Compute the expected loss with and without privacy, its expansion, and the limit of the ratio."""
     W = step_mechanism(len(P), epsilon)
-    ml, mmse = (measures.expected_loss(W, P, n, loss, e, seed=seed) for e in ("ml", "mmse"))
-    clear = measures.expected_loss(np.eye(len(P)), P, n, loss, "ml", seed=seed)
+    ml, mmse = (channel_fidelity.expected_loss(W, P, n, loss, e, seed=seed) for e in ("ml", "mmse"))
+    clear = channel_fidelity.expected_loss(np.eye(len(P)), P, n, loss, "ml", seed=seed)
     power = 2 if loss == "tv" else 1
     return {
         "ml": float(ml),
         "ml_standard_error": ml.standard_error,
         "mmse": float(mmse),
         "without_privacy": float(clear),
-        "expansion": measures.expansion(W, P, n, loss),
+        "expansion": channel_fidelity.expansion(W, P, n, loss),
         "ratio_ml": float((ml / clear) ** power),
         "ratio_mmse": float((mmse / clear) ** power),
-        "alpha": measures.alpha(W, P, LOSSES[loss]),
+        "alpha": channel_fidelity.alpha(W, P, LOSSES[loss]),
     }
 
 

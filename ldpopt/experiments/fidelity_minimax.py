@@ -16,9 +16,9 @@ import numpy as np
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.measures import channel_fidelity
+from ldpopt.measures.minimax import worst_step_alpha
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
-from ldpopt.theory.fidelity import measures
-from ldpopt.theory.fidelity.minimax import worst_step_alpha
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -26,7 +26,7 @@ def points(quick: bool) -> Iterable[Point]:
     sizes = (7, 13) if quick else (5, 13, 21)
     for k in sizes:
         for share in (0.5, 0.1):
-            for loss in measures.LOSSES:
+            for loss in channel_fidelity.LOSSES:
                 for epsilon in np.geomspace(0.1, 5, 3 if quick else 9):
                     yield {
                         "k": k,
@@ -58,7 +58,7 @@ def printed_bound(k: int, epsilon: float, loss: str, p0: float) -> float:
         loss: "f-divergence", "mse" or "tv".
         p0: the least entry of p.
     """
-    phi = measures.printed_phi_bound(k, epsilon)
+    phi = channel_fidelity.printed_phi_bound(k, epsilon)
     if loss == "f-divergence":
         return (phi - 1) / (k - 1)
     if loss == "mse":
@@ -81,7 +81,7 @@ def _figure(rows: list[Row], lines: tuple[tuple[str, str, str], ...], path: Path
     cases = list(dict.fromkeys((row["k"], row["p0"]) for row in rows))
     figure, grid = panels(len(cases), height=2.7)
     for axes, (k, p0) in zip(grid, cases, strict=True):
-        for color, (loss, pen) in enumerate(zip(measures.LOSSES, nested(3), strict=True)):
+        for color, (loss, pen) in enumerate(zip(channel_fidelity.LOSSES, nested(3), strict=True)):
             curve = [r for r in rows if (r["k"], r["p0"], r["loss"]) == (k, p0, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
             for column, style, name in lines:

@@ -14,7 +14,7 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, panels, save
-from ldpopt.theory.fidelity import measures
+from ldpopt.measures import channel_fidelity
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -26,12 +26,12 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(epsilon: float, k: int) -> Row:
     """Evaluate the step mechanism, the best subset selection and both bounds, all in closed form."""
-    size = measures.block_size(k, epsilon)
+    size = channel_fidelity.block_size(k, epsilon)
     return {
-        "step": measures.balanced_phi(k, epsilon, 1),
-        "best": measures.balanced_phi(k, epsilon, size),
-        "bound": measures.phi_bound(k, epsilon),
-        "printed_bound": measures.printed_phi_bound(k, epsilon),
+        "step": channel_fidelity.balanced_phi(k, epsilon, 1),
+        "best": channel_fidelity.balanced_phi(k, epsilon, size),
+        "bound": channel_fidelity.phi_bound(k, epsilon),
+        "printed_bound": channel_fidelity.printed_phi_bound(k, epsilon),
         "block_size": size,
     }
 

@@ -17,10 +17,10 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.measures import channel_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
 from ldpopt.tables import datasets
-from ldpopt.theory.fidelity import measures
 
 LARGEST_SOLVED = 5
 
@@ -47,7 +47,7 @@ def points(quick: bool) -> Iterable[Point]:
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-20", "uniform-50", "age-10", "age-20", "age-50"]
     for name in sources:
-        for loss in measures.LOSSES:
+        for loss in channel_fidelity.LOSSES:
             for epsilon in np.geomspace(0.1, 6, 3 if quick else 13):
                 yield {"source": name, "loss": loss, "epsilon": round(float(epsilon), 6)}
 
@@ -56,10 +56,13 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
     """Compute the step mechanism, the lower bounds, and the optimum where it can be proven."""
     p = _SOURCE(source)
     k = len(p)
-    least, printed = measures.phi_bound(k, epsilon), measures.printed_phi_bound(k, epsilon)
+    least, printed = (
+        channel_fidelity.phi_bound(k, epsilon),
+        channel_fidelity.printed_phi_bound(k, epsilon),
+    )
     row: Row = {
-        "step": measures.alpha(step_mechanism(k, epsilon), p, loss),
-        "bound": measures.alpha_bound(p, epsilon, loss),
+        "step": channel_fidelity.alpha(step_mechanism(k, epsilon), p, loss),
+        "bound": channel_fidelity.alpha_bound(p, epsilon, loss),
         "phi_bound": least,
         "printed_phi_bound": printed,
         "optimum": None,
@@ -85,7 +88,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 def _figure(rows: list[Row], sources: list[str], path: Path) -> Path:
     figure, grid = panels(len(sources), height=3.1)
     for axes, name in zip(grid, sources, strict=True):
-        for color, (loss, pen) in enumerate(zip(measures.LOSSES, nested(3), strict=True)):
+        for color, (loss, pen) in enumerate(zip(channel_fidelity.LOSSES, nested(3), strict=True)):
             curve = [row for row in rows if (row["source"], row["loss"]) == (name, loss)]
             levels, paint = [row["epsilon"] for row in curve], f"C{color}"
             for column, style in (("step", "-"), ("bound", "--")):

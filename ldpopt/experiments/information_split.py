@@ -14,10 +14,10 @@ from scipy.special import digamma, gammaln
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.measures.information_metrics import average_privacy, distribution_utility, tally_utility
+from ldpopt.measures.tallies import tally_entropy
 from ldpopt.mechanisms import randomized_response
-from ldpopt.theory.bayes.metrics import average_privacy, distribution_utility, tally_utility
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.bayes.tallies import tally_entropy
+from ldpopt.models.priors import Dirichlet
 
 PARTS = {"distribution": "about P", "group": "about T given P", "individual": "about X given T"}
 

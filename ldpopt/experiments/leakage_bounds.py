@@ -14,8 +14,8 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.measures.misspecified_support import MisspecifiedSupport
 from ldpopt.mechanisms.histograms import log_count
-from ldpopt.theory.leakage.misspecified import MisspecifiedSupport
 
 ENDS = (("sml", "distortion_low"), ("bound", "distortion_high"))
 """The two bounds of a mechanism: columns of leakage and distortion."""

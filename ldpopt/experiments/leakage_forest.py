@@ -24,7 +24,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.experiments.leakage_tradeoff import COLUMNS
-from ldpopt.theory.leakage.rate_secret import RateQuantization
+from ldpopt.mechanisms.rate_quantization import RateQuantization
 
 CELLS = 17
 RAW = 0

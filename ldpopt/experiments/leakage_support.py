@@ -12,7 +12,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, panels, save
 from ldpopt.experiments.leakage_tradeoff import COMBINATIONS, TAU
-from ldpopt.theory.leakage.misspecified import MisspecifiedSupport
+from ldpopt.measures.misspecified_support import MisspecifiedSupport
 
 INTERVAL = 10_000
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
-from ldpopt.theory.bayes.metrics import asymptotic_utility, average_privacy
-from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
+from ldpopt.models.priors import Dirichlet
 
 FIRST = Mechanism([[1.0, 0.0, 0.0], [0.0, 2 / 3, 1 / 3], [0.0, 1 / 3, 2 / 3]])
 SECOND = Mechanism([[2 / 3, 1 / 3, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]])

@@ -14,11 +14,11 @@ from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
 from ldpopt.experiments.drawing import save
+from ldpopt.measures.asymptotics import unobfuscated_utility
+from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.models.priors import Dirichlet
 from ldpopt.problems.privacy_utility_frontier import PrivacyUtilityFrontier
-from ldpopt.theory.bayes.asymptotics import unobfuscated_utility
-from ldpopt.theory.bayes.metrics import asymptotic_utility, average_privacy
-from ldpopt.theory.bayes.priors import Dirichlet
 
 
 def points(quick: bool) -> Iterable[Point]:

@@ -16,11 +16,11 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
+from ldpopt.measures.information_metrics import asymptotic_utility
 from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
 from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.models.priors import Dirichlet
 from ldpopt.problems.asymptotic_utility import AsymptoticUtility
-from ldpopt.theory.bayes.metrics import asymptotic_utility
-from ldpopt.theory.bayes.priors import Dirichlet
 
 STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "subset selection": "v:"}
 

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
+from ldpopt.measures import channel_fidelity
 from ldpopt.mechanisms.balanced_designs import difference_sets, is_difference_set
-from ldpopt.theory.fidelity import measures
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -28,7 +28,7 @@ def measure(k: int) -> Row:
     found = {}
     for design in difference_sets(k):
         m = len(design.elements)
-        span = measures.optimal_range(k, m)
+        span = channel_fidelity.optimal_range(k, m)
         if span is not None and m not in found and is_difference_set(design):
             low, high = span
             found[m] = {

@@ -12,8 +12,8 @@ import numpy as np
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
 from ldpopt.experiments.drawing import legend_below, panels, save
-from ldpopt.theory.bayes.metrics import average_privacy, participation_factor
-from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.measures.information_metrics import average_privacy, participation_factor
+from ldpopt.models.priors import Dirichlet
 
 
 def points(quick: bool) -> Iterable[Point]:

@@ -12,9 +12,9 @@ from matplotlib.path import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.drawing import panels, save
+from ldpopt.models.utilities import entropy
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
-from ldpopt.theory.columns.utilities import entropy
 
 if TYPE_CHECKING:
     import pathlib

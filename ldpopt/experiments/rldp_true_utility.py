@@ -9,7 +9,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
-from ldpopt.theory.columns.utilities import MutualInformation, entropy
+from ldpopt.models.utilities import MutualInformation, entropy
 
 
 def points(quick: bool) -> Iterable[Point]:

@@ -15,20 +15,20 @@ from typing import Any, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.scalar_search import ScalarSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
 from ldpopt.experiments.drawing import legend_below, nested, panels, save
-from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
+from ldpopt.models.utilities import MutualInformation, entropy
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
 from ldpopt.problems.polyopt import PolyOpt
+from ldpopt.problems.reporting_problem import Reporting
 from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.solvers.bracket import Bracket
-from ldpopt.theory.columns.utilities import MutualInformation, entropy
-from ldpopt.theory.robust.protocols import Reporting
 
 STYLES = {
     "polyopt": ("C3-o", "PolyOpt"),

@@ -9,8 +9,8 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import panels, save
-from ldpopt.theory.anonymity.exposure import exposure_curve
-from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure
+from ldpopt.measures.exposure_curve import exposure_curve
+from ldpopt.measures.exposure_of_future_users import statistical_exposure
 
 P = (0.4, 0.3, 0.2, 0.1)
 USERS = 128

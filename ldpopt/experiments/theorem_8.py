@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
-from ldpopt.theory.anonymity.statistical_exposure import statistical_exposure, statistical_exposure_error
+from ldpopt.measures.exposure_of_future_users import statistical_exposure, statistical_exposure_error
 
 SHIFT = 1e-4
 

@@ -13,8 +13,8 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import LEAST_DIRICHLET_ALPHA, MOST_DIRICHLET_ALPHA, most_dirichlet_values
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.bayes.problem import DesignProblem
+from ldpopt.models.priors import Dirichlet
+from ldpopt.problems.design_problem import DesignProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,7 +22,7 @@ class AsymptoticUtility(DesignProblem):
     """Maximise U^as = −½ log 2πe + E log det(Qᵀ D_P Q)/(2k − 2) over ε-LDP mechanisms on k values.
 
     Lopuhaä-Zwakenberg et al. 2019, Definition 6.5; the "future work" of its Section 11. This is a
-    D-optimal design problem: see :class:`ldpopt.theory.bayes.problem.DesignProblem`.
+    D-optimal design problem: see :class:`ldpopt.problems.design_problem.DesignProblem`.
 
     Args:
         alpha: the parameter of the Dirichlet prior; 1/2 everywhere is Jeffreys' prior.

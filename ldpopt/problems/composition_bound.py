@@ -21,13 +21,13 @@ from ldpopt.core.exact import (
     read_composition,
 )
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.joint_program import JointProgram
+from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.validate import Array
-from ldpopt.forms.joint_program import JointProgram
-from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice
-from ldpopt.theory.anonymity.joints import exact_joint
+from ldpopt.measures.exposure_rules import Choice
+from ldpopt.models.exact_joint import exact_joint
 
 
 @dataclass(frozen=True, eq=False)

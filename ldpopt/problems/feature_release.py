@@ -26,12 +26,12 @@ from ldpopt.core.exact import (
     table_exposure,
 )
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
-from ldpopt.forms.subset_program import Subset, SubsetProgram
+from ldpopt.measures.proven_risk import least_risk, risk_beside
 from ldpopt.tables.codes import Codes, chosen_columns, group_sizes, value_codes
-from ldpopt.theory.anonymity.safety import least_risk, risk_beside
 
 
 def anonymity(threshold: float, users: int) -> int:
@@ -53,7 +53,7 @@ class FeatureRelease(Problem):
 
     * ``marginals`` (all that the curator of Bravo-Hermsdorff et al. 2022, Section 5 knows): the least
       bound on the exposure that the rules theorem-3-tight and theorem-2 prove with any thresholds, for
-      all joint distributions with these marginals (:mod:`ldpopt.theory.anonymity.safety`). Claimed: no
+      all joint distributions with these marginals (:mod:`ldpopt.measures.proven_risk`). Claimed: no
       joint with these marginals exposes more than the budget. OPTIMAL: no heavier set is *proven* safe
       by these two rules. A heavier set may still be safe.
     * ``table``: the fraction of its users that are exposed, as a trusted curator would compute it.
@@ -62,7 +62,7 @@ class FeatureRelease(Problem):
       released (Section 7). Risk is an upper bound on the *expected* fraction of those users whose row
       fewer than k = ⌈t·n⌉ of them have (the statistical exposure of Definition 7). With probability at
       least 1 − delta over the sample it holds for all sets of features at once (the corrected Theorem 8,
-      :func:`ldpopt.theory.anonymity.statistical_exposure.statistical_exposure_ceiling`). The fraction
+      :func:`ldpopt.measures.exposure_of_future_users.statistical_exposure_ceiling`). The fraction
       that comes out in one release scatters around its expectation and may exceed the budget. OPTIMAL:
       no heavier set has such a bound within the budget.
 

@@ -14,15 +14,15 @@ from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import alpha_above, alpha_bound, exp_above, loss_above, normalised
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
-from ldpopt.forms.matrix_program import MatrixProgram
-from ldpopt.theory.fidelity import measures
-from ldpopt.theory.fidelity.channel import full_support
-from ldpopt.theory.fidelity.enclosing import moments_above
-from ldpopt.theory.fidelity.moments import MomentObjective
-from ldpopt.theory.fidelity.problem import LEARNING_COST, repaired, stated
+from ldpopt.measures import channel_fidelity
+from ldpopt.measures.channel import full_support
+from ldpopt.measures.moment_objectives import MomentObjective
+from ldpopt.measures.moments_above import moments_above
+from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Fidelity(Problem):
         p = validate.distribution("p", self.p)
         if len(p) < 2:
             raise InvalidInputError(f"p must have two or more entries, one per input, not {len(p)}")
-        validate.choice("loss", self.loss, measures.LOSSES)
+        validate.choice("loss", self.loss, channel_fidelity.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
         return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
 
@@ -75,7 +75,7 @@ class Fidelity(Problem):
 
     def value(self, answer: Mechanism) -> float:
         """Compute α of the mechanism at p."""
-        return measures.alpha(answer, self.p, self.loss)
+        return channel_fidelity.alpha(answer, self.p, self.loss)
 
     def claim(self, answer: Mechanism) -> float:
         """Compute α by the checker's exact arithmetic, rounded up."""
@@ -98,7 +98,7 @@ class Fidelity(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw a Dirichlet(2) distribution on ``size`` inputs, for all losses and two levels."""
         p = rng.dirichlet(np.full(size, 2.0))
-        for loss, level in product(measures.LOSSES, (0.5, 2.0)):
+        for loss, level in product(channel_fidelity.LOSSES, (0.5, 2.0)):
             yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)
 
     @classmethod

@@ -13,9 +13,9 @@ from ldpopt.core import validate
 from ldpopt.core.certify import value_above
 from ldpopt.core.exact import ENCODING_NAMES, encoding_error
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
-from ldpopt.forms.encoding_choice import EncodingChoice
 from ldpopt.mechanisms.stated import encoding
 
 

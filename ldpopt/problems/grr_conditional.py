@@ -14,14 +14,14 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.protocols import (
+from ldpopt.models.utilities import MutualInformation
+from ldpopt.problems._robust.response_limits import of_distance, of_pair, of_pair_back
+from ldpopt.problems.reporting_problem import (
     Reporting,
     best_block,
     response,
     response_information,
 )
-from ldpopt.theory.robust.response_limits import of_distance, of_pair, of_pair_back
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,22 +17,22 @@ from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.validate import Array
 from ldpopt.mechanisms import catalogue
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.protocols import (
-    Reporting,
-    best_block,
-    plain_member,
-    response,
-    response_noise,
-    unclaimed,
-)
-from ldpopt.theory.robust.response_limits import (
+from ldpopt.models.utilities import MutualInformation
+from ldpopt.problems._robust.response_limits import (
     Apart,
     IntArray,
     extremes,
     golden,
     of_distance,
     of_pair,
+)
+from ldpopt.problems.reporting_problem import (
+    Reporting,
+    best_block,
+    plain_member,
+    response,
+    response_noise,
+    unclaimed,
 )
 
 ROUNDS = 2

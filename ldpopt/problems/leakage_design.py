@@ -15,13 +15,13 @@ from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import UnreadableError, count_histograms, frame, worst_cost
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.subject import Subject
-from ldpopt.forms.leakage_program import LeakageProgram
 from ldpopt.mechanisms import histograms
-from ldpopt.theory.leakage.rows import read_secrets
+from ldpopt.models.secrets import read_secrets
 
 MOST_PERMUTED = 5
 """The most categories whose permutations are tried: they have 120, of which 24 keep the first count."""

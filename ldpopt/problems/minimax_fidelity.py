@@ -21,16 +21,16 @@ from ldpopt.core.exact import (
     worst_alpha_above,
 )
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
-from ldpopt.forms.matrix_program import MatrixProgram
-from ldpopt.theory.fidelity import measures
-from ldpopt.theory.fidelity.enclosing import moments_above
-from ldpopt.theory.fidelity.minimax import symmetric_bound, worst_alpha
-from ldpopt.theory.fidelity.moments import WorstObjective
-from ldpopt.theory.fidelity.problem import LEARNING_COST, inputs, repaired, stated
-from ldpopt.theory.fidelity.square import square_phi_bound
+from ldpopt.measures import channel_fidelity
+from ldpopt.measures.minimax import symmetric_bound, worst_alpha
+from ldpopt.measures.moment_objectives import WorstObjective
+from ldpopt.measures.moments_above import moments_above
+from ldpopt.measures.square_phi import square_phi_bound
+from ldpopt.problems.phi_problem import LEARNING_COST, inputs, repaired, stated
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class MinimaxFidelity(Problem):
     The minimax problem of Pastore and Gastpar 2021, (9) and (35). The value is the supremum itself, at a
     distribution whose entries all are p0 except one. The bound is over mechanisms with k outputs for
     "f-divergence" and "mse", where symmetric designs of the best block size attain it, and over all
-    mechanisms for "tv": see :mod:`ldpopt.theory.fidelity.minimax`. For "mse" it rises with that of
+    mechanisms for "tv": see :mod:`ldpopt.measures.minimax`. For "mse" it rises with that of
     ``square-fidelity`` where there is no such design.
 
     Args:
@@ -68,7 +68,7 @@ class MinimaxFidelity(Problem):
             raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
         if p0 < LEAST_PROBABILITY:
             raise InvalidInputError(f"p0 must be at least {LEAST_PROBABILITY:g}, not {p0:g}")
-        validate.choice("loss", self.loss, measures.LOSSES)
+        validate.choice("loss", self.loss, channel_fidelity.LOSSES)
         return {"k": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
@@ -133,7 +133,7 @@ class MinimaxFidelity(Problem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw all losses on ``size`` inputs, for a drawn least probability."""
         p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
-        for loss in measures.LOSSES:
+        for loss in channel_fidelity.LOSSES:
             yield f"k={size} {loss} p0={p0:g}", cls(size, 1.0, p0, loss)
 
     @classmethod

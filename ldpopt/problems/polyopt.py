@@ -26,27 +26,27 @@ from ldpopt.core.exact import (
 )
 from ldpopt.core.exact import merged_table as merged
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns, Cone, Sublinear
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram, Columns, Cone, Sublinear
-from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.columns.problem import ColumnProblem
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import PAIRS, BlockCone, mixed_inside
-from ldpopt.theory.robust.calibration import SLACK, Tried, levels, tightened
-from ldpopt.theory.robust.facet_cone import FacetCone
-from ldpopt.theory.robust.information import RobustInformation
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.merging import entropy_keeping_groups
-from ldpopt.theory.robust.problem import (
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.block_cone import PAIRS, BlockCone, mixed_inside
+from ldpopt.models.cones import staircase_cone
+from ldpopt.models.facet_cone import FacetCone
+from ldpopt.models.merged_values import entropy_keeping_groups
+from ldpopt.models.robust_information import RobustInformation
+from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
+from ldpopt.problems._robust.calibration import SLACK, Tried, levels, tightened
+from ldpopt.problems.column_problem import ColumnProblem
+from ldpopt.problems.table_problem import (
     ConePrivacy,
     RobustPrivacy,
     TableProblem,
 )
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 HIGHEST = validate.EPSILON_RANGE[1]
 CEILING_SLACK = 1e-12
@@ -60,7 +60,7 @@ class PolyOpt(TableProblem, ColumnProblem):
     """Maximise I(X; Y) over mechanisms whose columns lie in the polyhedral cone Γ.
 
     Lopuhaä-Zwakenberg and Goseling 2021, (44). By Theorem 11 every such mechanism is (ε, F)-RLDP for the
-    χ² confidence set F. Γ is described in :mod:`ldpopt.theory.robust.block_cone`; (44) is printed with
+    χ² confidence set F. Γ is described in :mod:`ldpopt.models.block_cone`; (44) is printed with
     the rows s1 = s2, which Definition 1 does not need.
 
     Args:
@@ -77,7 +77,7 @@ class PolyOpt(TableProblem, ColumnProblem):
         facets: extra hyperplanes per secret that sharpen the polytopes (Remark 14); few inputs only.
         width: merge public values so that this many groups are left, for very wide tables.
         groups: the group of each public value, numbered in order of first appearance; by default those
-            of :mod:`ldpopt.theory.robust.merging`, which keep H(U | S) large.
+            of :mod:`ldpopt.models.merged_values`, which keep H(U | S) large.
 
     >>> table = [[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]
     >>> PolyOpt(epsilon=1, p_hat=table, n=1000).cone.dimension
@@ -161,7 +161,7 @@ class PolyOpt(TableProblem, ColumnProblem):
     def stages(self, form: Form) -> Stages:
         """Solve for the ceiling of all private mechanisms; in Γ at the level ε; to calibrate, at others.
 
-        The calibration is a search, see :mod:`ldpopt.theory.robust.calibration`.
+        The calibration is a search, see :mod:`ldpopt.problems._robust.calibration`.
         """
         secret = self.uncertainty.p_hat.sum(axis=1)
         channel = ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret))

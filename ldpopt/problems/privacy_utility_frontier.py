@@ -11,7 +11,7 @@ import numpy as np
 from ldpopt.core import validate
 from ldpopt.core.problem import Example
 from ldpopt.problems.asymptotic_utility import RESPONSE_2_1, design_alpha, privacy_floor
-from ldpopt.theory.bayes.problem import DesignProblem
+from ldpopt.problems.design_problem import DesignProblem
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +20,7 @@ class PrivacyUtilityFrontier(DesignProblem):
 
     Lopuhaä-Zwakenberg et al. 2019, Section 11 asks for it (with S_μ ≤ L printed for S_μ ≥ L). The class
     of mechanisms is made of columns with two values at several levels up to ε; see
-    :class:`ldpopt.theory.bayes.problem.DesignProblem`.
+    :class:`ldpopt.problems.design_problem.DesignProblem`.
 
     Args:
         alpha: the parameter of the Dirichlet prior.

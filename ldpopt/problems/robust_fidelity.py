@@ -14,6 +14,7 @@ from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.exact import Queries, clear_query_error, frame, query_bound_below, query_error_above
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.query_program import ClimbedCone, QueryProgram
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.privacy import Privacy
@@ -21,11 +22,10 @@ from ldpopt.core.problem import Example, Problem, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
-from ldpopt.forms.query_program import ClimbedCone, QueryProgram
-from ldpopt.theory.columns.cones import SecretCone, joint_secrets
-from ldpopt.theory.robust.block_cone import BlockCone
-from ldpopt.theory.robust.problem import ConePrivacy, audited, confidence_set, robust_subject
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
+from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.cones import SecretCone, joint_secrets
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
+from ldpopt.problems.table_problem import ConePrivacy, audited, confidence_set, robust_subject
 
 
 @dataclass(frozen=True, eq=False)

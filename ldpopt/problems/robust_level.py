@@ -14,12 +14,13 @@ from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import LevelStatement, frame
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.level_search import LevelSearch
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
-from ldpopt.forms.level_search import LevelSearch
-from ldpopt.theory.robust.convex_set import convex_set
-from ldpopt.theory.robust.set_level import Place, exact_level
+from ldpopt.measures.level_over_set import exact_level
+from ldpopt.models.convex_set import convex_set
+from ldpopt.models.set_climb import Place
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,12 +28,12 @@ class RobustLevel(Problem):
     """Compute the level max log P(y|s)/P(y|z) over the members P of a set F, all y and s ≠ z.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Definition 1, for any of the sets of
-    :class:`~ldpopt.theory.robust.convex_set.ConvexSet`. The answer is {"output", "secrets", "witness"}:
+    :class:`~ldpopt.models.convex_set.ConvexSet`. The answer is {"output", "secrets", "witness"}:
     a member that attains the level, and where.
 
     Args:
         matrix: the mechanism, one row per input (s, u), or a :class:`Mechanism`.
-        uncertainty: a :class:`~ldpopt.theory.robust.convex_set.ConvexSet`, or its
+        uncertainty: a :class:`~ldpopt.models.convex_set.ConvexSet`, or its
             description {"kind": …, …}.
 
     >>> known = {"kind": "known", "p": [[0.25, 0.25], [0.25, 0.25]]}

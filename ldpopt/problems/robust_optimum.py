@@ -20,19 +20,19 @@ from ldpopt.core.exact import (
     robust_information,
 )
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.forms.cut_program import CutProgram
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import BlockCone, mixed_inside
-from ldpopt.theory.robust.exact_cone import ExactCone
-from ldpopt.theory.robust.exact_proof import exact_proof
-from ldpopt.theory.robust.information import RobustInformation
-from ldpopt.theory.robust.problem import (
+from ldpopt.models.block_cone import BlockCone, mixed_inside
+from ldpopt.models.exact_cone import ExactCone
+from ldpopt.models.robust_information import RobustInformation
+from ldpopt.models.utilities import MutualInformation
+from ldpopt.problems._robust.exact_proof import exact_proof
+from ldpopt.problems.table_problem import (
     ConePrivacy,
     RobustPrivacy,
     TableProblem,

@@ -11,14 +11,14 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.subject import Subject
-from ldpopt.forms.column_program import Sublinear
-from ldpopt.theory.columns.cones import SecretCone, joint_secrets
-from ldpopt.theory.columns.named import cleaned_utility, named_utility
-from ldpopt.theory.columns.problem import ColumnProblem
-from ldpopt.theory.robust.uncertainty import AllDistributions
+from ldpopt.models.cones import SecretCone, joint_secrets
+from ldpopt.models.named_utilities import cleaned_utility, named_utility
+from ldpopt.models.uncertainty_sets import AllDistributions
+from ldpopt.problems.column_problem import ColumnProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,20 +21,21 @@ from ldpopt.core.exact import (
     frame,
 )
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.limits import UNLIMITED
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem, Stages
 from ldpopt.core.stage import Stage
 from ldpopt.core.subject import Subject
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.forms.cut_program import CutProgram
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import BlockCone
-from ldpopt.theory.robust.convex_set import ConvexSet, convex_set
-from ldpopt.theory.robust.problem import ceiling_of
-from ldpopt.theory.robust.set_cone import SetCone, exact_set_proof
-from ldpopt.theory.robust.set_level import level_question, proven_level
+from ldpopt.measures.level_over_set import level_question, proven_level
+from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.convex_set import ConvexSet, convex_set
+from ldpopt.models.set_cone import SetCone
+from ldpopt.models.utilities import MutualInformation
+from ldpopt.problems._robust.exact_proof import exact_set_proof
+from ldpopt.problems.table_problem import ceiling_of
 
 MOST_SECRETS, MOST_INPUTS = 8, 36
 """More secrets or inputs make too many climbs."""
@@ -49,12 +50,12 @@ class SetOptimum(Problem):
     """Maximise I(X; Y) over all mechanisms that are (ε, F)-RLDP for a convex set F.
 
     Lopuhaä-Zwakenberg and Goseling 2021, Definition 1, for the sets of
-    :class:`~ldpopt.theory.robust.convex_set.ConvexSet`; the information is that under the center of the
+    :class:`~ldpopt.models.convex_set.ConvexSet`; the information is that under the center of the
     set. One known distribution is the setting of the paper's reference [10].
 
     Args:
         epsilon: the level, in nats.
-        uncertainty: a :class:`~ldpopt.theory.robust.convex_set.ConvexSet`, or its description
+        uncertainty: a :class:`~ldpopt.models.convex_set.ConvexSet`, or its description
             {"kind": …, …}.
 
     >>> SetOptimum(1, {"kind": "known", "p": [[0.3, 0.2], [0.15, 0.35]]}).members.shape

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from ldpopt.core.problem import Example
-from ldpopt.theory.fidelity.problem import PhiProblem
+from ldpopt.problems.phi_problem import PhiProblem
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import Sublinear
-from ldpopt.theory.columns.cones import SecretCone, staircase_cone
-from ldpopt.theory.columns.named import cleaned_utility, named_utility
-from ldpopt.theory.columns.problem import ColumnProblem
+from ldpopt.models.cones import SecretCone, staircase_cone
+from ldpopt.models.named_utilities import cleaned_utility, named_utility
+from ldpopt.problems.column_problem import ColumnProblem
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,11 +11,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.measure import Measure
 from ldpopt.core.problem import Example, Problem
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.rows import (
+from ldpopt.measures import selection
+from ldpopt.models.secrets import (
     plain_matrix,
     plain_secret,
     read_matrix,

@@ -28,17 +28,17 @@ from ldpopt.core.exact import (
     units_down,
 )
 from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.scalar_search import ScalarSearch
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example
 from ldpopt.core.validate import Array
-from ldpopt.forms.scalar_search import ScalarSearch
 from ldpopt.mechanisms import catalogue
+from ldpopt.models.block_cone import subset_sums
+from ldpopt.problems._robust import unary_bound
+from ldpopt.problems._robust.response_limits import Apart, lines, of_pair, reported_apart, rights
 from ldpopt.problems.grr_conditional import GRRConditional
-from ldpopt.theory.robust import unary_bound
-from ldpopt.theory.robust.block_cone import subset_sums
-from ldpopt.theory.robust.problem import RobustPrivacy
-from ldpopt.theory.robust.protocols import level_of, plain_member
-from ldpopt.theory.robust.response_limits import Apart, lines, of_pair, reported_apart, rights
+from ldpopt.problems.reporting_problem import level_of, plain_member
+from ldpopt.problems.table_problem import RobustPrivacy
 
 MOST_REPORTS = 4096
 """With more different reports the answer states the parameters of the protocol, not its matrix."""
@@ -144,7 +144,7 @@ class UEConditional(GRRConditional):
         return [] if found is None else [plain_member(self.uncertainty, found)]
 
     def search(self, limits: Callable[[Array], Array]) -> ScalarSearch:
-        """State a search over ε₂ and κ; :mod:`ldpopt.theory.robust.unary_bound` bounds it on a box."""
+        """State a search over ε₂ and κ, bounded by :mod:`ldpopt.problems._robust.unary_bound`."""
 
         weights = unary_bound.SetWeights(*self._subsets)
         E, k = math.exp(self.epsilon), self.uncertainty.shape[1]

@@ -58,8 +58,8 @@ def decide_randomly(columns: Sequence[Counter[str]], users: int, policy: Policy)
     """
     # only the curator needs these: the other processes start faster without
     from ldpopt.core.exact import printed, provable_exposure
+    from ldpopt.core.forms.subset_program import Subset, SubsetProgram
     from ldpopt.core.limits import UNLIMITED, Limits
-    from ldpopt.forms.subset_program import Subset, SubsetProgram
     from ldpopt.solvers.subset_branch import SubsetBranch
 
     assert policy.redact is not None
@@ -91,7 +91,7 @@ def redacted(column: Counter[str], users: int, redact: float) -> Column:
     >>> redacted(Counter({"a": 60, "b": 39, "c": 1}), 100, 0.1).kept
     ('a', 'b')
     """
-    from ldpopt.theory.anonymity.redaction import redact_randomly
+    from ldpopt.protocol.redaction_chances import redact_randomly
 
     values = sorted(column)
     unreadable = users - column.total()

@@ -6,7 +6,7 @@ unbiased estimate at which the confidence intervals of ``ldpopt estimate`` are c
     (Σ_y q_y a_y² − (c·P)²) / n,    a of least Σ_y q_y a_y² with W a = c,
 
 for large n; where no a has W a = c, or where the interval is no shorter than [0, 1], n reports do not
-determine c·P (:mod:`ldpopt.theory.fidelity.intervals`). P is taken as observed. Maximum likelihood has
+determine c·P (:mod:`ldpopt.measures.intervals`). P is taken as observed. Maximum likelihood has
 the same limit, but never gives a cell a negative frequency, which biases sums of many rare cells that
 are known imprecisely: there its error can be larger.
 """
@@ -25,9 +25,9 @@ from numpy.typing import NDArray
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
+from ldpopt.measures.intervals import LEVEL, are_solved, margins, unbiased_weights
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.tables.domain import Domain
-from ldpopt.theory.fidelity.intervals import LEVEL, are_solved, margins, unbiased_weights
 
 MOST_ROWS = 10**10
 """No table of people has more rows; what takes more is not told by any."""

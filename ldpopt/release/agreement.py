@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from ldpopt.core.quantiles import chi2_quantile, chi2_tail
 from ldpopt.core.rounding import at_least, at_most
 from ldpopt.core.validate import Array
+from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 CONTRADICTION = 1e-6
 """Below this p-value the table contradicts the design."""

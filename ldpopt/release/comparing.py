@@ -9,11 +9,11 @@ from dataclasses import replace
 from ldpopt.core.errors import LdpoptError
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.verifying import NOT_CHECKED, verify_within
+from ldpopt.measures.information_metrics import mutual_information
 from ldpopt.release.accuracy import accuracies
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import GAP, preferred, solved
 from ldpopt.release.methods import METHODS, MOST_LEARNT, applicable
-from ldpopt.theory.bayes.metrics import mutual_information
 
 INTERRUPTED = "interrupted"
 TOGETHER = 120.0

@@ -28,7 +28,13 @@ from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Uncertainty
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import Verification, verify_within
+from ldpopt.measures.channel_fidelity import alpha
+from ldpopt.measures.information_metrics import mutual_information
+from ldpopt.measures.intervals import margins
+from ldpopt.measures.levels import Level, level_given_public, rldp_level
 from ldpopt.mechanisms.stated import StatedEncoding, encoding
+from ldpopt.models.uncertainty_sets import AllDistributions
+from ldpopt.models.utilities import entropy
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.release.accuracy import Accuracy, accuracies, encoded_accuracies, report_variances
 from ldpopt.release.publishing import (
@@ -41,12 +47,6 @@ from ldpopt.release.publishing import (
 )
 from ldpopt.release.question import Question
 from ldpopt.tables.domain import Domain
-from ldpopt.theory.bayes.metrics import mutual_information
-from ldpopt.theory.columns.utilities import entropy
-from ldpopt.theory.fidelity.intervals import margins
-from ldpopt.theory.fidelity.measures import alpha
-from ldpopt.theory.robust.level import Level, level_given_public, rldp_level
-from ldpopt.theory.robust.uncertainty import AllDistributions
 
 
 @dataclass(frozen=True, eq=False)

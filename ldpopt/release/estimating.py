@@ -2,7 +2,7 @@
 
 Every frequency is a linear function c·P of the distribution P of the inputs (s, u): a cell, a value of
 the secret or of a public column. It is estimated without bias by the mean over the reports of an a with
-W a = c, where the reports determine it (:mod:`ldpopt.theory.fidelity.intervals` says when they do).
+W a = c, where the reports determine it (:mod:`ldpopt.measures.intervals` says when they do).
 Otherwise they leave a range (:mod:`ldpopt.release.ranges`).
 """
 
@@ -22,17 +22,17 @@ from ldpopt.core import notebook
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
+from ldpopt.measures import estimators
+from ldpopt.measures.intervals import Estimates, score_intervals
+from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.mechanisms.stated import StatedEncoding
+from ldpopt.models.priors import Dirichlet
 from ldpopt.release.designing import AnyDesign, opened
 from ldpopt.release.functionals import functionals, group_names, value_groups
 from ldpopt.release.intervals import encoded_covariance, encoded_intervals
 from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.reading import report_counts
-from ldpopt.theory.bayes.posterior import DRAWS, SampledPosterior, posterior
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.fidelity import estimators
-from ldpopt.theory.fidelity.intervals import Estimates, score_intervals
 
 MOST_DRAWN = 60
 """Combinations of columns with more frequencies are left out of the plot."""

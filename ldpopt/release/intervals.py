@@ -1,4 +1,4 @@
-"""The estimates and intervals of :mod:`ldpopt.theory.fidelity.intervals` for encodings without a matrix.
+"""The estimates and intervals of :mod:`ldpopt.measures.intervals` for encodings without a matrix.
 
 An encoding treats all inputs alike: the second moments of the estimate of a set of inputs depend on the
 number of these alone.
@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.validate import Array
+from ldpopt.measures.intervals import Estimates, solved
 from ldpopt.mechanisms.stated import StatedEncoding
-from ldpopt.theory.fidelity.intervals import Estimates, solved
 
 
 def encoded_intervals(

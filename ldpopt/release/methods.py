@@ -15,6 +15,7 @@ from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import mechanism_for, solve
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.problems._robust.calibration import STEPS
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.frequency_encoding import FrequencyEncoding
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -28,7 +29,6 @@ from ldpopt.problems.ue_conditional import MOST_REPORTS, UEConditional
 from ldpopt.release.question import MOST_CELLS, Question
 from ldpopt.release.splitting import Built, Wanted, sampled, split
 from ldpopt.release.summaries import SUMMARIES
-from ldpopt.theory.robust.calibration import STEPS
 
 GOALS = ("information", "estimates")
 """What a mechanism is for: much information about each person, or precise frequencies."""

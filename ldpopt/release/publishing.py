@@ -24,11 +24,11 @@ from ldpopt.core.exact import MOST_EPSILON, PROMISES, is_private, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms.stated import StatedEncoding, encoding
+from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.recovering import NOT_AT_ALL, WORDS, recoverable
 from ldpopt.tables.domain import Domain
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import AllDistributions
 
 SECTION = "public"
 NO_MATRIX = "an encoding is stated by its parameters: it has too many reports for a matrix"

@@ -14,8 +14,8 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import KNOWN_SAMPLES, MOST_TOGETHER
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import AllDistributions, Chi2Set
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set
 
 ROBUSTNESS = ("chi2", "all", "known")
 MOST_PUBLIC, MOST_CELLS = 10, 30

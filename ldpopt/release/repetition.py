@@ -26,14 +26,14 @@ from ldpopt.core.exact import printable
 from ldpopt.core.files import locked, write_whole
 from ldpopt.core.rounding import at_least, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, read_document
+from ldpopt.measures.levels import rldp_level
+from ldpopt.measures.repeated_reports import Together, together
+from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.publishing import PublicDesign
 from ldpopt.release.releasing import digest
 from ldpopt.release.words import against
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.repeated import Together, together
-from ldpopt.theory.robust.uncertainty import AllDistributions
 
 SUFFIX = ".releases.json"
 ROUNDING = 1e-9

@@ -3,7 +3,7 @@
 There are two ways, depending on the method:
 
 * A method whose mechanisms keep their level against all distributions is asked for the level ε/r. Levels
-  add up there (:mod:`ldpopt.theory.robust.repeated`), so r reports have the level ε.
+  add up there (:mod:`ldpopt.measures.repeated_reports`), so r reports have the level ε.
 * For other methods, a mechanism W of some level for one report is mixed with a constant release c: with
   probability λ the report does not depend on the data, W' = (1 − λ) W + λ c. At λ = 1 any number of
   reports tells nothing, so there is a λ at which r of them have the level ε; it is found by bisection
@@ -28,10 +28,10 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
+from ldpopt.measures.information_metrics import mutual_information
+from ldpopt.measures.repeated_reports import MOST_COLUMNS, collections, repeated_level
 from ldpopt.release.methods import Method
 from ldpopt.release.question import Question
-from ldpopt.theory.bayes.metrics import mutual_information
-from ldpopt.theory.robust.repeated import MOST_COLUMNS, collections, repeated_level
 
 LEVELS, BISECTIONS = 4, 12
 """Levels of one report that are tried, and steps for the share of the constant release."""

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.solver import Solver
@@ -32,11 +33,10 @@ from ldpopt.core.status import Status
 from ldpopt.core.subject import Uncertainty
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import mechanism_for
-from ldpopt.forms.column_program import ColumnProgram, Columns
+from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.robust_fidelity import RobustFidelity, query_error
-from ldpopt.theory.fidelity.query_columns import partitions
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.solvers._query_columns import partitions
 
 Codes = NDArray[np.int64]
 

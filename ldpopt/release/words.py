@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ldpopt.core.exact import CEILING, exp_below, is_private
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
+from ldpopt.measures.intervals import LEVEL
 from ldpopt.mechanisms import SubsetSelection
 from ldpopt.problems.polyopt import PolyOpt
 from ldpopt.release.accuracy import Accuracy
@@ -14,7 +15,6 @@ from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.exposing import Exposed
 from ldpopt.release.methods import METHODS
-from ldpopt.theory.fidelity.intervals import LEVEL
 
 FAR_BETTER = 2.0
 """How many times as precise the frequencies of another mechanism must be to be worth a word."""

@@ -12,12 +12,12 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.models.utilities import entropy
 from ldpopt.release.designed import Design
 from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact, Summary
 from ldpopt.report.question import title
 from ldpopt.report.words import abbreviated, number
-from ldpopt.theory.columns.utilities import entropy
 
 STATUS_WORDS = {
     Status.OPTIMAL: "proven optimal among {among}, to the gap that was asked for",

@@ -16,6 +16,7 @@ from ldpopt.core.exact import SECONDS
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine.verifying import NOT_CHECKED, Verification, read_document, verify_document, within
+from ldpopt.measures.levels import rldp_level
 from ldpopt.release.methods import METHODS
 from ldpopt.release.publishing import PublicDesign, load_public
 from ldpopt.release.recovering import NOT_AT_ALL, WORDS
@@ -42,7 +43,6 @@ from ldpopt.report.signing import (
     shift,
 )
 from ldpopt.report.words import label_text, number
-from ldpopt.theory.robust.level import rldp_level
 
 NO_COUNTS = "its counts are not in this file"
 

@@ -13,6 +13,7 @@ import numpy as np
 from ldpopt.core.exact import is_counted
 from ldpopt.core.rounding import factor_at_most
 from ldpopt.engine.verifying import NOT_CHECKED
+from ldpopt.measures.intervals import LEVEL
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.repetition import (
@@ -30,7 +31,6 @@ from ldpopt.report.files import Loaded
 from ldpopt.report.parts import Fact
 from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.words import label_text
-from ldpopt.theory.fidelity.intervals import LEVEL
 
 ALWAYS = 1 - 1e-6
 """An input with a report of at least this probability is named: it has practically no noise."""

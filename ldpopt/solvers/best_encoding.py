@@ -12,11 +12,11 @@ from scipy.optimize import minimize_scalar
 
 from ldpopt.core.exact import MOST_BUCKETS, encoding_error, exp_below, read_encoding
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.encoding_choice import EncodingChoice
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.encoding_choice import EncodingChoice
 
 GRID = 2**52
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 from ldpopt.core.certify import printed_above, printed_below
 from ldpopt.core.exact import CompositionQuestion, composition_proven, composition_reached, printed
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.joint_program import JointProgram
+from ldpopt.core.forms.threshold_search import BestBound, ThresholdSearch
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status, relative_gap
-from ldpopt.forms.joint_program import JointProgram
-from ldpopt.forms.threshold_search import BestBound, ThresholdSearch
+from ldpopt.measures.exposure_rules import RULES, exact_marginals, least_proven
+from ldpopt.models.exact_joint import exact_joint
 from ldpopt.solvers.joint_lp import JointLp
 from ldpopt.solvers.joint_milp import MILP_NODES, JointMilp
-from ldpopt.theory.anonymity.composition import RULES, exact_marginals, least_proven
-from ldpopt.theory.anonymity.joints import exact_joint
 
 JUST_BELOW = {1e-10: 0.5, 1e-6: 0.9}
 """The worst joint is sought at a threshold lower by this share, so that its small cells are *strictly*

@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.selection_proof import keep_priced, proven
+from ldpopt.measures import selection
+from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 
 MOST_SELECTIONS = 1_000_000
 QUICK = 256

@@ -11,13 +11,13 @@ import numpy as np
 from scipy.optimize import linprog
 
 from ldpopt.core import elsewhere
+from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.theory.columns.linear_program import solve_listed
 
 MOST_INPUTS = 12
 QUICK_INPUTS = 8

@@ -1,14 +1,14 @@
 """Generate columns as the linear program asks for them; a proven bound at every stop.
 
 The program over all 2^k rays is solved over few: prices (duals) α of the current columns go to
-:mod:`ldpopt.theory.columns.pricing`, which returns rays with g(v) > α·v and an upper bound δ on
+:mod:`ldpopt.models.pricing`, which returns rays with g(v) > α·v and an upper bound δ on
 g(v) − α·v. Since every ray is at least 1 in each entry, α + δ·π with any distribution π is a feasible
 dual vector: Σα + δ is a proven bound on the optimum (theory of column generation, Lagrangian bound).
 
 Plain duals of a degenerate program jump about, so prices are taken between them and the best proven
 dual vector (Wentges smoothing). For mutual information very many columns are nearly optimal, all
 with nearly the same P(S). The search starts with random columns that round a relaxation
-(:mod:`ldpopt.theory.columns.relaxation`), whose dual vector is nearly optimal, too.
+(:mod:`ldpopt.solvers._columns.relaxation`), whose dual vector is nearly optimal, too.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.generation import Generation
-from ldpopt.theory.columns.pricing import InformationPricer, Mask, Pricer, pricer
-from ldpopt.theory.columns.relaxation import Part, relax, sampled
-from ldpopt.theory.robust import block_generation, wide_generation
-from ldpopt.theory.robust.block_cone import BlockCone
+from ldpopt.models.block_cone import has_blocks
+from ldpopt.models.cones import SecretCone, has_boxes
+from ldpopt.models.pricing import InformationPricer, Mask, Pricer, pricer
+from ldpopt.solvers._columns.generation import Generation
+from ldpopt.solvers._columns.relaxation import Part, relax, sampled
+from ldpopt.solvers._robust import block_generation
 
 SCATTER_FROM = 24
 """Fewer inputs have too few subsets for many of them to be nearly optimal."""
@@ -48,30 +48,26 @@ class ColumnGeneration(Solver[ColumnProgram]):
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs with a cone and a utility whose pricing problem is known."""
-        if not isinstance(form.cone, SecretCone):
-            return (wide_generation if _wide(form) else block_generation).accepts(form)
+        if has_blocks(form.cone):
+            return block_generation.accepts(form)
+        if not has_boxes(form.cone):
+            return "needs a cone made of boxes or of blocks, and this one names neither"
         if pricer(form.utility) is None:
-            return "knows how to price mutual information and divergences, not this utility"
+            return "needs a utility that can be priced: this one has no method `pricer`"
         return True
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Generate until the gap is proven or the time is over."""
-        if isinstance(form.cone, SecretCone):
-            return BoxSearch(form, limits).run()
-        return (wide_generation if _wide(form) else block_generation).generate(form, limits)
-
-
-def _wide(form: ColumnProgram) -> bool:
-    """Return whether a cone of blocks has more public values than can be listed."""
-    cone = form.cone
-    return isinstance(cone, BlockCone) and cone.shape[1] > block_generation.MOST_VALUES
+        if has_blocks(form.cone):
+            return block_generation.generate(form, limits)
+        return BoxSearch(form, limits).run()
 
 
 class BoxSearch(Generation):
     """Generation over a cone of boxes, with Wentges smoothing."""
 
     def __init__(self, form: ColumnProgram, limits: Limits) -> None:
-        assert isinstance(form.cone, SecretCone)
+        assert has_boxes(form.cone)
         self.cone = form.cone
         found = pricer(form.utility)
         assert found is not None

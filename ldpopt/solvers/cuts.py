@@ -6,12 +6,12 @@ import math
 from typing import ClassVar
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.selection_lp import PriceLP, rounded
-from ldpopt.theory.leakage.selection_proof import keep_priced, with_proof
+from ldpopt.measures import selection
+from ldpopt.measures.selection_lp import PriceLP, rounded
+from ldpopt.solvers._leakage.selection_proof import keep_priced, with_proof
 
 TRIES = 150
 

@@ -10,23 +10,22 @@ import numpy as np
 from scipy.special import entr
 
 from ldpopt.core import certify
+from ldpopt.core.column_lp import proof_slack
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.cut_program import CutProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.cut_program import CutProgram
-from ldpopt.theory.columns.linear_program import proof_slack
-from ldpopt.theory.robust.block_cone import BlockCone
-from ldpopt.theory.robust.block_generation import BlockSearch, accepts
-from ldpopt.theory.robust.column_search import ColumnSearch
-from ldpopt.theory.robust.exact_cone import ExactCone
-from ldpopt.theory.robust.half_bound import HalfSearch
-from ldpopt.theory.robust.half_cone import HalfCone
-from ldpopt.theory.robust.half_proof import half_proof
-from ldpopt.theory.robust.outer_bound import BoundTree
+from ldpopt.models.block_cone import has_blocks
+from ldpopt.models.half_share_cone import HalfCone
+from ldpopt.solvers._robust.block_generation import BlockSearch, accepts
+from ldpopt.solvers._robust.column_search import ColumnSearch
+from ldpopt.solvers._robust.half_bound import HalfSearch
+from ldpopt.solvers._robust.half_proof import half_proof
+from ldpopt.solvers._robust.outer_bound import BoundTree
 
 Proof = dict[str, Any]
 START_SHARE, START_GAP = 0.3, 1e-3
@@ -78,10 +77,11 @@ class CuttingPlanes(Solver[CutProgram]):
             search.take(_start(form, limits))
             self._keep(search, None, limits)
         half = None
-        if self._halves(form) and limits.remaining() > HALF_SECONDS:
+        larger = _halves(form)
+        if larger is not None and limits.remaining() > HALF_SECONDS:
             with suppress(OutOfTime):
                 self._improve(search, limits.part(FIRST_SHARE), limits, None)
-            half = self._half(form, search, limits.part(HALF_SHARE))
+            half = self._half(larger, search, limits.part(HALF_SHARE))
             self._keep(search, None, limits, half)
         with suppress(OutOfTime):
             self._improve(search, limits.part(IMPROVE_SHARE), limits, half)
@@ -96,22 +96,11 @@ class CuttingPlanes(Solver[CutProgram]):
         with limits.proving():
             return _solution(search, tree, limits.gap, half)
 
-    @staticmethod
-    def _halves(form: CutProgram) -> bool:
-        """Return whether a bound over half shares is worth its time."""
-        if not isinstance(form.cone, ExactCone) or form.cone.dimension <= SMALL_INPUTS:
-            return False
-        return form.cone.F.shape[1] <= MOST_VALUES and bool((form.prior > 0).all())
-
-    def _half(self, form: CutProgram, search: ColumnSearch, limits: Limits) -> Proof | None:
+    def _half(self, larger: HalfCone, search: ColumnSearch, limits: Limits) -> Proof | None:
         """Prove a bound over half shares; its columns, moved inside, make the mechanism better."""
-        cone = form.cone
-        assert isinstance(cone, ExactCone)
         with suppress(OutOfTime, SolverError):
             known = search.optimum.point.rays
-            half = HalfSearch(
-                HalfCone(cone.F, cone.epsilon), form.prior, known, limits.part(HALF_SEARCH)
-            )
+            half = HalfSearch(larger, search.form.prior, known, limits.part(HALF_SEARCH))
             half.run()
             search.begin(half.optimum.point.rays)
             return half_proof(half, limits)
@@ -143,10 +132,18 @@ class CuttingPlanes(Solver[CutProgram]):
         limits.keep(search.optimum.value, bound, lambda: _solution(search, tree, limits.gap, half))
 
 
+def _halves(form: CutProgram) -> HalfCone | None:
+    """Return the cone of half shares if a bound over it is worth its time."""
+    if form.cone.dimension <= SMALL_INPUTS or (form.prior <= 0).any():
+        return None
+    larger: HalfCone | None = form.cone.half_shares()
+    return larger if larger is not None and larger.shape[1] <= MOST_VALUES else None
+
+
 def _start(form: CutProgram, limits: Limits) -> Array:
     """Return columns of a good mechanism of the inner cone, or the constant one if it has no pricing."""
     cone = form.inner.cone
-    if accepts(form.inner) is not True or not isinstance(cone, BlockCone):
+    if accepts(form.inner) is not True or not has_blocks(cone):
         return np.ones((form.cone.dimension, 1))
     share = MANY_SHARE if cone.shape[0] > MANY_SECRETS else START_SHARE
     part = replace(limits.part(share), gap=START_GAP, progress=None)

@@ -9,11 +9,11 @@ import numpy as np
 
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.convex_program import ConvexProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.forms.convex_program import ConvexProgram
-from ldpopt.theory.bayes import convex
+from ldpopt.solvers import _convex
 
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "equilibrate_enable": False}
 """Of Clarabel. The blocks are conditioned here; with its own scaling too it stalls from 4 values on."""
@@ -41,12 +41,12 @@ class Cvxpy(Solver[ConvexProgram]):
         """Solve the model, and certify the answer."""
         import cvxpy as cp
 
-        start = convex.value(form, form.start)
-        limits.keep(start, np.inf, lambda: convex.solution(form, form.start, limits, {}))
+        start = _convex.value(form, form.start)
+        limits.keep(start, np.inf, lambda: _convex.solution(form, form.start, limits, {}))
         limits.check()
         _, atoms, size, _ = form.blocks.shape
         share = cp.Variable(atoms, nonneg=True)  # of the total mass: keeps large columns in scale
-        theta = cp.multiply(1 / convex.masses(form), share)
+        theta = cp.multiply(1 / _convex.masses(form), share)
         terms = []
         for w, blocks in zip(form.weights, _conditioned(form), strict=True):
             matrix = cp.reshape(blocks.reshape(atoms, -1).T @ theta, (size, size), order="C")
@@ -71,7 +71,7 @@ class Cvxpy(Solver[ConvexProgram]):
             raise SolverError(f"cvxpy ended with status {question.status}")
         used = _inside(form, np.asarray(theta.value))
         iterations = float(question.solver_stats.num_iters or 0)
-        return convex.solution(form, used, limits, {"iterations": iterations})
+        return _convex.solution(form, used, limits, {"iterations": iterations})
 
 
 def _conditioned(form: ConvexProgram) -> Array:
@@ -79,14 +79,14 @@ def _conditioned(form: ConvexProgram) -> Array:
 
     log det only shifts; the largest entry of all blocks is 1.
     """
-    root = np.linalg.inv(np.linalg.cholesky(convex.moments(form, form.start)))
+    root = np.linalg.inv(np.linalg.cholesky(_convex.moments(form, form.start)))
     blocks: Array = root[:, None] @ form.blocks @ root[:, None].swapaxes(2, 3)
     return blocks / blocks.max()
 
 
 def _inside(form: ConvexProgram, theta: Array) -> Array:
     """Find the nearest feasible point: no negligible atoms, and a budget that is met."""
-    used = convex.cleaned(form, np.maximum(theta, 0.0))
+    used = _convex.cleaned(form, np.maximum(theta, 0.0))
     spent = float(form.costs @ used)
     if spent > form.budget:
         room = form.budget - float(form.costs @ form.start)

@@ -13,15 +13,14 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, minimize
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram, SmoothObjective, is_smooth
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.measures.channel_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
-from ldpopt.theory.fidelity.measures import block_size
-from ldpopt.theory.fidelity.moments import MomentObjective, WorstObjective
-from ldpopt.theory.fidelity.optimal_design import MOST_INPUTS, certified, optimal_design
+from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
 MOST_SQUARE = 12
@@ -72,8 +71,7 @@ class Descent(Solver[MatrixProgram]):
 def proven_bound(form: MatrixProgram, limits: Limits) -> tuple[float, dict[str, Any] | None]:
     """Return the form's own bound, or the better one of the best mechanism with free outputs."""
     objective = form.objective
-    known = isinstance(objective, MomentObjective) and objective.loss != "phi"
-    if known and form.k <= MOST_INPUTS:
+    if objective.is_design and form.k <= MOST_INPUTS:
         with suppress(OutOfTime):
             design = optimal_design(objective.prior, objective.loss, form.epsilon, limits.expired)
             return certified(design, objective.prior, objective.loss, form.epsilon, form.bound)
@@ -96,11 +94,11 @@ def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
     two_levels = [two_level(design.blocks(), form.epsilon) for design in designs]
     yield from two_levels
     objective = form.objective
-    if isinstance(objective, WorstObjective) or objective.loss == "phi":
+    if objective.is_symmetric:
         for _ in range(starts):
             row = descend_circulant(_random_row(form, rng), form.epsilon, limits)
             yield np.array([np.roll(row, x) for x in range(form.k)])
-    if isinstance(objective, MomentObjective) and form.family == "square" and form.k <= MOST_SQUARE:
+    if is_smooth(objective) and form.family == "square" and form.k <= MOST_SQUARE:
         for matrix in two_levels:
             yield descend_square(matrix, objective, form.epsilon, limits)
         for _ in range(max(2, starts * 36 // max(36, form.k**2))):
@@ -165,7 +163,7 @@ def _random_square(form: MatrixProgram, rng: np.random.Generator) -> Array:
 
 
 def descend_square(
-    matrix: Array, objective: MomentObjective, epsilon: float, limits: Limits = UNLIMITED
+    matrix: Array, objective: SmoothObjective, epsilon: float, limits: Limits = UNLIMITED
 ) -> Array:
     """Find a local minimum over square mechanisms.
 

@@ -9,18 +9,18 @@ from typing import ClassVar, Literal
 
 from ldpopt.core.exact import exp_below
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram, SubsetSelection
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.matrix_program import MatrixProgram, SubsetSelection
+from ldpopt.measures.channel_fidelity import balanced_phi, block_size
 from ldpopt.mechanisms.balanced_designs import (
     DifferenceSet,
     difference_sets,
     subset_selection,
     two_level,
 )
-from ldpopt.theory.fidelity.measures import balanced_phi, block_size
 
 MOST_SQUARE = 200
 """Larger square mechanisms take the checker more than some seconds."""

@@ -5,11 +5,11 @@ from __future__ import annotations
 from decimal import Decimal
 from typing import ClassVar, Literal
 
+from ldpopt.core.column_lp import solve_listed
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.theory.columns.linear_program import solve_listed
 
 MOST_COLUMNS = 2**20
 FASTER_BELOW = 2**14

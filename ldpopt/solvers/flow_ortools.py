@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ldpopt.core import elsewhere
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage.matching import accepts_network, matched_solution
+from ldpopt.solvers._leakage.matched import accepts_network, matched_solution
 
 MOST_EDGES = 20_000_000
 Whole = NDArray[np.int64]

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.convex_program import ConvexProgram
 from ldpopt.core.limits import UNLIMITED, Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import relative_gap
 from ldpopt.core.validate import Array
-from ldpopt.forms.convex_program import ConvexProgram
-from ldpopt.theory.bayes import convex
+from ldpopt.solvers import _convex
 
 MOST_STEPS = 200
 Indices = NDArray[np.intp]
@@ -38,17 +38,17 @@ class FrankWolfe(Solver[ConvexProgram]):
         search = limits.part(0.7)
 
         def found() -> FormSolution:
-            used = convex.cleaned(form, best)
+            used = _convex.cleaned(form, best)
             counts = {**stats, "atoms": float(np.count_nonzero(used))}
-            return convex.solution(form, used, limits, counts)
+            return _convex.solution(form, used, limits, counts)
 
         with suppress(OutOfTime):
-            limits.keep(convex.value(form, theta), np.inf, found)
+            limits.keep(_convex.value(form, theta), np.inf, found)
             theta = correct(form, theta, search)
             for steps in range(1, MOST_STEPS + 1):
-                step = convex.linear_step(form, convex.gradient(form, theta), search)
+                step = _convex.linear_step(form, _convex.gradient(form, theta), search)
                 stats["steps"] = float(steps)
-                reached, limit = convex.value(form, theta), convex.bound(form, theta, step)
+                reached, limit = _convex.value(form, theta), _convex.bound(form, theta, step)
                 measured = relative_gap(reached, max(limit, reached))
                 assert measured is not None
                 if measured < best_gap:

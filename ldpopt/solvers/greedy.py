@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.selection_proof import keep_priced
+from ldpopt.measures import selection
+from ldpopt.solvers._leakage.selection_proof import keep_priced
 
 
 class Greedy(Solver[SelectionProgram]):

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.scalar_search import ScalarSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.scalar_search import ScalarSearch
 
 ROUNDS = 40
 BEST = 3

@@ -13,12 +13,12 @@ from ldpopt.core import highs
 from ldpopt.core.certify import printed_above
 from ldpopt.core.exact import printed, rare_cells_bound
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.joint_program import JointProgram
-from ldpopt.theory.anonymity.composition import exact_marginals
+from ldpopt.measures.exposure_rules import exact_marginals
 
 MOST_CELLS = 200_000
 

@@ -18,12 +18,12 @@ from ldpopt.core.certify import printed_above
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import printed, rare_cells_bound
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.joint_program import BIG, FREE, SMALL, JointProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.joint_program import BIG, FREE, SMALL, JointProgram
-from ldpopt.theory.anonymity.composition import exact_marginals
+from ldpopt.measures.exposure_rules import exact_marginals
 
 MOST_CELLS = 4000
 CUT_ROUNDS = 20

@@ -10,15 +10,15 @@ import numpy as np
 from ldpopt.core.errors import SolverError
 from ldpopt.core.exact import LeakageStatement
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.leakage_program import LeakageProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.leakage_program import LeakageProgram
-from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.inner_program import constant_release, inner_program
-from ldpopt.theory.leakage.outer_program import OuterLP
-from ldpopt.theory.leakage.repair import cost_below, repair_leakage
+from ldpopt.measures import selection
+from ldpopt.solvers._leakage.inner_program import constant_release, inner_program
+from ldpopt.solvers._leakage.outer_program import OuterLP
+from ldpopt.solvers._leakage.repair import cost_below, repair_leakage
 
 MOST_VARIABLES = 40_000
 SEARCH_SHARE = 0.95

@@ -8,11 +8,12 @@ import numpy as np
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage.matching import adjacency, matched_solution
-from ldpopt.theory.leakage.selection import is_deterministic
+from ldpopt.measures.selection import is_deterministic
+from ldpopt.measures.selection_matching import adjacency
+from ldpopt.solvers._leakage.matched import matched_solution
 
 
 class MaximumMatching(Solver[SelectionProgram]):

@@ -12,12 +12,12 @@ from scipy.sparse import coo_array, csr_array
 from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.selection_program import SelectionProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
-from ldpopt.forms.selection_program import SelectionProgram
-from ldpopt.theory.leakage import selection
-from ldpopt.theory.leakage.selection_proof import keep_priced, proven
+from ldpopt.measures import selection
+from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 
 MOST_ENTRIES = 200_000
 QUICK = 2_000

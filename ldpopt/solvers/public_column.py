@@ -7,11 +7,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.column_program import ColumnProgram, Columns
-from ldpopt.theory.robust.block_cone import BlockCone
+from ldpopt.models.block_cone import has_blocks
 
 
 class PublicColumn(Solver[ColumnProgram]):
@@ -26,13 +26,13 @@ class PublicColumn(Solver[ColumnProgram]):
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs over PolyOpt's cone, whose inputs are pairs (s, u)."""
-        if isinstance(form.cone, BlockCone):
+        if has_blocks(form.cone):
             return True
-        return f"needs the cone of a confidence set, not a {type(form.cone).__name__}"
+        return "needs the cone of a confidence set, and the inputs of this one are no pairs (s, u)"
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Build the columns; a program without public values has none."""
-        if not isinstance(form.cone, BlockCone):
+        if not has_blocks(form.cone):
             return FormSolution(Status.LIMIT)
         a1, a2 = form.cone.shape
         rows = np.tile(np.eye(a2), (a1, 1))

@@ -9,11 +9,11 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.column_program import ColumnProgram, Columns
-from ldpopt.theory.columns.cones import SecretCone
+from ldpopt.models.cones import names_secrets
 
 
 class RandomizedResponse(Solver[ColumnProgram]):
@@ -28,15 +28,15 @@ class RandomizedResponse(Solver[ColumnProgram]):
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept column programs over a secret's cone, with as many public values for every secret."""
-        if not isinstance(form.cone, SecretCone):
-            return f"is private for every distribution, which a {type(form.cone).__name__} does not ask"
+        if not names_secrets(form.cone):
+            return "is private for every distribution, and this cone does not ask for that"
         if len(set(Counter(form.cone.secrets).values())) > 1:
             return "needs as many inputs for every secret"
         return True
 
     def run(self, form: ColumnProgram, limits: Limits) -> FormSolution:
         """Build the columns of the mechanism."""
-        assert isinstance(form.cone, SecretCone)
+        assert names_secrets(form.cone)
         E = math.exp(form.cone.epsilon)
         secret = np.array([form.cone.secrets.index(s) for s in form.cone.secrets])
         rows = np.where(secret[:, None] == secret, 1 / E, 1.0)

@@ -10,14 +10,14 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.matrix_program import MatrixProgram
+from ldpopt.measures.channel_fidelity import block_size
 from ldpopt.mechanisms.balanced_designs import singer, subset_selection, two_level
 from ldpopt.mechanisms.finite_field import prime_power
-from ldpopt.theory.fidelity.measures import block_size
 
 MOST_INPUTS = 200
 """The most inputs for which the checker computes φ within seconds."""

@@ -8,10 +8,10 @@ from typing import ClassVar
 
 from ldpopt.core.certify import printed_above
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.subset_program import Subset, SubsetProgram
 from ldpopt.solvers.subset_greedy import greedy
 
 

@@ -6,10 +6,10 @@ from contextlib import suppress
 from typing import ClassVar, Literal
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.subset_program import Subset, SubsetProgram
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.subset_program import Subset, SubsetProgram
 
 
 class SubsetGreedy(Solver[SubsetProgram]):

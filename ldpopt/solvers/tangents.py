@@ -1,8 +1,8 @@
 """Solve column programs whose utility has few tangents as one compact linear program.
 
 A utility g(w) = G(A w) that sees a column through few linear functions is the largest of its tangents
-(:mod:`ldpopt.theory.columns.utilities`). Over a list of tangents the best mechanism is a linear program
-of polynomial size (:mod:`ldpopt.theory.columns.compact_program`), with one output per tangent; no
+(:mod:`ldpopt.models.utilities`). Over a list of tangents the best mechanism is a linear program
+of polynomial size (:mod:`ldpopt.solvers._columns.compact_program`), with one output per tangent; no
 column is ever listed. If G is piecewise linear, one program is exact. Otherwise the list starts with
 tangents that are spread over the reachable ratios, all are kept, and each round adds those where the
 excess g(v) − β·v of the dual vector β has a local maximum: each round has a proven bound, and three to
@@ -16,18 +16,18 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ldpopt.core import certify
+from ldpopt.core.column_lp import proof_slack
 from ldpopt.core.exact import GAP_FLOOR
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
-from ldpopt.forms.column_program import ColumnProgram, Columns
-from ldpopt.theory.columns.compact_program import solve_compact
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.linear_program import proof_slack
-from ldpopt.theory.columns.pricing import DivergencePricer, pricer
-from ldpopt.theory.columns.utilities import FewFunctions
+from ldpopt.models.cones import SecretCone, has_boxes
+from ldpopt.models.pricing import DivergencePricer, pricer
+from ldpopt.models.utilities import has_tangents
+from ldpopt.solvers._columns.compact_program import solve_compact
 
 MOST_ENTRIES = 10_000_000
 """Inputs × tangents × boxes; an interior point keeps some twenty arrays of this size."""
@@ -43,9 +43,9 @@ class Tangents(Solver[ColumnProgram]):
 
     def accepts(self, form: ColumnProgram) -> Literal[True] | str:
         """Accept utilities of few linear functions over a cone of boxes."""
-        if not isinstance(form.cone, SecretCone):
-            return "knows the cones of ε-LDP and of secrets, not this one"
-        if not isinstance(form.utility, FewFunctions):
+        if not has_boxes(form.cone):
+            return "needs a cone made of boxes, and this one names none"
+        if not has_tangents(form.utility):
             return "needs a utility with few tangents: a divergence, bayes or guessing"
         tangents = form.utility.tangents(_span(form.cone)).shape[1]
         entries = form.cone.dimension * tangents * len(form.cone.boxes)
@@ -62,8 +62,8 @@ class TangentSearch:
     """The state of one run: the tangents so far, the best mechanism and the best proven dual vector."""
 
     def __init__(self, form: ColumnProgram, limits: Limits) -> None:
-        assert isinstance(form.cone, SecretCone)
-        assert isinstance(form.utility, FewFunctions)
+        assert has_boxes(form.cone)
+        assert has_tangents(form.utility)
         found = pricer(form.utility)
         assert found is not None
         self.utility, self.pricer, self.boxes, self.limits = form.utility, found, form.cone.boxes, limits

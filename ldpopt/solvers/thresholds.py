@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import ClassVar
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.threshold_search import ThresholdSearch
-from ldpopt.theory.anonymity.composition import Choice, exact_marginals, least_proven
+from ldpopt.measures.exposure_rules import Choice, exact_marginals, least_proven
 
 ROUNDING, LEAST = 2.0**-40, 1e-300
 """The search is in floats: its optimum, less the share ROUNDING of it and less LEAST, is a bound for

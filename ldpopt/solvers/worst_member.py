@@ -6,11 +6,11 @@ import math
 from typing import ClassVar
 
 from ldpopt.core.form import FormSolution
+from ldpopt.core.forms.level_search import LevelSearch
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
-from ldpopt.forms.level_search import LevelSearch
-from ldpopt.theory.robust.set_level import proven_level
+from ldpopt.measures.level_over_set import proven_level
 
 
 class WorstMember(Solver[LevelSearch]):

@@ -21,9 +21,9 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.subject import Subject
 from ldpopt.engine.solving import problem, solve
 from ldpopt.engine.verifying import Verification, verify
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.uncertainty_sets import Single
 from ldpopt.release.designing import design
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import Single
 
 TABLE = "adult:sex-race"
 SURE = 1 - 1e-9

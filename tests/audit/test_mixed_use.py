@@ -6,8 +6,8 @@ import pytest
 
 from ldpopt.audit.mixed_use import used_beside
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.levels import rldp_level
 from ldpopt.release.designing import design
-from ldpopt.theory.robust.level import rldp_level
 
 TABLE = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 

@@ -10,7 +10,7 @@ from ldpopt.audit import set_levels
 from ldpopt.audit.set_levels import levels_over, read_set_name
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.solving import problem, solve
-from ldpopt.theory.robust.set_level import Place
+from ldpopt.models.set_climb import Place
 
 TABLE = [[0.3, 0.2], [0.15, 0.35]]
 

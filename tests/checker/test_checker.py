@@ -21,9 +21,9 @@ from ldpopt.checker.kernel import arithmetic, reading
 from ldpopt.checker.kernel.proofs import column_utilities
 from ldpopt.checker.statements import staircase
 from ldpopt.core.status import relative_gap
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.utilities import Divergence, MutualInformation
 
 PRIOR = [0.4, 0.3, 0.2, 0.1]
 PAIR = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]

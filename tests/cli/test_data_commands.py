@@ -13,9 +13,9 @@ import pytest
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.rounding import at_least
 from ldpopt.engine import verifying
+from ldpopt.measures.levels import rldp_level
 from ldpopt.release import comparing, designing
 from ldpopt.release.methods import METHODS
-from ldpopt.theory.robust.level import rldp_level
 
 TABLE = pd.DataFrame(
     {

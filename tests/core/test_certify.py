@@ -11,7 +11,7 @@ from ldpopt.checker.kernel.proofs import private_rows
 from ldpopt.core import certify
 from ldpopt.core.errors import SolverError
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
-from ldpopt.theory.columns.cones import SecretCone, staircase_cone
+from ldpopt.models.cones import SecretCone, staircase_cone
 
 
 @settings(max_examples=60)

@@ -18,12 +18,12 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem
 from ldpopt.core.subject import Subject
 from ldpopt.engine.solving import solve
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import PROBLEMS
+from ldpopt.problems.column_problem import ColumnProblem
 from ldpopt.report.files import read
 from ldpopt.report.page import page, parts
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.problem import ColumnProblem
-from ldpopt.theory.columns.utilities import Divergence, MutualInformation
 
 COIN = Mechanism([[0.75, 0.25], [0.25, 0.75]])
 

@@ -9,8 +9,8 @@ import sys
 
 import pytest
 
+from ldpopt.problems._robust import calibration
 from ldpopt.report import tradeoff
-from ldpopt.theory.robust import calibration
 
 COMMAND = re.compile(r"[^\n]*<<'END'\n.*?^END\n|(?:[^\n]*\\\n)*[^\n]*\n", flags=re.DOTALL | re.MULTILINE)
 """One command of a block: a line, with the lines that continue it or that it reads."""

@@ -13,11 +13,9 @@ COMMANDS = {"bench", "cli", "experiments", "report"}
 
 
 def rooms():
-    """The packages and public modules of ldpopt, theory by theory."""
-    house = ROOT / "ldpopt"
-    names = {path.stem for path in house.iterdir() if not path.name.startswith("_")}
-    theories = {f"theory.{path.parent.name}" for path in house.glob("theory/*/__init__.py")}
-    return (names - COMMANDS - {"theory", "py"}) | theories
+    """The packages and public modules of ldpopt."""
+    names = {path.stem for path in (ROOT / "ldpopt").iterdir() if not path.name.startswith("_")}
+    return names - COMMANDS - {"py"}
 
 
 def test_every_room_has_a_page():

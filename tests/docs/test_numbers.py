@@ -14,31 +14,31 @@ import pytest
 from ldpopt import problem, solve
 from ldpopt.core.limits import Limits
 from ldpopt.experiments import optimal_protocols, optimal_squares
+from ldpopt.measures.channel_fidelity import phi_bound, printed_phi_bound
+from ldpopt.measures.exposure_of_future_users import (
+    deviation,
+    estimate_statistical_exposure,
+    statistical_exposure_ceiling,
+)
+from ldpopt.measures.exposure_rules import ThresholdSearch, best_choice
+from ldpopt.measures.repeated_reports import repeated_level
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
     HistogramRandomizedResponse,
 )
+from ldpopt.models.cones import SecretCone, joint_secrets, response_columns
+from ldpopt.models.convex_set import ConvexSet
+from ldpopt.models.half_share_cone import HalfCone
+from ldpopt.models.priors import Dirichlet
+from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.problems import SetOptimum, UEConditional
+from ldpopt.problems.table_problem import RobustPrivacy, secret_ceiling
+from ldpopt.solvers._robust.half_bound import HalfSearch
+from ldpopt.solvers.finite_protocol import best_protocol
+from ldpopt.solvers.max_min import max_min_information
 from ldpopt.tables.datasets import adult_features
 from ldpopt.tables.datasets import table as embedded
-from ldpopt.theory.anonymity.composition import ThresholdSearch, best_choice
-from ldpopt.theory.anonymity.statistical_exposure import (
-    deviation,
-    estimate_statistical_exposure,
-    statistical_exposure_ceiling,
-)
-from ldpopt.theory.bayes.finite_protocol import best_protocol
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.columns.cones import SecretCone, joint_secrets, response_columns
-from ldpopt.theory.fidelity.measures import phi_bound, printed_phi_bound
-from ldpopt.theory.robust.convex_set import ConvexSet
-from ldpopt.theory.robust.half_bound import HalfSearch
-from ldpopt.theory.robust.half_cone import HalfCone
-from ldpopt.theory.robust.max_min import max_min_information
-from ldpopt.theory.robust.problem import RobustPrivacy, secret_ceiling
-from ldpopt.theory.robust.repeated import repeated_level
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 DOCS = Path(__file__).parents[2] / "docs"
 
@@ -145,7 +145,7 @@ def large_joint():
 
 def least_over(kind, **given):
     """Compute the middle of the bracket of the best least information over a set."""
-    found = max_min_information(ConvexSet(kind, **given), 1.0, 1e-4)
+    found = max_min_information(ConvexSet(kind, **given), 1.0, gap=1e-4)
     return (found.low + found.high) / 2
 
 

@@ -216,7 +216,7 @@ def test_whatever_is_named_exists(page):
 @pytest.mark.parametrize(
     "name",
     [
-        "ldpopt.theory.bayes.metrics.no_such",
+        "ldpopt.measures.information_metrics.no_such",
         "ldpopt.nowhere",
         "ldpopt experiment no-such",
         "tests/none.py",

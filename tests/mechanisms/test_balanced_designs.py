@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 
+from ldpopt.measures.channel_fidelity import balanced_phi, block_size, phi, phi_bound
 from ldpopt.mechanisms import balanced_designs as designs
 from ldpopt.mechanisms import finite_field
-from ldpopt.theory.fidelity.measures import balanced_phi, block_size, phi, phi_bound
 
 
 @pytest.mark.parametrize("k", range(2, 66))

@@ -5,14 +5,14 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import (
     grr_conditional_reporting,
     independent_reporting,
     randomized_response,
     ue_conditional_reporting,
 )
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.models.uncertainty_sets import Chi2Set
 
 TABLE = np.array(known.TABLE)
 

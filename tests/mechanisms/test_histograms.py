@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures import leakage
 from ldpopt.mechanisms import HistogramMaxL, HistogramQuantization, HistogramRandomizedResponse
 from ldpopt.mechanisms.histograms import distances, histograms, log_count, random_histogram
-from ldpopt.theory.leakage import measures as leakage
 
 SIZES = [(tau, d) for d in (2, 3, 4) for tau in range(1, 7 if d < 4 else 5)]
 

@@ -19,13 +19,13 @@ from ldpopt.core import certify
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.status import Status
+from ldpopt.measures import fisher
+from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.mechanisms import HadamardResponse, SubsetSelection, UnaryEncoding, randomized_response
+from ldpopt.models.cones import staircase_cone
+from ldpopt.models.priors import Dirichlet
 from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
-from ldpopt.solvers import FrankWolfe
-from ldpopt.theory.bayes import convex, fisher
-from ldpopt.theory.bayes.metrics import asymptotic_utility, average_privacy
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.columns.cones import staircase_cone
+from ldpopt.solvers import FrankWolfe, _convex
 
 
 def catalogue(k: int, epsilon: float) -> list[object]:
@@ -165,8 +165,8 @@ def test_with_a_floor_columns_at_level_epsilon_alone_are_not_enough():
         start=form.start[top],
     )
     staircase = FrankWolfe().run(narrow, Limits()).point
-    step = convex.linear_step(narrow, convex.gradient(narrow, staircase))
-    assert convex.bound(narrow, staircase, step) < full.value - 1e-3
+    step = _convex.linear_step(narrow, _convex.gradient(narrow, staircase))
+    assert _convex.bound(narrow, staircase, step) < full.value - 1e-3
 
 
 def test_the_linear_step_takes_gradients_of_any_size():
@@ -176,7 +176,7 @@ def test_the_linear_step_takes_gradients_of_any_size():
     steep += [1.3e11, 3.2e10, 1.6e12, 3.9e11, 1.95e13, 4.7e12, 2.4e14]
     g = np.array([0.0, 1e5, *steep])
     for size in (1.0, 1e3, 1e6):
-        step = convex.linear_step(form, size * g)
+        step = _convex.linear_step(form, size * g)
         over = step.dual @ form.constraints + step.price * form.costs - size * g
         assert over.min() >= -1e-9 * size * g.max()
         assert size * g @ step.vertex == pytest.approx(step.dual.sum() + step.price * form.budget)
@@ -353,10 +353,10 @@ def test_bad_input_is_named(make, message):
 
 def test_gradient_is_the_derivative():
     (form,) = AsymptoticUtility([0.5, 1.2, 2.0], 1.0).forms()
-    g, h = convex.gradient(form, form.start), 1e-6
+    g, h = _convex.gradient(form, form.start), 1e-6
     for j in range(len(form.start)):
         up, down = form.start.copy(), form.start.copy()
         up[j] += h
         down[j] -= h
-        slope = (convex.value(form, up) - convex.value(form, down)) / (2 * h)
+        slope = (_convex.value(form, up) - _convex.value(form, down)) / (2 * h)
         assert slope == pytest.approx(g[j], rel=1e-6)

@@ -12,12 +12,12 @@ from ldpopt import solve, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.status import Status
-from ldpopt.forms.threshold_search import ThresholdSearch
+from ldpopt.measures.exposure_curve import exposure
+from ldpopt.measures.exposure_rules import RULES, best_choice, rule_bound
 from ldpopt.problems import CompositionBound
 from ldpopt.tables.datasets import adult_features
-from ldpopt.theory.anonymity.composition import RULES, best_choice, rule_bound
-from ldpopt.theory.anonymity.exposure import exposure
 
 TWO = [[0.6, 0.3, 0.1], [0.9, 0.1]]
 THREE = [[0.6, 0.3, 0.1], [0.5, 0.5], [0.7, 0.2, 0.05, 0.05]]

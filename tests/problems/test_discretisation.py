@@ -13,12 +13,12 @@ from scipy.special import betaincinv
 from scipy.stats import qmc
 
 from ldpopt import solve
+from ldpopt.measures.asymptotics import HALF_LOG_2PIE
+from ldpopt.measures.fisher import differences
+from ldpopt.measures.information_metrics import asymptotic_utility
 from ldpopt.mechanisms import randomized_response
+from ldpopt.models.priors import Dirichlet
 from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
-from ldpopt.theory.bayes.asymptotics import HALF_LOG_2PIE
-from ldpopt.theory.bayes.fisher import differences
-from ldpopt.theory.bayes.metrics import asymptotic_utility
-from ldpopt.theory.bayes.priors import Dirichlet
 
 EQUAL = [[a] * k for k in range(2, 9) for a in (0.1, 0.2, 0.5, 1.0, 2.0)]
 UNEQUAL = [[1, 2, 1], [0.5, 1, 1.5, 2], [0.1, 0.2, 0.3, 0.4, 0.5], [0.1, 2, 5], [0.1, 1, 1, 3]]

@@ -18,16 +18,16 @@ from ldpopt.checker.kernel import reading
 from ldpopt.checker.kernel.printed_numbers import printed
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
-from ldpopt.problems import FeatureRelease
-from ldpopt.problems.feature_release import anonymity
-from ldpopt.tables.codes import group_sizes
-from ldpopt.tables.datasets import adult_features
-from ldpopt.theory.anonymity.exposure import deviation, exposure_of_table
-from ldpopt.theory.anonymity.statistical_exposure import (
+from ldpopt.measures.exposure_curve import deviation, exposure_of_table
+from ldpopt.measures.exposure_of_future_users import (
     statistical_exposure,
     statistical_exposure_ceiling,
     threshold_for_users,
 )
+from ldpopt.problems import FeatureRelease
+from ldpopt.problems.feature_release import anonymity
+from ldpopt.tables.codes import group_sizes
+from ldpopt.tables.datasets import adult_features
 
 ADULT = adult_features()
 

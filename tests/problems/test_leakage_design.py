@@ -14,11 +14,11 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.limits import Limits
+from ldpopt.measures import leakage
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, histograms
 from ldpopt.problems import LeakageDesign
+from ldpopt.solvers._leakage.outer_program import OuterLP
 from ldpopt.solvers.leakage_cuts import LeakageCuts
-from ldpopt.theory.leakage import measures as leakage
-from ldpopt.theory.leakage.outer_program import OuterLP
 
 
 @pytest.mark.parametrize("index", range(4))

@@ -7,13 +7,13 @@ from known import TABLE
 from ldpopt import Mechanism, solve, testing, verify
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.reading import UnreadableError
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import conditional_reporting
+from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import GRRConditional, IndependentReporting, PolyOpt, UEConditional
+from ldpopt.problems._robust.split_cells import SplitCells
 from ldpopt.problems.grr_conditional import Announced
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.protocols import best_block
-from ldpopt.theory.robust.split_cells import SplitCells
+from ldpopt.problems.reporting_problem import best_block
 
 SQUARE = [[0.3, 0.2], [0.15, 0.35]]
 BLOCKS = ("grr", "optimal")

@@ -17,12 +17,12 @@ from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import LdpoptError, NoSolverError, UnreadableFileError
 from ldpopt.core.problem import Example
 from ldpopt.engine.verifying import verify_document
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.pricing import Priced
+from ldpopt.models.utilities import TwoHypotheses
 from ldpopt.problems import PROBLEMS
+from ldpopt.problems.column_problem import ColumnProblem
 from ldpopt.report.page import report
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.pricing import Priced
-from ldpopt.theory.columns.problem import ColumnProblem
-from ldpopt.theory.columns.utilities import TwoHypotheses
 
 PAIR = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
 
@@ -189,7 +189,7 @@ def test_pricing_of_ones_own_and_without():
     priced, listed = (ldpopt.solve(SpreadTest(1.0), name) for name in ("column-generation", "enumerate"))
     assert priced.value == pytest.approx(listed.value, rel=1e-9)
     assert priced.status is ldpopt.Status.OPTIMAL
-    with pytest.raises(NoSolverError, match="not this utility"):
+    with pytest.raises(NoSolverError, match="no method `pricer`"):
         ldpopt.solve(SpreadTest(1.0, priced=False), "column-generation")
 
 

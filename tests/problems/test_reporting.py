@@ -17,14 +17,14 @@ from ldpopt.checker.kernel.units import UNIT
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits
 from ldpopt.experiments.robust_study import best, drawn_table
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import secret_randomized_response, ue_conditional_reporting
+from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import GRRConditional, IndependentReporting, UEConditional
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.problem import RobustPrivacy
-from ldpopt.theory.robust.response_limits import extremes
-from ldpopt.theory.robust.unary_bound import SetWeights
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.problems._robust.response_limits import extremes
+from ldpopt.problems._robust.unary_bound import SetWeights
+from ldpopt.problems.table_problem import RobustPrivacy
 
 KINDS = (IndependentReporting, GRRConditional, UEConditional)
 VALUES = [
@@ -266,14 +266,14 @@ def test_stated_parameters_are_decided_as_their_matrix(seed):
 
 def test_theorem_18_holds_for_the_observed_distribution_only():
     """The term I(R(U); S | S̃) that (86) leaves out, though it is said to hold "for any P"."""
-    from ldpopt.theory.columns.utilities import MutualInformation
+    from ldpopt.models.utilities import MutualInformation
 
     problem = GRRConditional(2.0, TABLE, 100)
     mechanism = problem.mechanism(np.array([0.8]))
     other = Chi2Set(TABLE, 100, 0.05).ball.minimum(np.arange(9.0))[1].reshape(3, 3)
     exact = MutualInformation(other.ravel())(mechanism.matrix).sum()
     levels = np.log1p(2 * np.expm1(0.8) / problem.radii)
-    from ldpopt.theory.robust.protocols import response, response_information
+    from ldpopt.problems.reporting_problem import response, response_information
 
     c, d = response(3, np.array([1.2]))
     printed = response_information(other.sum(axis=1), np.array([1.2]))[0] + (c + d)[0] * sum(

@@ -7,12 +7,12 @@ from known import TABLE
 
 from ldpopt import Status, problem, solve, verify
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.levels import rldp_level
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems.robust_fidelity import query_error
-from ldpopt.theory.fidelity.query_columns import Climbed
-from ldpopt.theory.fidelity.query_design import OUTPUTS, _fewer, _Program, best_for_queries
-from ldpopt.theory.robust.level import rldp_level
+from ldpopt.solvers._query_columns import Climbed
+from ldpopt.solvers.query_design import OUTPUTS, _fewer, _Program, best_for_queries
 
 SQUARE = [[0.3, 0.2], [0.1, 0.4]]
 MARGINS = [[1, 1, 0, 0], [1, 0, 1, 0]]

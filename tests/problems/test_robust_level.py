@@ -11,9 +11,9 @@ from scipy.optimize import minimize
 from ldpopt import problem, solve
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
-from ldpopt.theory.robust.convex_set import ConvexSet
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.convex_set import ConvexSet
+from ldpopt.models.uncertainty_sets import Chi2Set
 
 SHAPE = (2, 2)
 

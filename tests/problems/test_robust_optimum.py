@@ -9,11 +9,11 @@ from scipy.optimize import linprog
 
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.cones import response_columns
+from ldpopt.models.exact_cone import ExactCone
+from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import PolyOpt, RobustOptimum, robust_optimum
-from ldpopt.theory.columns.cones import response_columns
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.exact_cone import ExactCone
-from ldpopt.theory.robust.level import rldp_level
 
 SMALL = [[0.3, 0.2], [0.15, 0.35]]
 GAP = 1e-6

@@ -13,10 +13,10 @@ from ldpopt.checker.kernel.proofs.set_privacy import is_set_private
 from ldpopt.checker.statements.set_optimum import exact_columns
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.status import Status
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.convex_set import ConvexSet
+from ldpopt.models.set_cone import SetCone
 from ldpopt.problems import SetOptimum
-from ldpopt.theory.robust.convex_set import ConvexSet
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.set_cone import SetCone
 
 TABLE = [[0.3, 0.2], [0.15, 0.35]]
 SETS = {

@@ -6,9 +6,9 @@ from fractions import Fraction
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.exposure_curve import exposure_of_table
 from ldpopt.protocol import Outcome, Policy, hierarchy, run_hierarchy
 from ldpopt.protocol.deciding import decide
-from ldpopt.theory.anonymity.exposure import exposure_of_table
 
 FEATURES = ("town", "district", "coin", "name")
 POLICY = Policy(threshold=0.02, budget=0.35)

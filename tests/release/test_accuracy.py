@@ -7,12 +7,12 @@ import pytest
 from scipy.stats import binom, norm
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures import estimators
+from ldpopt.measures.intervals import score_intervals
 from ldpopt.release.accuracy import MOST_ROWS, Accuracy, accuracies, column_queries
 from ldpopt.release.comparing import best
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.words import margin, outcome
-from ldpopt.theory.fidelity import estimators
-from ldpopt.theory.fidelity.intervals import score_intervals
 
 RNG = np.random.default_rng(3)
 N = 3000

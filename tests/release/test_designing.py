@@ -14,6 +14,8 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify_within
+from ldpopt.measures.estimators import covariance
+from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.release import comparing, designing, methods
 from ldpopt.release import merging as widths
@@ -23,8 +25,6 @@ from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, applicable, chosen
 from ldpopt.release.question import Question
 from ldpopt.release.words import learnable, merging
-from ldpopt.theory.fidelity.estimators import covariance
-from ldpopt.theory.robust.uncertainty import AllDistributions
 
 SMALL = {"s": ["a"] * 60 + ["b"] * 40, "u": ["x"] * 45 + ["y"] * 15 + ["x"] * 10 + ["y"] * 30}
 

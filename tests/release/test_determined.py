@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from ldpopt.core.mechanism import Mechanism
+from ldpopt.measures.intervals import margins, score_intervals
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.accuracy import report_variances
@@ -16,7 +17,6 @@ from ldpopt.release.estimating import frequencies
 from ldpopt.release.intervals import encoded_covariance
 from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.words import learnable, outcome
-from ldpopt.theory.fidelity.intervals import margins, score_intervals
 
 RNG = np.random.default_rng(0)
 TABLE = {"s": RNG.integers(2, size=3000).astype(str), "u": RNG.integers(4, size=3000).astype(str)}

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.levels import rldp_level
+from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.release import ranges, releasing
 from ldpopt.release.comparing import compare
 from ldpopt.release.designing import design, load_design
@@ -13,8 +15,6 @@ from ldpopt.release.methods import METHODS, chosen
 from ldpopt.release.question import Question
 from ldpopt.release.splitting import Wanted
 from ldpopt.report.tradeoff import of_design
-from ldpopt.theory.robust.level import rldp_level
-from ldpopt.theory.robust.uncertainty import Chi2Set
 
 PUBLIC = ["ward", "sex"]
 

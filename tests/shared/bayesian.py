@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from ldpopt.core.mechanism import Mechanism
-from ldpopt.theory.bayes.priors import Dirichlet
+from ldpopt.models.priors import Dirichlet
 
 # the paper's matrices have inputs as columns
 Q_A = Mechanism(np.array([[0.6, 0.2, 0.1], [0.3, 0.5, 0.3], [0.1, 0.3, 0.6]]).T)

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ldpopt import solve, verify
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.pricing import pricer
+from ldpopt.models.utilities import Divergence, MutualInformation
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.theory.columns.cones import SecretCone
-from ldpopt.theory.columns.pricing import pricer
-from ldpopt.theory.columns.utilities import Divergence, MutualInformation
 
 
 @settings(max_examples=60)

@@ -7,7 +7,7 @@ import pytest
 
 from ldpopt import FormSolution, Status, solve, verify
 from ldpopt.checker import frame
-from ldpopt.forms.joint_program import JointProgram
+from ldpopt.core.forms.joint_program import JointProgram
 from ldpopt.problems import CompositionBound
 from ldpopt.solvers.joint_lp import JointLp
 from ldpopt.solvers.joint_milp import JointMilp

@@ -38,8 +38,8 @@ def test_cuts_meet_the_full_program_where_both_finish() -> None:
     from scipy.optimize import linprog
     from scipy.sparse import vstack
 
+    from ldpopt.measures.selection_lp import PriceLP
     from ldpopt.solvers.milp_highs import FacilityModel
-    from ldpopt.theory.leakage.selection_lp import PriceLP
 
     for seed in range(3):
         form = instance(60, "dirichlet", seed).form

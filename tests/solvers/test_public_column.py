@@ -8,6 +8,7 @@ import pytest
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.engine.verifying import verify_document
+from ldpopt.measures.levels import rldp_level
 from ldpopt.problems import PolyOpt, Staircase
 from ldpopt.release import comparing
 from ldpopt.release.comparing import best, compare
@@ -15,7 +16,6 @@ from ldpopt.release.designing import design, load_design
 from ldpopt.release.methods import METHODS, applicable
 from ldpopt.release.question import Question
 from ldpopt.solvers import PublicColumn
-from ldpopt.theory.robust.level import rldp_level
 
 COUNTS = [[420, 380, 400], [510, 470, 520]]
 """Nearly independent: the values as they are tell little of the secret."""

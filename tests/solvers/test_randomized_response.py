@@ -5,11 +5,11 @@ from known import TABLE
 
 from ldpopt import Status, solve, verify
 from ldpopt.core.errors import NoSolverError
-from ldpopt.forms.column_program import ColumnProgram
+from ldpopt.core.forms.column_program import ColumnProgram
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
+from ldpopt.models.cones import SecretCone
 from ldpopt.problems import PolyOpt, SecretStaircase, Staircase
 from ldpopt.solvers import RandomizedResponse
-from ldpopt.theory.columns.cones import SecretCone
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])

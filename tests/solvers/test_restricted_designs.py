@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from ldpopt import Status, solve, verify
+from ldpopt.measures.channel_fidelity import phi
 from ldpopt.mechanisms.balanced_designs import subset_selection
 from ldpopt.problems import BroadFidelity, SquareFidelity
 from ldpopt.release.designing import design
 from ldpopt.solvers import RestrictedDesigns
-from ldpopt.theory.fidelity.measures import phi
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(20, 1.0), (14, 0.5), (30, 3.0)])

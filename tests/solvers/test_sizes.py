@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from ldpopt.forms.column_program import ColumnProgram
-from ldpopt.forms.joint_program import JointProgram
+from ldpopt.core.forms.column_program import ColumnProgram
+from ldpopt.core.forms.joint_program import JointProgram
+from ldpopt.models.cones import staircase_cone
 from ldpopt.solvers.enumerate import Enumerate
 from ldpopt.solvers.joint_lp import JointLp
-from ldpopt.theory.columns.cones import staircase_cone
 
 
 def test_rays():

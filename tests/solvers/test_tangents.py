@@ -14,10 +14,10 @@ from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.core.errors import InvalidInputError, NoSolverError
 from ldpopt.core.limits import Limits
 from ldpopt.core.status import Status
+from ldpopt.models.cones import staircase_cone
+from ldpopt.models.utilities import Largest, TwoHypotheses
 from ldpopt.problems import SecretStaircase, Staircase
-from ldpopt.theory.columns.compact_program import solve_compact
-from ldpopt.theory.columns.cones import staircase_cone
-from ldpopt.theory.columns.utilities import Largest, TwoHypotheses
+from ldpopt.solvers._columns.compact_program import solve_compact
 
 PAIR = [[0.5, 0.2, 0.2, 0.1], [0.1, 0.3, 0.25, 0.35]]
 DIVERGENCES = ("kl", "total-variation", "chi-squared", "hellinger")

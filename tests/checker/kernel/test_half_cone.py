@@ -24,12 +24,12 @@ from ldpopt.checker.kernel.proofs.half_cone import HalfCone
 from ldpopt.checker.kernel.proofs.outer_cone import RATIO
 from ldpopt.checker.kernel.reading import UnreadableError
 from ldpopt.checker.kernel.units import BITS
+from ldpopt.models.exact_cone import ExactCone
+from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems import RobustOptimum
 from ldpopt.solvers import cutting_planes
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust import half_bound
-from ldpopt.theory.robust.exact_cone import ExactCone
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.solvers._robust import half_bound
 
 SMALL = [[0.3, 0.2], [0.15, 0.35]]
 QUESTION = {"p_hat": SMALL, "n": 1000, "alpha": 0.05, "epsilon": 1.0}

@@ -6,9 +6,9 @@ import pytest
 from ldpopt.checker.kernel.proofs import polyopt_wide_blocks
 from ldpopt.checker.kernel.proofs.confidence_set import read_robust_question
 from ldpopt.checker.kernel.proofs.polyopt_blocks import BlockProof
-from ldpopt.theory.columns.utilities import MutualInformation
-from ldpopt.theory.robust.block_cone import BlockCone
-from ldpopt.theory.robust.uncertainty import Chi2Set
+from ldpopt.models.block_cone import BlockCone
+from ldpopt.models.uncertainty_sets import Chi2Set
+from ldpopt.models.utilities import MutualInformation
 
 
 def asked(p_hat, n, epsilon):

@@ -33,9 +33,9 @@ from ldpopt.checker.statements import asymptotic_utility
 from ldpopt.core import certify
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.mechanisms import SubsetSelection
+from ldpopt.models.cones import staircase_cone
+from ldpopt.models.priors import Dirichlet
 from ldpopt.problems import AsymptoticUtility, PrivacyUtilityFrontier
-from ldpopt.theory.bayes.priors import Dirichlet
-from ldpopt.theory.columns.cones import staircase_cone
 
 CORPUS = sorted((Path(__file__).parents[2] / "forgeries" / "asymptotic").glob("*.json"))
 mpmath.mp.dps = 90

@@ -21,8 +21,8 @@ from ldpopt.checker.kernel.claims import verdict
 from ldpopt.checker.kernel.proofs import selection_trees
 from ldpopt.checker.statements import leakage_design
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.measures.selection_lp import MOST_DEPTH
 from ldpopt.problems import LeakageDesign, StatisticLeakage
-from ldpopt.theory.leakage.selection_lp import MOST_DEPTH
 
 FORGERIES = sorted((Path(__file__).parents[2] / "forgeries" / "leakage").glob("*.json"))
 Exact = list[list[Fraction]]
@@ -253,7 +253,7 @@ def test_designs_at_extreme_budgets_verify(budget: float) -> None:
 
 
 def test_negative_entries_of_a_linear_program_are_repaired() -> None:
-    from ldpopt.theory.leakage.repair import repair_leakage
+    from ldpopt.solvers._leakage.repair import repair_leakage
 
     rows = np.array([[1 + 1e-14, -1e-14], [0.5, 0.5]])
     matrix, prices = repair_leakage(rows, np.array([1.0, 0.5]), np.array([0, 1]), math.log(2))

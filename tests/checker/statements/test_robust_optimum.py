@@ -17,7 +17,7 @@ from ldpopt.checker.kernel.claims import verdict
 from ldpopt.checker.kernel.proofs.confidence_set import read_robust_question
 from ldpopt.checker.kernel.proofs.outer_cone import RATIO, SHARE, Outer, cut_row
 from ldpopt.checker.kernel.reading import UnreadableError
-from ldpopt.forms.column_program import Columns
+from ldpopt.core.forms.column_program import Columns
 from ldpopt.problems import RobustOptimum
 from ldpopt.solvers import CuttingPlanes
 

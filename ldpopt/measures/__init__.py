@@ -1,0 +1,1 @@
+"""What is measured of a mechanism or a table: levels, leakages, information, fidelity, exposure."""

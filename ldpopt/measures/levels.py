@@ -1,0 +1,299 @@
+"""Compute how private a mechanism is against every distribution of an uncertainty set.
+
+Lopuhaä-Zwakenberg and Goseling 2021, Def. 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.limits import UNLIMITED
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.subject import Uncertainty
+from ldpopt.core.validate import Array
+from ldpopt.measures.level_over_set import product_level, worst_place
+from ldpopt.models.chi2_ball import bound_of, least, worst
+from ldpopt.models.convex_set import ConvexSet
+from ldpopt.models.uncertainty_sets import AllDistributions, Chi2Set, Single
+
+ALONE, BATCH = 16, 512
+"""Places that are searched one by one, which is often enough, and the size of the batches after them."""
+NEAR = 1e-3
+"""A share within this of 0 or 1 is searched again on a logarithmic scale."""
+SHARES = 32
+"""Steps of the bisection for the worst share of the slack."""
+
+Compare = Callable[[Array, Array, Array, Array], tuple[Array, NDArray[np.bool_]]]
+
+
+@dataclass(frozen=True, eq=False)
+class Level:
+    """A robust privacy level with its witness.
+
+    Attributes:
+        level: sup over P ∈ F, y and s ≠ s' of log P(Y=y|S=s)/P(Y=y|S=s').
+        y, s, other: where it is attained (output index, secrets s and s').
+        witness: a member P of F, as a matrix [s][u], that attains it.
+        product_level: the level over the larger product set F' = {P : every P_{U|s} ∈ F_{U|s}}
+            (Lopuhaä-Zwakenberg and Goseling 2021, Remark 14); equal to ``level`` where F is its own
+            product set.
+    """
+
+    level: float
+    y: int
+    s: int
+    other: int
+    witness: Array
+    product_level: float
+
+    def __float__(self) -> float:
+        return self.level
+
+
+def rldp_level(mechanism: Mechanism | Any, uncertainty: Uncertainty) -> Level:
+    """Compute the exact level of robust local differential privacy of a mechanism on inputs (s, u).
+
+    For a χ² set: the members reach exactly Σ_s P̂_s √r_s ≤ √(B+1) (Cauchy–Schwarz), so a pair (s, s')
+    shares the slack, √r_s = 1 + x t/P̂_s and √r_s' = 1 + (1−x) t/P̂_s', and the level is a search over
+    x ∈ [0, 1]. For all distributions: Proposition 4. For a :class:`ConvexSet` the level is found by a
+    climb, which may end at a local maximum; the kind ``robust-level`` proves it.
+
+    >>> from ldpopt.mechanisms import secret_randomized_response
+    >>> found = rldp_level(secret_randomized_response(2, 3, 1.0), AllDistributions(2, 3))
+    >>> round(found.level, 9)
+    1.0
+    """
+    matrix = mechanism.matrix if isinstance(mechanism, Mechanism) else np.asarray(mechanism)
+    a1, a2 = uncertainty.shape
+    if a1 < 2:
+        raise InvalidInputError(
+            "the uncertainty set must have two or more secrets (rows), not one secret alone"
+        )
+    if matrix.shape[0] != a1 * a2:
+        raise InvalidInputError(
+            f"the mechanism must have {a1 * a2} inputs, one per cell of the uncertainty set "
+            f"({a1} × {a2}), not {matrix.shape[0]}"
+        )
+    columns = matrix.reshape(a1, a2, -1)
+    if isinstance(uncertainty, AllDistributions):
+        return _level_of_all(columns)
+    if isinstance(uncertainty, Single):
+        return _level_of_one(columns, uncertainty.p)
+    if isinstance(uncertainty, Chi2Set):
+        return _level_of_chi2(columns, uncertainty)
+    if isinstance(uncertainty, ConvexSet):
+        return _level_of_convex(matrix, uncertainty)
+    raise InvalidInputError(
+        "the uncertainty set must be AllDistributions, Single, Chi2Set or ConvexSet, not "
+        f"{type(uncertainty).__name__}"
+    )
+
+
+def level_given_public(matrix: Array, shape: tuple[int, int]) -> float:
+    """Compute the LDP level of the secret for an observer who knows the public value.
+
+    >>> level_given_public(np.array([[1, 0], [0.5, 0.5], [0, 1], [0.5, 0.5]]), (2, 2))
+    inf
+    """
+    given = matrix.reshape(*shape, -1).transpose(1, 0, 2)
+    return max(Mechanism(rows).epsilon() for rows in given)
+
+
+def _level_of_all(columns: Array) -> Level:
+    a1, a2, _ = columns.shape
+    level, y, s, other = _worst(columns.max(axis=1), columns.min(axis=1))
+    witness = np.zeros((a1, a2))
+    witness[s, columns[s, :, y].argmax()] = 0.5
+    witness[other, columns[other, :, y].argmin()] = 0.5
+    return Level(level, y, s, other, witness, level)
+
+
+def _level_of_one(columns: Array, p: Array) -> Level:
+    given = np.einsum("su,suy->sy", p / p.sum(axis=1, keepdims=True), columns)
+    level, y, s, other = _worst(given, given)
+    return Level(level, y, s, other, p.copy(), level)
+
+
+def _level_of_chi2(columns: Array, F: Chi2Set) -> Level:
+    a1, _, outputs = columns.shape
+    high = np.zeros((a1, outputs))
+    low = np.zeros((a1, outputs))
+    for s, ball in enumerate(F.conditionals):
+        high[s], low[s] = -ball.minima(-columns[s]), ball.minima(columns[s])
+    bounds, ranked = _ratio_bounds(high, low)
+    order = np.argsort(-bounds, kind="stable")
+    bounds, ranked = bounds[order], ranked[order]
+    product_level = float(bounds[0]) if len(bounds) else 0.0
+    level, y, s, other, share = -math.inf, 0, 0, 1, 0.0
+    first = 0
+    while first < len(ranked) and bounds[first] > level:
+        last = first + (1 if first < ALONE else BATCH)
+        places = ranked[first:last]
+        first = last
+        best = _levels(columns, F, places).argmax() if len(places) > 1 else 0
+        place = places[best].tolist()
+        found, x = _shared(columns, F, *place)
+        if found > level:
+            level, share = found, x
+            y, s, other = place
+    return Level(level, y, s, other, _witness(columns, F, y, s, other, share), product_level)
+
+
+def _level_of_convex(matrix: Array, F: ConvexSet) -> Level:
+    found = worst_place(matrix, F.exact, UNLIMITED)
+    witness = F.table(found.witness.tolist())
+    product = product_level(matrix, F.exact)
+    return Level(found.level, found.y, found.s, found.z, witness, max(product, found.level))
+
+
+def _levels(columns: Array, F: Chi2Set, places: NDArray[np.int64]) -> Array:
+    """Compute the largest log P_{y|s} − log P_{y|s'} over the shares, at many places (y, s, s')."""
+
+    def level(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.log(top) - np.log(np.maximum(bottom, 0.0)), gain / top > loss / bottom
+
+    return _worst_shares(columns, F, places, level)
+
+
+def excesses(matrix: Array, F: Chi2Set, epsilon: float) -> Array:
+    """Compute by how much every output breaks the level.
+
+    That is the maximum of P_{y|s} − e^ε P_{y|s'} over P ∈ F, s and s'. The first term is concave in
+    √r_s and the second convex in √r_s', so their difference is concave in the share of the slack. An
+    output is private where its excess is at most 0.
+
+    Args:
+        matrix: the mechanism or a part of its columns, one row per input (s, u).
+        F: the confidence set.
+        epsilon: the level, in nats.
+    """
+    a1, a2 = F.shape
+    columns, factor = matrix.reshape(a1, a2, -1), math.exp(epsilon)
+    outputs = columns.shape[2]
+    places = np.array([(y, s, z) for y in range(outputs) for s, z in permutations(range(a1), 2)])
+
+    def excess(top: Array, bottom: Array, gain: Array, loss: Array) -> tuple[Array, NDArray[np.bool_]]:
+        return top - factor * bottom, gain > factor * loss
+
+    return _worst_shares(columns, F, places, excess).reshape(outputs, -1).max(axis=1)
+
+
+def _worst_shares(columns: Array, F: Chi2Set, places: NDArray[np.int64], compare: Compare) -> Array:
+    """Compute the largest comparison of P_{y|s} with P_{y|s'} at many places (y, s, s').
+
+    The comparison has one maximum in the share x of the slack that s takes, and its slope is explicit:
+    the least R·c over Σ q²/R ≤ r is ν + A²/r at its best level ν, so that it changes with r by −A²/r².
+
+    Args:
+        columns: the mechanism, [s][u][y].
+        F: the confidence set.
+        places: a row (y, s, s') for each comparison.
+        compare: a function of P_{y|s}, P_{y|s'}, half the rate at which the first rises with x, and half
+            the rate at which the second rises. It returns the comparison, and whether it rises with x.
+    """
+    y, s, other = places.T
+    mine, theirs = -columns[s, :, y].T, columns[other, :, y].T  # [u][place]
+    k, m = F.slack / F.secrets[s], F.slack / F.secrets[other]
+    low, high = np.zeros(len(y)), np.ones(len(y))
+    best = np.full(len(y), -np.inf)
+    for step in range(SHARES):
+        x = np.array([0.0, 1.0])[step] if step < 2 else (low + high) / 2
+        root, rest = 1 + x * k, 1 + (1 - x) * m
+        top, A = least(mine, F.given[s].T, bound_of(x * k))
+        bottom, C = least(theirs, F.given[other].T, bound_of((1 - x) * m))
+        found, rises = compare(-top, bottom, A**2 * k / root**3, C**2 * m / rest**3)
+        best = np.fmax(best, found)
+        if step >= 2:
+            low, high = np.where(rises, x, low), np.where(rises, high, x)
+    return best
+
+
+def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
+    """Return the bounds log(high_s/low_s') over the product set with their places (y, s, s').
+
+    Both are in reverse order. Places where s never reports y are left out.
+    """
+    top, bottom = high.T[:, :, None], low.T[:, None, :]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bounds = np.where(bottom > 0, np.log(top / bottom), np.inf)
+    known = (top > 0) & ~np.eye(len(high), dtype=bool)
+    return bounds[known][::-1], np.argwhere(known)[::-1]
+
+
+def _worst(high: Array, low: Array) -> tuple[float, int, int, int]:
+    bounds, places = _ratio_bounds(high, low)
+    if not len(bounds):
+        return 0.0, 0, 0, 1
+    best = bounds.argmax()
+    y, s, other = places[best].tolist()
+    return float(bounds[best]), y, s, other
+
+
+def _log_ratio(high: float, low: float) -> float:
+    return math.inf if low <= 0 else math.log(high / low)
+
+
+def _bounds(F: Chi2Set, s: int, other: int, share: float) -> tuple[float, float]:
+    """Return the bounds of the sets of P_{U|s} and P_{U|s'} when s takes a share of the slack.
+
+    Args:
+        F: the confidence set.
+        s: the secret that takes the share.
+        other: the secret s', which takes the rest.
+        share: from 0 to 1.
+    """
+    rest = (1 - share) * F.slack / F.secrets[other]
+    return bound_of(share * F.slack / F.secrets[s]), bound_of(rest)
+
+
+def _shared(columns: Array, F: Chi2Set, y: int, s: int, other: int) -> tuple[float, float]:
+    """Compute the level of one output and one pair, and the share of the slack that attains it.
+
+    The numerator is concave in √r_s, the denominator convex in √r_s' (both by duality, see
+    ``ldpopt/checker/kernel/proofs/robust_privacy.py``), so their ratio has no local maximum but the
+    global one: a bracketing search is exact.
+    """
+
+    both = np.array([-columns[s, :, y], columns[other, :, y]]).T
+    centres = F.given[[s, other]].T
+
+    def loss(share: float) -> float:
+        high, low = least(both, centres, np.array(_bounds(F, s, other, share)))[0].tolist()
+        return -_log_ratio(-high, low)
+
+    inner = minimize_scalar(loss, bounds=(0.0, 1.0), method="bounded", options={"xatol": 1e-10})
+    found = max((-loss(x), x) for x in (0.0, float(inner.x), 1.0))
+    if NEAR < found[1] < 1 - NEAR:
+        return found
+    # next to an end the share is sought on a logarithmic scale
+    places = sorted([0.0, 1.0, *(10.0**-j for j in range(2, 14)), *(1 - 10.0**-j for j in range(2, 14))])
+    best = max(range(len(places)), key=lambda i: -loss(places[i]))
+    ends = places[max(best - 1, 0)], places[min(best + 1, len(places) - 1)]
+    fine = 1e-9 * (ends[1] - ends[0])
+    closer = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": fine})
+    return max(found, *((-loss(x), x) for x in (places[best], float(closer.x))))
+
+
+def _witness(columns: Array, F: Chi2Set, y: int, s: int, other: int, share: float) -> Array:
+    """Build the member of F with the worst conditionals.
+
+    With P_s ∝ P̂_s √r_s it is a member, by the Cauchy–Schwarz inequality.
+    """
+    mine, theirs = _bounds(F, s, other, share)
+    given = F.given.copy()
+    given[s] = worst(-columns[s, :, y], F.given[s], mine)
+    given[other] = worst(columns[other, :, y], F.given[other], theirs)
+    mass = F.secrets.copy()
+    mass[s] *= math.sqrt(mine + 1)
+    mass[other] *= math.sqrt(theirs + 1)
+    return given * (mass / mass.sum())[:, None]

@@ -1,0 +1,392 @@
+"""What the aggregator believes about P after the reports (Lopuhaä-Zwakenberg et al. 2019, Section 9).
+
+Under a Dirichlet prior the posterior is a mixture of Dirichlets Δ_{α+t} over the hidden tallies t,
+(9.4). The mixture is summed exactly where it is small, through polynomials for randomised response with
+more values (10.6), and P is sampled otherwise, at a cost that does not grow with the number of reports.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp, xlogy
+
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.estimate import ROUNDING, Estimate
+from ldpopt.core.files import save_figure
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.validate import Array
+from ldpopt.measures import posterior_sampler
+from ldpopt.measures.channel import AnyMechanism, mechanism_of
+from ldpopt.measures.evidence import log_evidence
+from ldpopt.measures.expansion import expanded
+from ldpopt.measures.marginals import BetaMixture, Empirical, Marginal, draw
+from ldpopt.measures.response_series import ONE, ResponseSeries, Scaled, response_level
+from ldpopt.measures.tallies import Tallies
+from ldpopt.mechanisms.encodings import SetMechanism
+from ldpopt.models.priors import Dirichlet, Prior
+
+ENUMERATION_WORK = 2e8
+"""The tallies are listed up to (n + 1)^(k − 1) · n k operations."""
+RESPONSE_WORK = 3e7
+"""The polynomials of randomised response are multiplied up to n² k operations."""
+DRAWS = 4000
+"""Draws for a linear functional of an exact posterior."""
+SHOWN = 12
+
+
+class Posterior(ABC):
+    """The distribution of P given the reports.
+
+    Attributes:
+        prior: the belief before.
+        counts: how often each output was reported.
+        method: "closed-form", "exact-enumeration", "monte-carlo", or "monte-carlo, not converged".
+    """
+
+    prior: Dirichlet
+    counts: Tallies
+    method: str
+
+    log_reference: float = 0.0
+    """log of what each report's probability was divided by in ``columns``, summed over the reports."""
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
+        self.columns, self.prior, self.counts = columns, prior, counts
+
+    @property
+    @abstractmethod
+    def log_integral(self) -> Estimate:
+        """log E Π_y (columns[:, y]·P)^counts[y], with its error."""
+
+    @property
+    def log_evidence(self) -> Estimate:
+        """log P(Y = y) of the sequence of reports, with its error."""
+        return self.log_integral.through(1.0, self.log_reference)
+
+    @property
+    def evidence(self) -> Estimate:
+        """P(Y = y): the chance of these reports in this order."""
+        value = math.exp(self.log_evidence)
+        return Estimate(value, value * self.log_evidence.error, self.method)
+
+    def density(self, p: ArrayLike) -> Array:
+        """Evaluate the posterior density at each row of p, (9.1)."""
+        points = np.asarray(p, dtype=np.float64)
+        likelihood = xlogy(self.counts, points @ self.columns).sum(axis=-1)
+        return np.exp(self.prior.log_density(points) + likelihood - self.log_integral)
+
+    @abstractmethod
+    def marginal(self, x: int) -> Marginal:
+        """Return the posterior of the frequency P_x alone."""
+
+    @abstractmethod
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw P from the posterior, one per row."""
+
+    def mean(self) -> Array:
+        """Compute E(P | reports)."""
+        return np.array([self.marginal(x).mean() for x in range(self.prior.size)])
+
+    def credible_interval(self, x: int, level: float = 0.95) -> tuple[float, float]:
+        """Return the equal-tailed interval that contains P_x with probability ``level``."""
+        return self.marginal(x).interval(level)
+
+    def functional(self, weights: ArrayLike) -> Empirical:
+        """Return the posterior of Σ_x weights[x] P_x, as draws.
+
+        With weights 0 and 1 it is the probability of a set of values: a cell of a marginal table.
+        """
+        w = validate.array("weights", weights, 1)
+        if len(w) != self.prior.size:
+            raise InvalidInputError(
+                f"there must be {self.prior.size} weights, one per value, not {len(w)}"
+            )
+        return Empirical(self._sample @ w, float(w.min()), float(w.max()))
+
+    @cached_property
+    def _sample(self) -> Array:
+        return self.draws(DRAWS, np.random.default_rng(0))
+
+    def plot(
+        self,
+        path: str | os.PathLike[str],
+        level: float = 0.95,
+        labels: Sequence[object] | None = None,
+    ) -> Path:
+        """Draw the density of every frequency with its mean and credible interval, as a PNG or SVG.
+
+        Every axis shows where that frequency may lie. Of more than 12 values the largest are shown.
+
+        Args:
+            path: the file to write.
+            level: the probability of the intervals.
+            labels: the names of the values, else their numbers.
+        """
+        from matplotlib.figure import Figure
+
+        names = [f"value {x}" for x in range(self.prior.size)] if labels is None else list(labels)
+        if len(names) != self.prior.size:
+            raise InvalidInputError(
+                f"there must be {self.prior.size} labels, one per value, not {len(names)}"
+            )
+        chosen = np.sort(np.argsort(-self.mean(), kind="stable")[:SHOWN])
+        figure = Figure(figsize=(6.4, 1.0 + 0.9 * len(chosen)), layout="constrained")
+        axes = figure.subplots(len(chosen), 1, squeeze=False)[:, 0]
+        for x, axis in zip(chosen, axes, strict=True):
+            draw(axis, self.marginal(int(x)), level)
+            axis.set_ylabel(str(names[x]), rotation=0, ha="right", va="center")
+        axes[-1].set_xlabel("frequency")
+        which = "each" if len(names) <= SHOWN else f"the {SHOWN} largest of {len(names)}"
+        word = "frequency" if len(names) <= SHOWN else "frequencies"
+        doubt = "" if self.method != posterior_sampler.UNFINISHED else f" ({self.method})"
+        figure.suptitle(f"Posterior of {which} {word}, mean and {level:.0%} interval{doubt}")
+        save_figure(figure, path, dpi=150)
+        return Path(path)
+
+
+class EnumeratedPosterior(Posterior):
+    """The mixture (9.4) summed exactly over the hidden tallies t."""
+
+    method = "exact-enumeration"
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies) -> None:
+        super().__init__(columns, prior, counts)
+        n = int(counts.sum())
+        coefficients, log_scale = expanded(columns, counts)
+        free = np.array(np.nonzero(coefficients)).T
+        t = np.hstack([free, n - free.sum(axis=1, keepdims=True)])
+        log_w = np.log(coefficients[tuple(free.T)]) + gammaln(prior.alpha + t).sum(axis=1)
+        log_w -= gammaln(prior.total + n) + prior.log_beta
+        total = float(logsumexp(log_w))
+        self._log_integral = Estimate(total + log_scale, ROUNDING * max(n, 1), self.method)
+        self._tallies, self._weights = t, np.exp(log_w - total)
+
+    @property
+    def log_integral(self) -> Estimate:
+        """The logarithm of (9.5) over B(α)."""
+        return self._log_integral
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw t, then P from Δ_{α+t}."""
+        chosen = rng.choice(len(self._weights), count, p=self._weights / self._weights.sum())
+        return _dirichlets(self.prior.alpha + self._tallies[chosen], rng)
+
+    def marginal(self, x: int) -> BetaMixture:
+        """Mix n + 1 beta distributions: the mixture depends on t through t_x only."""
+        x, n = _value(x, self.prior.size), int(self.counts.sum())
+        weights = np.asarray(np.bincount(self._tallies[:, x], self._weights, n + 1), np.float64)
+        a = self.prior.alpha[x] + np.arange(n + 1)
+        return BetaMixture(a, self.prior.total + n - a, weights)
+
+
+class ResponsePosterior(Posterior):
+    """Randomised response: (10.6) for any Dirichlet prior, any number of values.
+
+    Expanding Π (1 + β p_x)^{s_x} gives Dirichlets Δ_{α+k}; the weight of all with given k_x and
+    K = Σ k_y is a coefficient of a product of one-variable polynomials, so nothing is ever listed.
+    """
+
+    method = "closed-form"
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies, beta: float) -> None:
+        super().__init__(columns, prior, counts)
+        own = columns.argmax(axis=0)
+        self._support = np.zeros(prior.size, dtype=np.int64)
+        np.add.at(self._support, own, counts)
+        n = int(counts.sum())
+        series = ResponseSeries(prior, beta, n)
+        self._factors = [series.factor(y, int(s)) for y, s in enumerate(self._support)]
+        self._weights, _ = series.weights()
+        log_p = series.log_probability(_product(self._factors))
+        log_p += n * math.log(float(columns[0].sum()))  # 0, unless the columns have a common factor
+        self._log_integral = Estimate(log_p, ROUNDING * max(n, 1), self.method)
+
+    @property
+    def log_integral(self) -> Estimate:
+        """log P(Y = y) by (D.17)."""
+        return self._log_integral
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Draw K, then share it out one value after the other, then P from Δ_{α+k}."""
+        products = [ONE]
+        for factor in self._factors:
+            products.append(products[-1].times(factor))
+        whole = products[-1].values * self._weights[: len(products[-1].values)]
+        left = rng.choice(len(whole), count, p=whole / whole.sum())
+        k = np.zeros((count, self.prior.size), dtype=np.int64)
+        for x in reversed(range(self.prior.size)):
+            own, others = self._factors[x].values, products[x].values
+            for total in np.unique(left):
+                here = np.flatnonzero(left == total)
+                low, high = max(0, total - len(others) + 1), min(total, len(own) - 1)
+                share = own[low : high + 1] * others[total - high : total - low + 1][::-1]
+                k[here, x] = low + rng.choice(high - low + 1, len(here), p=share / share.sum())
+            left = left - k[:, x]
+        return _dirichlets(self.prior.alpha + k, rng)
+
+    def marginal(self, x: int) -> BetaMixture:
+        """Mix Beta(α_x + k, A − α_x + K − k) over the pairs (k, K)."""
+        x = _value(x, self.prior.size)
+        own = self._factors[x].values
+        others = _product([f for y, f in enumerate(self._factors) if y != x]).values
+        k, rest = np.meshgrid(np.arange(len(own)), np.arange(len(others)), indexing="ij")
+        weights = np.outer(own, others) * self._weights[k + rest]
+        keep = weights > 1e-16 * weights.max()
+        a = self.prior.alpha[x] + k[keep]
+        b = self.prior.total - self.prior.alpha[x] + rest[keep]
+        return BetaMixture(a, b, weights[keep] / weights[keep].sum())
+
+
+class SampledPosterior(Posterior):
+    """Draws of P by Hamiltonian Monte Carlo (:mod:`ldpopt.measures.posterior_sampler`), for any n.
+
+    Attributes:
+        converged: whether the chains agree; if not, ``method`` says so, too.
+        rhat: the largest split R̂ of any frequency; 1.01 is asked for.
+        effective_size: the least number of independent draws that any mean is worth; 1000 is asked for.
+        chains: the draws, [chain, step, value].
+        error: the standard error of every entry of the mean.
+    """
+
+    def __init__(self, columns: Array, prior: Dirichlet, counts: Tallies, seed: int) -> None:
+        super().__init__(columns, prior, counts)
+        self._seed = seed
+        rng = np.random.default_rng(seed)
+        rows, group = _distinct_rows(columns)
+        alpha = np.asarray(np.bincount(group, weights=prior.alpha), dtype=np.float64)
+        found = posterior_sampler.sample(rows, alpha, counts.astype(np.float64), rng)
+        self.converged, self.rhat = found.converged, found.rhat
+        self.effective_size = found.effective_size
+        self.chains = _shared_out(found.values, group, prior.alpha, rng)
+        self.method = "monte-carlo" if found.converged else posterior_sampler.UNFINISHED
+        sizes = posterior_sampler.effective_sizes(self.chains)
+        self.error: Array = self._sample.std(axis=0) / np.sqrt(sizes)
+
+    @cached_property
+    def log_integral(self) -> Estimate:
+        """log P(Y = y), when first asked for, by power posteriors (:mod:`ldpopt.measures.evidence`).
+
+        That takes many sampling runs: about √k · log n.
+        """
+        rng = np.random.default_rng([self._seed, 1])
+        return log_evidence(self.columns, self.prior, self.counts.astype(np.float64), rng, self.method)
+
+    def marginal(self, x: int) -> Empirical:
+        """Return the draws of P_x."""
+        return Empirical(self._sample[:, _value(x, self.prior.size)], 0.0, 1.0)
+
+    def draws(self, count: int, rng: np.random.Generator) -> Array:
+        """Choose among the draws that were made, with repetition."""
+        return self._sample[rng.integers(len(self._sample), size=count)]
+
+    @cached_property
+    def _sample(self) -> Array:
+        return self.chains.reshape(-1, self.prior.size)
+
+
+def _distinct_rows(columns: Array) -> tuple[Array, NDArray[np.intp]]:
+    """List the different rows in the order in which they come, and which of them each input has."""
+    _, first, sorted_group = np.unique(columns, axis=0, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return columns[first[order]], np.argsort(order)[sorted_group]
+
+
+def _shared_out(values: Array, group: NDArray[np.intp], alpha: Array, rng: np.random.Generator) -> Array:
+    """Draw all frequencies, given draws of those of groups of inputs with the same row.
+
+    The reports do not tell such inputs apart: their shares of the group are Dirichlet(α), as before.
+    """
+    if values.shape[2] == len(alpha):
+        return values
+    drawn = rng.standard_gamma(alpha, (*values.shape[:2], len(alpha)))
+    weights = np.maximum(drawn, np.finfo(np.float64).tiny)  # a small α rounds to 0
+    totals = weights @ (group[:, None] == np.arange(values.shape[2]))
+    return values[..., group] * weights / totals[..., group]
+
+
+def posterior(
+    m: AnyMechanism | ArrayLike, prior: Prior, counts: ArrayLike, *, seed: int = 0
+) -> Posterior:
+    """Compute the posterior of P when output y was reported ``counts[y]`` times.
+
+    Args:
+        m: the mechanism that made the reports.
+        prior: the prior of P, a Dirichlet.
+        counts: whole numbers, one per output.
+        seed: the seed of the sampler, where the posterior is sampled.
+
+    Raises:
+        InvalidInputError: prior or counts do not fit the mechanism, or an output that it never gives was
+            reported.
+
+    >>> flip = Mechanism([[0.75, 0.25], [0.25, 0.75]])
+    >>> posterior(flip, Dirichlet.uniform(2), [8, 2]).mean().round(4)
+    array([0.7876, 0.2124])
+    """
+    m = mechanism_of(m)
+    dense = m.dense() if isinstance(m, SetMechanism) else m
+    if not isinstance(prior, Dirichlet):
+        raise InvalidInputError(f"the posterior needs a Dirichlet prior, not a {type(prior).__name__}")
+    columns, s = dense.matrix, _counts(counts, dense)
+    if len(dense.inputs) != prior.size:
+        raise InvalidInputError(
+            f"the prior must have {len(dense.inputs)} values, one per input, not {prior.size}"
+        )
+    if (columns[:, s > 0].max(axis=0, initial=0.0) == 0).any():
+        raise InvalidInputError("an output that was reported has probability zero under every input")
+    return of_columns(columns, prior, s, seed)
+
+
+def of_columns(columns: Array, prior: Dirichlet, s: Tallies, seed: int) -> Posterior:
+    """Choose the sharpest posterior that the numbers of values and reports allow.
+
+    Args:
+        columns: the likelihoods W[x, y], each column up to a factor; none is zero where it was reported.
+        prior: the prior of P.
+        s: how often each column was reported.
+        seed: the seed of the sampler.
+    """
+    n, beta = int(s.sum()), response_level(columns)
+    if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:
+        return ResponsePosterior(columns, prior, s, beta)
+    few = prior.size <= 30  # with more values only n = 0 takes little work
+    if few and (n + 1.0) ** (prior.size - 1) * n * prior.size <= ENUMERATION_WORK:
+        return EnumeratedPosterior(columns, prior, s)
+    return SampledPosterior(columns, prior, s, seed)
+
+
+def _counts(counts: ArrayLike, m: Mechanism) -> Tallies:
+    s = validate.array("counts", counts, 1)
+    if len(s) != len(m.outputs):
+        raise InvalidInputError(f"there must be {len(m.outputs)} counts, one per output, not {len(s)}")
+    if (s < 0).any() or (s != s.round()).any():
+        raise InvalidInputError(f"counts must be whole numbers >= 0, not {s.tolist()}")
+    return s.astype(np.int64)
+
+
+def _value(x: int, size: int) -> int:
+    if not 0 <= x < size:
+        raise InvalidInputError(f"a value must be from 0 to {size - 1}, not {x}")
+    return int(x)
+
+
+def _product(factors: list[Scaled]) -> Scaled:
+    result = ONE
+    for factor in factors:
+        result = result.times(factor)
+    return result
+
+
+def _dirichlets(alpha: Array, rng: np.random.Generator) -> Array:
+    """Draw once from the Dirichlet distribution of every row."""
+    gamma = rng.standard_gamma(alpha)
+    return gamma / gamma.sum(axis=1, keepdims=True)

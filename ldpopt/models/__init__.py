@@ -1,0 +1,1 @@
+"""What a question is made of: cones of columns, utilities, uncertainty sets, priors, secrets."""

@@ -1,0 +1,217 @@
+"""A χ² ball of distributions, and the least value of linear functions over it.
+
+min c·R over {R : Σ q²/R ≤ B + 1} is attained at R ∝ q/√(c − ν) for a level ν ≤ min c. In terms of the
+gaps c − min c and of the height h = min c − ν it is the one root of
+
+    excess(h) = (Σ q √(gap + h)) (Σ q/√(gap + h)) − 1 = B,
+
+which falls from ∞ to 0 as h rises. Where the least c has q = 0, h may stop at 0; the least c then takes
+the remaining mass.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.validate import Array
+
+STEPS, CLOSE, FAR = 80, 1e-13, 60.0
+"""The most steps to the root; the error of log(excess/B) that is small enough; the largest |log h|."""
+
+
+@dataclass(frozen=True, eq=False)
+class Chi2Ball(Cleaned):
+    """{R : Σ_u (q_u − R_u)²/R_u ≤ B} = {R : Σ_u q_u²/R_u ≤ B + 1}.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, (3), (4). Entries with q_u = 0 may carry mass; the only
+    cost is that less is left for the others.
+
+    >>> ball = Chi2Ball([0.5, 0.5], 1.0)
+    >>> ball.lower().round(6), ball.upper().round(6)
+    (array([0.146447, 0.146447]), array([0.853553, 0.853553]))
+    """
+
+    center: Any
+    bound: float
+
+    def cleaned(self) -> dict[str, Any]:
+        """Check the parameters."""
+        center = validate.distribution("center", self.center)
+        if not self.bound >= 0:
+            raise InvalidInputError(f"the bound of a χ² ball must be >= 0, not {self.bound}")
+        return {"center": center}
+
+    def lower(self) -> Array:
+        """Compute the smallest value of every coordinate: Lemma 9, (36)."""
+        B, q = self.bound, self.center
+        # (36) multiplied out: no cancellation where q is small
+        return 2 * q**2 / (B + 2 * q + self._root())
+
+    def upper(self) -> Array:
+        """Compute the largest value of every coordinate: Lemma 9, (37)."""
+        return (self.bound + 2 * self.center + self._root()) / (2 * self.bound + 2)
+
+    def _root(self) -> Array:
+        B, q = self.bound, self.center
+        return np.sqrt(B * B + 4 * B * q * (1 - q))
+
+    def minimum(self, c: Any) -> tuple[float, Array]:
+        """Compute min c·R over the ball, and the R that attains it."""
+        c = validate.array("linear function", c, 1)
+        R = worst(c, self.center, self.bound)
+        return float(c @ R), R
+
+    def maximum(self, c: Any) -> tuple[float, Array]:
+        """Compute max c·R over the ball, and the R that attains it."""
+        value, R = self.minimum(-validate.array("linear function", c, 1))
+        return -value, R
+
+    def minima(self, columns: Array) -> Array:
+        """Compute min c·R over the ball for every column c of a matrix.
+
+        >>> ball = Chi2Ball([0.5, 0.3, 0.2], 0.2)
+        >>> c = np.array([1.0, 2.0, 4.0])
+        >>> bool(np.isclose(ball.minima(c[:, None])[0], ball.minimum(c)[0]))
+        True
+        """
+        return least(columns, self.center[:, None], np.array([self.bound]))[0]
+
+    def l1_bound(self) -> float:
+        """Bound ‖R − q‖₁ from above by (43) or √B, Proposition 10 as printed. It is d_s of (65)."""
+        if self.bound >= 1:
+            return float(_l1(self.bound, self.center.min()))
+        return math.sqrt(self.bound)
+
+    def l1_radius(self) -> float:
+        """Compute max ‖R − q‖₁, exactly up to 22 values.
+
+        It is (154) at the best subset sum; √B of Proposition 10 is its envelope.
+
+        (154) as a function of the mass q(X₁) is unimodal with its peak at (1 − √B)/2, so only the
+        reachable masses next to it matter. They are listed; above 22 values, the bound √B is returned.
+        """
+        if self.bound == 0:
+            return 0.0
+        if self.bound >= 1 or len(self.center) > 22:
+            return self.l1_bound()
+        sums = np.zeros(1)
+        for entry in self.center:
+            sums = np.unique(np.append(sums, sums + entry))
+        inner = sums[(sums > 0) & (sums < 1 - 1e-12)]
+        candidates = np.append(inner, 0.0) if (self.center == 0).any() else inner
+        return float(_l1(self.bound, candidates).max(initial=0.0))
+
+    def contains(self, R: Any, tolerance: float = 1e-9) -> bool:
+        """Return whether Σ q²/R ≤ B + 1, up to a relative tolerance."""
+        R, q = np.asarray(R, dtype=float), self.center
+        if R.shape != q.shape or (R < 0).any() or abs(R.sum() - 1) > tolerance:
+            return False
+        used = q > 0
+        if (R[used] == 0).any():
+            return False
+        return bool((q[used] ** 2 / R[used]).sum() <= (self.bound + 1) * (1 + tolerance))
+
+    def sample(self, rng: np.random.Generator) -> Array:
+        """Draw a member: from the center a random part of the way to the boundary, in any direction."""
+        far = rng.dirichlet(np.ones(len(self.center)))
+        low, high = 0.0, 1.0
+        for _ in range(50):
+            middle = (low + high) / 2
+            inside = self.contains((1 - middle) * self.center + middle * far, tolerance=0.0)
+            low, high = (middle, high) if inside else (low, middle)
+        step = low * rng.random() ** (1 / len(self.center))
+        return (1 - step) * self.center + step * far
+
+
+def bound_of(step: Any) -> Any:
+    """Compute B from the step √(B + 1) − 1, without cancellation."""
+    return step * (2 + step)
+
+
+def least(c: Array, q: Array, bound: Array) -> tuple[Array, Array]:
+    """Compute min R·c over {R : Σ q²/R ≤ B + 1}, and A = Σ_u q_u √(c_u − ν) at the best level ν.
+
+    The minimum is ν + A²/(B + 1), so that it changes with B by −A²/(B + 1)².
+
+    Args:
+        c: linear functions; the last axis but one is u.
+        q: the centres, with the same axes.
+        bound: B for each of them.
+    """
+    bottom, spread, gaps, height = _heights(c, q, bound)
+    roots = np.sqrt(gaps + height[..., None, :])
+    A = (q * roots).sum(axis=-2)
+    value = (gaps * q / roots).sum(axis=-2) * A / (bound + 1)  # the rest of the mass has no gap
+    return bottom + spread * value, A * np.sqrt(spread)
+
+
+def worst(c: Array, q: Array, bound: float) -> Array:
+    """Compute the R that attains min R·c over {R : Σ q²/R ≤ B + 1}.
+
+    Args:
+        c: the linear function.
+        q: the centre.
+        bound: B.
+    """
+    _, spread, gaps, height = _heights(c[:, None], q[:, None], np.array([bound]))
+    if bound == 0 or spread[0] == 0:
+        return q.copy()
+    roots = np.sqrt(gaps[:, 0] + height[0])
+    R = q / roots * float(q @ roots) / (bound + 1)
+    R[int(np.argmin(c))] += max(0.0, 1 - R.sum())
+    return R / R.sum()
+
+
+def _heights(c: Array, q: Array, bound: Array) -> tuple[Array, Array, Array, Array]:
+    """Return min c, the spread of c, the gaps and the height h in spreads: Newton's method in a bracket.
+
+    Both logarithms, of the excess and of h, make the excess almost linear.
+    """
+    bottom = c.min(axis=-2)
+    spread = c.max(axis=-2) - bottom
+    gaps = (c - bottom[..., None, :]) / np.where(spread > 0, spread, 1.0)[..., None, :]
+    bound = np.broadcast_to(bound, bottom.shape)
+    low, high = np.full(bottom.shape, -FAR), np.full(bottom.shape, FAR)
+    # the level is at an end for constant functions, for free mass at the bottom, and without slack
+    t = np.where(bound == 0, high, np.where(_excess(gaps, q, low)[0] <= bound, low, 0.0))
+    ended = t != 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for _ in range(STEPS):
+            if ended.all():
+                break
+            excess, slope = _excess(gaps, q, t)
+            off = np.log(excess / bound)
+            ended |= np.abs(off) <= CLOSE
+            low, high = np.where(off > 0, t, low), np.where(off > 0, high, t)
+            newton = t - off * excess / slope
+            inside = (newton > low) & (newton < high)
+            t = np.where(ended, t, np.where(inside, newton, (low + high) / 2))
+    return bottom, spread, gaps, np.exp(t)
+
+
+def _excess(gaps: Array, q: Array, t: Array) -> tuple[Array, Array]:
+    """Compute the excess at h = e^t, and its slope in t.
+
+    With r = √(gap + h), d = r − √h and means over q it is the mean of (d − mean d)²/(r · mean r): so
+    written, nothing cancels where the ball is small.
+    """
+    h = np.exp(t)[..., None, :]
+    shifted = gaps + h
+    roots = np.sqrt(shifted)
+    apart = gaps / (roots + np.sqrt(h))
+    up, down = (q * roots).sum(axis=-2), (q / roots).sum(axis=-2)
+    far = apart - (q * apart).sum(axis=-2, keepdims=True)
+    slope = (h[..., 0, :] / 2) * (down**2 - up * (q / (roots * shifted)).sum(axis=-2))
+    return (q * far**2 / roots).sum(axis=-2) / up, slope
+
+
+def _l1(B: float, mass: Any) -> Any:
+    """Compute the ℓ1 distance (154) reached by raising entries of the given total mass."""
+    return (B - 2 * B * mass + np.sqrt(B * B + 4 * B * mass * (1 - mass))) / (B + 1)

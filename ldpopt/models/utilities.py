@@ -1,0 +1,298 @@
+"""Utilities of a mechanism that are sums over its columns of a sublinear function g.
+
+A utility is ``U(W) = Σ_y g(W[:, y])`` with g convex and positively homogeneous of degree one. Merging
+or splitting proportional outputs changes nothing, and some optimal mechanism uses only extreme rays of
+the privacy cone (Kairouz, Oh and Viswanath 2014).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeGuard
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import entr, rel_entr, xlog1py
+
+from ldpopt.core import validate
+from ldpopt.core.measure import INFORMATION, Measure
+from ldpopt.core.validate import Array
+from ldpopt.models.pricing import DivergencePricer, InformationPricer, LargestPricer
+
+TINY = 1e-300
+
+
+def entropy(p: ArrayLike) -> float:
+    """Compute H(X) = −Σ p log p in nats: the information of the data as they are.
+
+    >>> round(entropy([[0.25, 0.25], [0.5, 0.0]]), 12)
+    1.03972077084
+    """
+    return float(entr(validate.distribution("p", np.ravel(p))).sum())
+
+
+@dataclass(frozen=True, eq=False)
+class MutualInformation:
+    """μ(T) = Σ_x P_x T_x log T_x − q log q, q = Σ_x P_x T_x.
+
+    Lopuhaä-Zwakenberg and Goseling 2021, (103). Summed over the columns of a mechanism it is I(X; Y) in
+    nats. Computed as q Σ_x P_x h(T_x/q), h(t) = t log t − t + 1 ≥ 0, which is the same as P sums to 1:
+    where T is nearly constant, or one P_x nearly 1, the two terms of μ would cancel.
+
+    >>> MutualInformation(np.array([0.5, 0.5]))(np.eye(2)).sum() == np.log(2)
+    np.True_
+    """
+
+    measure: ClassVar[Measure] = INFORMATION
+    prior: Array
+
+    @property
+    def nominal(self) -> MutualInformation:
+        """Itself; see :func:`nominal`."""
+        return self
+
+    def pricer(self) -> InformationPricer:
+        """Return what finds columns that are worth more than a price."""
+        return InformationPricer(self)
+
+    def __call__(self, columns: Array) -> Array:
+        """Evaluate every column."""
+        q = self.prior @ columns
+        mean = np.where(q > 0, q, 1.0)
+        above = (columns - mean) / mean
+        return q * (self.prior @ (xlog1py(1 + above, above) - above))
+
+
+class TwoHypotheses(ABC):
+    """g(w) = q1 f(q0/q1) with q0 = p0·w, q1 = p1·w and f convex.
+
+    It sees a column through two linear functions: g(w) = G(A w) with A = (p0; p1) and G the largest of
+    its tangents, G(z) = max_τ τ·z. The tangent at the ratio r is τ = (f'(r), f(r) − r f'(r)). To
+    add a divergence, write a subclass with the methods :meth:`terms` and :meth:`slopes`.
+    """
+
+    p0: Array
+    p1: Array
+
+    @abstractmethod
+    def terms(self, q0: Array, q1: Array) -> Array:
+        """Evaluate q1 f(q0/q1)."""
+
+    @abstractmethod
+    def slopes(self, r: Array) -> tuple[Array, Array]:
+        """Compute the tangent (f'(r), f(r) − r f'(r)) at each ratio."""
+
+    def __call__(self, columns: Array) -> Array:
+        """Evaluate every column."""
+        return self.terms(self.p0 @ columns, self.p1 @ columns)
+
+    def pricer(self) -> DivergencePricer:
+        """Return what finds columns that are worth more than a price."""
+        return DivergencePricer(self)
+
+    @property
+    def finite(self) -> bool:
+        """Whether :meth:`tangents` lists all tangents, which is so if g is piecewise linear."""
+        return False
+
+    @property
+    def functions(self) -> Array:
+        """The matrix A: the two hypotheses."""
+        return np.stack([self.p0, self.p1])
+
+    def tangents(self, span: float) -> Array:
+        """List tangents at ratios that are spread over the reachable ones on a log scale."""
+        low, high = (_log_reach(p, q, span) for p, q in ((self.p1, self.p0), (self.p0, self.p1)))
+        return self._tangents(np.exp(np.linspace(-low, high, SPREAD)))
+
+    def tangents_at(self, values: Array) -> Array:
+        """Compute the tangents at the ratios z0/z1."""
+        return self._tangents(values[0] / values[1])
+
+    def _tangents(self, ratios: Array) -> Array:
+        return np.stack(np.broadcast_arrays(*self.slopes(ratios)))
+
+
+SPREAD = 25
+"""The number of tangents to begin with; with fewer, more rounds are needed."""
+
+
+def _log_reach(p: Array, q: Array, span: float) -> float:
+    """Compute the largest log p·v/q·v over vectors v whose entries have log-ratios of at most ``span``.
+
+    It is reached where v is high on the inputs of the largest ratios p/q.
+    """
+    order = np.argsort(-p / np.maximum(p + q, TINY), kind="stable")
+    gain = -np.expm1(-span)
+    least = np.exp(-span)
+    return float(
+        np.log((least + gain * np.cumsum(p[order])) / (least + gain * np.cumsum(q[order]))).max()
+    )
+
+
+def _chi_squared(q0: Array, q1: Array) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(q0 == q1, 0.0, (q0 - q1) ** 2 / q1)
+
+
+def _total_variation_slopes(r: Array) -> tuple[Array, Array]:
+    sign = np.where(r > 1, 0.5, -0.5)
+    return sign, -sign
+
+
+DIVERGENCES: dict[str, Callable[[Array, Array], Array]] = {
+    "kl": rel_entr,
+    "total-variation": lambda q0, q1: np.abs(q0 - q1) / 2,
+    "chi-squared": _chi_squared,
+    "hellinger": lambda q0, q1: (np.sqrt(q0) - np.sqrt(q1)) ** 2,
+}
+"""The terms d(q0, q1) of a divergence Σ_y d(q0(y), q1(y)) of q0 from q1."""
+SLOPES: dict[str, Callable[[Array], tuple[Array, Array]]] = {
+    "kl": lambda r: (1 + np.log(r), -r),
+    "total-variation": _total_variation_slopes,
+    "chi-squared": lambda r: (2 * (r - 1), 1 - r * r),
+    "hellinger": lambda r: (1 - 1 / np.sqrt(r), 1 - np.sqrt(r)),
+}
+"""(∂d/∂q0, ∂d/∂q1) of each divergence at the ratio r = q0/q1."""
+DIVERGENCE_MEASURES = {
+    "kl": Measure("Kullback–Leibler divergence", "nats"),
+    "total-variation": Measure("total variation"),
+    "chi-squared": Measure("χ² divergence"),
+    "hellinger": Measure("squared Hellinger distance"),
+}
+"""What each divergence is called."""
+
+
+@dataclass(frozen=True, eq=False)
+class Divergence(TwoHypotheses):
+    """g(T) = d(p0·T, p1·T): how well the released data tell two hypotheses apart.
+
+    >>> tv = Divergence(np.array([1.0, 0.0]), np.array([0.0, 1.0]), "total-variation")
+    >>> float(tv(np.eye(2)).sum())
+    1.0
+    """
+
+    p0: Array
+    p1: Array
+    name: str
+
+    @property
+    def measure(self) -> Measure:
+        """The divergence by its usual name."""
+        return DIVERGENCE_MEASURES[self.name]
+
+    @property
+    def finite(self) -> bool:
+        """Whether it is piecewise linear: total variation is."""
+        return self.name == "total-variation"
+
+    def terms(self, q0: Array, q1: Array) -> Array:
+        """Evaluate d(q0, q1)."""
+        return DIVERGENCES[self.name](q0, q1)
+
+    def slopes(self, r: Array) -> tuple[Array, Array]:
+        """Compute the tangent of d at each ratio."""
+        return SLOPES[self.name](r)
+
+    def tangents(self, span: float) -> Array:
+        """List the two tangents of total variation, or tangents at ratios that are spread out."""
+        return self._tangents(np.array([0.5, 2.0])) if self.finite else super().tangents(span)
+
+
+@dataclass(frozen=True, eq=False)
+class PowerDivergence(TwoHypotheses):
+    """g(T) = (q0^α q1^(1−α) − q0)/(α − 1): the Rényi divergence of order α in a sublinear form.
+
+    Over the outputs of a mechanism it sums to v = (Σ q0^α q1^(1−α) − 1)/(α − 1), and the Rényi
+    divergence is log(1 + (α − 1) v)/(α − 1), which increases in v: the two have the same optimal
+    mechanisms. At α = 2 it is χ², at α = 1/2 the squared Hellinger distance; towards α = 1 it is KL.
+
+    >>> p, q = np.array([0.5, 0.5]), np.array([0.2, 0.8])
+    >>> float(PowerDivergence(p, q, 2.0)(np.eye(2)).sum().round(12))
+    0.5625
+    """
+
+    p0: Array
+    p1: Array
+    order: float
+
+    @property
+    def measure(self) -> Measure:
+        """The power divergence, with the order."""
+        return Measure(f"power divergence of order {self.order:g} (of Rényi's family)")
+
+    def terms(self, q0: Array, q1: Array) -> Array:
+        """Evaluate q0 (r^(α−1) − 1)/(α − 1), which is 0 where q0 is."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = q0 * np.expm1((self.order - 1) * np.log(q0 / q1)) / (self.order - 1)
+        return np.where(q0 > 0, found, 0.0)
+
+    def slopes(self, r: Array) -> tuple[Array, Array]:
+        """Compute ((α r^(α−1) − 1)/(α − 1), −r^α)."""
+        grown = np.expm1((self.order - 1) * np.log(r)) / (self.order - 1)
+        return 1 + self.order * grown, -(r**self.order)
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """g(T) = max_i a_i·T, the largest of given linear functions: any piecewise linear utility.
+
+    >>> best_guess = Largest(np.diag([0.7, 0.3]), GUESSING)
+    >>> float(best_guess(np.eye(2)).sum())
+    1.0
+    """
+
+    finite: ClassVar[bool] = True
+    functions: Array
+    measure: Measure = field(default_factory=lambda: Measure("utility"))
+
+    def __call__(self, columns: Array) -> Array:
+        """Evaluate every column."""
+        found: Array = (self.functions @ columns).max(axis=0)
+        return found
+
+    def pricer(self) -> LargestPricer:
+        """Return what finds columns that are worth more than a price."""
+        return LargestPricer(self)
+
+    def tangents(self, span: float) -> Array:
+        """List one tangent per function."""
+        return np.eye(len(self.functions))
+
+    def tangents_at(self, values: Array) -> Array:
+        """Select the function that is largest."""
+        return np.eye(len(self.functions))[:, values.argmax(axis=0)]
+
+
+BAYES = Measure("Bayes probability of deciding right")
+GUESSING = Measure("probability of guessing the input")
+
+
+def bayes(hypotheses: Array, weights: Array) -> Largest:
+    """Build g(T) = max_i weight_i p_i·T: the probability of naming the true one of M hypotheses.
+
+    The hypothesis i is true with probability weight_i; whoever sees the output decides for the most
+    probable one.
+    """
+    return Largest(weights[:, None] * hypotheses, BAYES)
+
+
+def guessing(prior: Array) -> Largest:
+    """Build g(T) = max_x P_x T_x: the probability of guessing the input from the output."""
+    return Largest(np.diag(prior), GUESSING)
+
+
+FewFunctions = TwoHypotheses | Largest
+"""Utilities g(w) = G(A w) with few rows of A that list tangents of G: see the solver ``tangents``."""
+
+
+def has_tangents(utility: object) -> TypeGuard[FewFunctions]:
+    """Return whether a utility sees a column through few linear functions and lists its tangents."""
+    return hasattr(utility, "tangents")
+
+
+def nominal(utility: object) -> MutualInformation | None:
+    """Return the mutual information that a utility is, or is nowhere above; None if it names none."""
+    return getattr(utility, "nominal", None)

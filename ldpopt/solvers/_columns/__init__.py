@@ -1,0 +1,1 @@
+"""Column generation and its relatives, for any cone of boxes."""

@@ -1,0 +1,1 @@
+"""Selections with their proofs, and design under a leakage budget."""

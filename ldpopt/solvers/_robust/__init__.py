@@ -1,0 +1,1 @@
+"""Column generation and bounds over the cones of robust LDP."""

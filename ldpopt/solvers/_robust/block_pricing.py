@@ -1,0 +1,269 @@
+"""The pricing problem of PolyOpt: max μ(T) − β·T over its cone of blocks.
+
+On a product of blocks, μ(T) − β·T = Σ_s f_s − q log q with f_s = Σ_u P T log T − β·T and q = Σ_s q_s,
+q_s = P·T_s. Since −q log q ≤ e^(λ−1) − λ q for every λ, the maximum is at most
+
+    e^(λ−1) + Σ_s max over the vertices of block s of (f_s − λ q_s),
+
+of which the least over λ is taken. A vertex that falls short of its block's best by more than this bound
+is in no column of positive value. The exact pricing lists the columns made of the other vertices.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from ldpopt.core.limits import UNLIMITED, Limits
+from ldpopt.core.validate import Array
+from ldpopt.models.block_cone import BlockCone, Product
+
+MOST_CELLS = 2**25
+"""The most floats that the tables of block vertices hold."""
+MOST_COMBINATIONS = 2**21
+"""The most partial columns that one step of the exact pricing lists."""
+MOST_RETURNED = 8
+"""The most columns of positive value that the exact pricing returns."""
+
+
+class Table(NamedTuple):
+    """The vertices T of a block as columns, with q = P·T and Σ P T log T of each."""
+
+    T: Array
+    q: Array
+    entropy: Array
+
+
+class Relaxed(NamedTuple):
+    """The splitting bound of a product: its value, the slope λ, and f − λ q of every vertex."""
+
+    bound: float
+    slope: float
+    tables: list[Table]
+    f: list[Array]
+
+
+class BlockPricer:
+    """Tables of block vertices, kept as long as memory allows."""
+
+    def __init__(self, cone: BlockCone, prior: Array, limits: Limits = UNLIMITED) -> None:
+        self.cone, self.limits = cone, limits
+        self.prior = prior.reshape(cone.shape)
+        self.cuts = [cone.breakpoints(s) for s in range(cone.shape[0])]
+        self._tables: OrderedDict[tuple[int, float, float], Table] = OrderedDict()
+        self._cells = 0
+
+    def table(self, s: int, low: float, high: float) -> Table:
+        """List the vertices of K_s(low, high).
+
+        Args:
+            s: the secret of the block.
+            low: the least y.
+            high: the largest y.
+        """
+        key = (s, low, high)
+        if key in self._tables:
+            self._tables.move_to_end(key)
+            return self._tables[key]
+        T, P = self.cone.vertices(s, low, high), self.prior[s]
+        found = Table(T, P @ T, P @ xlogy(T, T))
+        self._tables[key] = found
+        self._cells += T.size
+        while self._cells > MOST_CELLS:
+            self._cells -= self._tables.popitem(last=False)[1].T.size
+        return found
+
+    def at(self, dual: Array) -> PricedBlocks:
+        """Set up the pricing problem for one dual vector."""
+        return PricedBlocks(self, dual.reshape(self.cone.shape))
+
+
+class PricedBlocks:
+    """The pricing problem max μ(T) − β·T over the cone, for one β."""
+
+    def __init__(self, pricer: BlockPricer, dual: Array) -> None:
+        self.pricer = pricer
+        self.cone = pricer.cone
+        self.dual = dual
+        self.nodes = 0
+
+    def relaxed(self, product: Product, goal: float = -math.inf) -> Relaxed:
+        """Compute the splitting bound of a product; the search for λ stops once it is below the goal.
+
+        Raises:
+            OutOfTime: the time of the pricer is over.
+        """
+        self.pricer.limits.check()
+        self.nodes += 1
+        blocks = list(zip(*product, strict=True))
+        tables = [self.pricer.table(s, low, high) for s, (low, high) in enumerate(blocks)]
+        f = [t.entropy - beta @ t.T for t, beta in zip(tables, self.dual, strict=True)]
+        low = 1 + math.log(max(sum(t.q.min() for t in tables), 1e-300))
+        high = 1 + math.log(sum(t.q.max() for t in tables))
+        best, slope = math.inf, high
+        for _ in range(40):
+            middle = (low + high) / 2
+            picks = [int((g - middle * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
+            taken = sum(t.q[i] for t, i in zip(tables, picks, strict=True))
+            gain = sum(g[i] for g, i in zip(f, picks, strict=True))
+            bound = math.exp(middle - 1) + gain - middle * taken
+            if bound < best:
+                best, slope = bound, middle
+            if best <= goal or high - low < 1e-12:
+                break
+            low, high = (middle, high) if taken > math.exp(middle - 1) else (low, middle)
+        return Relaxed(float(best), slope, tables, f)
+
+    def ascent(self, start: Relaxed) -> Array:
+        """Find a good column: from the best vertices for the slope, improve one block at a time."""
+        return ascended(start.tables, start.f, start.slope)
+
+    def exact(self, start: Relaxed) -> tuple[bool, Array]:
+        """Return whether surely no column of a product has positive value; if not, also some columns.
+
+        They have positive value, unless the candidates are too many to list: then it is one good column.
+        ``start`` is the splitting bound of the product.
+        """
+        if start.bound <= 0:
+            return True, np.zeros((self.cone.dimension, 0))
+        near = [_near(t, g, start) for t, g in zip(start.tables, start.f, strict=True)]
+        spans = np.array([(q[0].min(), q[0].max()) for q in near])
+        q, f, lost, picks = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros((1, 0), dtype=np.int64)
+        for s, (dq, df, short, which) in enumerate(near):
+            mine = undominated(dq, df, *(spans.sum(axis=0) - spans[s]))
+            if len(mine) * len(q) > MOST_COMBINATIONS:
+                return False, self.ascent(start)[:, None]
+            total = (lost[:, None] + short[mine]).ravel()
+            keep = np.flatnonzero(total <= start.bound)
+            row, column = np.divmod(keep, len(mine))
+            chosen = mine[column]
+            q, f, lost = q[row] + dq[chosen], f[row] + df[chosen], total[keep]
+            picks = np.hstack([picks[row], which[chosen][:, None]])
+            best = undominated(q, f, *spans[s + 1 :].sum(axis=0))
+            q, f, lost, picks = q[best], f[best], lost[best], picks[best]
+        values = f - xlogy(q, q)
+        best = np.argsort(-values)[:MOST_RETURNED]
+        best = best[values[best] > 0]
+        columns = [_stacked(start.tables, list(picks[i])) for i in best]
+        return not columns, np.array(columns).reshape(-1, self.cone.dimension).T
+
+    def probe(self, s: int | None, index: int) -> Array:
+        """Find a good column where s has the smallest min y and ρ is its break-point of that index."""
+        return self.ascent(self.relaxed(self._point(s, index)))
+
+    def _point(self, s: int | None, index: int) -> Product:
+        if s is None:
+            return self.cone.product(None)
+        rho = float(self.pricer.cuts[s][index])
+        return self.cone.product(s, rho, rho)
+
+    def prove(self, most: int) -> tuple[bool, list[Array]]:
+        """Return whether μ(T) ≤ β·T is proven for the whole cone.
+
+        If not, return also the columns that stood in the way of the proof; see :meth:`exact`.
+        """
+        found: list[Array] = []
+        everyone = self.cone.product(None)
+        if not self._settled(everyone, found):
+            return False, found
+        if self.cone.pairs == "all":
+            return True, found
+        for s, cuts in enumerate(self.pricer.cuts):
+            pending = [(0, len(cuts) - 1)]
+            while pending:
+                i, j = pending.pop()
+                low, high = float(cuts[i]), float(cuts[j])
+                if self.relaxed(self.cone.product(s, low, high), goal=0.0).bound <= 0:
+                    continue
+                if j - i > 1:
+                    middle = (i + j) // 2
+                    pending += [(i, middle), (middle, j)]
+                    self._try(self._point(s, middle), found)
+                else:
+                    self._settled(self._point(s, i), found)
+                    self._settled(self._point(s, j), found)
+                if len(found) >= most:
+                    return False, found
+        return not found, found
+
+    def _try(self, product: Product, found: list[Array]) -> None:
+        start = self.relaxed(product, goal=0.0)
+        if start.bound > 0:
+            T = self.ascent(start)
+            if self.value(T) > 0:
+                found.append(T)
+
+    def _settled(self, product: Product, found: list[Array]) -> bool:
+        settled, columns = self.exact(self.relaxed(product, goal=0.0))
+        found.extend(columns.T)
+        return settled
+
+    def value(self, T: Array) -> float:
+        """Compute μ(T) − β·T."""
+        q = float(self.pricer.prior.ravel() @ T)
+        return float(self.pricer.prior.ravel() @ xlogy(T, T) - xlogy(q, q) - self.dual.ravel() @ T)
+
+
+def ascended(tables: list[Table], f: list[Array], slope: float) -> Array:
+    """Find a column with a large Σ f − q log q.
+
+    The search starts from the best vertices for the slope and improves one block at a time.
+
+    Args:
+        tables: the vertices of the blocks.
+        f: f of every vertex.
+        slope: λ.
+    """
+    picks = [int((g - slope * t.q).argmax()) for g, t in zip(f, tables, strict=True)]
+    q = sum(t.q[i] for t, i in zip(tables, picks, strict=True))
+    for _ in range(20):
+        before = list(picks)
+        for s, t in enumerate(tables):
+            rest = q - t.q[picks[s]]
+            picks[s] = int((f[s] - xlogy(rest + t.q, rest + t.q)).argmax())
+            q = rest + t.q[picks[s]]
+        if picks == before:
+            break
+    return _stacked(tables, picks)
+
+
+def _near(t: Table, f: Array, start: Relaxed) -> tuple[Array, Array, Array, NDArray[np.int64]]:
+    """List q, f, shortfall and index of the vertices that can be in a column of positive value."""
+    value = f - start.slope * t.q
+    short = value.max() - value
+    near = np.flatnonzero(short <= start.bound)
+    return t.q[near], f[near], short[near], near
+
+
+def undominated(q: Array, f: Array, low: float, high: float) -> NDArray[np.int64]:
+    """Select the (q, f) that can be best in f − h(q + r), h(x) = x log x, for some r ∈ [low, high].
+
+    h is convex, so that a larger q' does better for every r if it does for r = high, and a smaller one
+    if it does for r = low.
+
+    Args:
+        q: P·T of each candidate.
+        f: Σ P T log T − β·T of each candidate.
+        low: the least r.
+        high: the largest r.
+
+    >>> undominated(np.array([1.0, 2.0, 3.0]), np.array([0.0, 0.1, 9.0]), 0.0, 1.0)
+    array([2])
+    """
+    order = np.lexsort((-f, q))
+    up = (f - xlogy(q + high, q + high))[order]
+    larger = np.append(np.maximum.accumulate(up[::-1])[::-1][1:], -np.inf)
+    order = order[up >= larger]
+    # only candidates that are left may rule out others, so that of two equal up to rounding one stays
+    down = (f - xlogy(q + low, q + low))[order]
+    smaller = np.append(-np.inf, np.maximum.accumulate(down)[:-1])
+    return np.sort(order[down > smaller])
+
+
+def _stacked(tables: list[Table], picks: list[int]) -> Array:
+    return np.concatenate([t.T[:, i] for t, i in zip(tables, picks, strict=True)])

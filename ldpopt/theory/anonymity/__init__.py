@@ -1,1 +1,0 @@
-"""Statistical anonymity: how many people a release of features exposes."""

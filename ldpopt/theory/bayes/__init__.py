@@ -1,1 +1,0 @@
-"""What reports tell about a population: priors, posteriors, information-theoretic metrics."""

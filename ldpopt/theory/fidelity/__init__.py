@@ -1,1 +1,0 @@
-"""Learning a distribution through a channel: estimators, losses, and what privacy costs them."""

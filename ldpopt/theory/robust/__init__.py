@@ -1,1 +1,0 @@
-"""Robust local differential privacy: hide a secret against every distribution of an uncertainty set."""
