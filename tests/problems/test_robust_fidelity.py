@@ -134,7 +134,7 @@ def test_climbing_comes_near_the_optimum():
 
 
 def test_bins_without_rows_and_bins_with_all_leave_the_climb_its_columns():
-    """Their queries are the same on all inputs: a climb from the column 0 divided 0 by 0, and said so."""
+    """Their queries are the same on all inputs: a climb from the column 0 would divide 0 by 0."""
     counts = np.random.default_rng(0).integers(0, 9, (4, 5))
     rows = np.vstack([np.repeat(np.eye(4), 5, axis=1), np.zeros((3, 20)), np.ones((1, 20))])
     asked = problem("robust-fidelity", epsilon=1.0, counts=counts.tolist(), queries=rows)

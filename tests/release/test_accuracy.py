@@ -73,7 +73,7 @@ RUNS, FALSE_ALARM = 2000, 1e-3
 
 @pytest.mark.parametrize("method", ["learn", "srr", "grr"])
 def test_the_margin_covers_the_estimates(method):
-    """The centre of the intervals of ``ldpopt estimate``: each printed ± misses it at most 5 % of the time.
+    """The unbiased estimates of ``ldpopt estimate``: each printed ± misses in at most 5 % of releases.
 
     If so, the misses of one frequency in independent runs exceed the limit with a probability below
     FALSE_ALARM divided by the number of frequencies, by the binomial law, so any of them does with less

@@ -22,7 +22,7 @@ from ldpopt.report.files import read
 from ldpopt.report.words import abbreviated
 
 PATIENT = 3600.0
-"""Seconds of a search that ends by its gap, however slow the machine, so that it finds the same again."""
+"""Seconds for a search that ends by its gap, so that it finds the same again on a busy machine."""
 
 
 def test_a_design(files):

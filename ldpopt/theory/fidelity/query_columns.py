@@ -116,7 +116,7 @@ class Climbed:
     def _random(self, count: int) -> Array:
         """Draw columns of the shape that good ones have: 0 off a query's inputs, 1 and e^ε on them.
 
-        The query of a bin without rows, or with all of them, is the same on all inputs, and cuts nothing.
+        The query of a bin without rows, or with all of them, is the same on all inputs: it cuts none.
         """
         k, r = len(self.p), len(self.queries)
         columns = np.ones((count, k))
