@@ -385,7 +385,9 @@ def test_the_study_of_a_hospital(row):
         errors = hospital.predicted(hospital.designed(table, method))
     elif searched or method in hospital.OTHERS:
         made = hospital.designed(table, "auto" if method == "queries" else method)
-        assert {part.name for part in made.accuracy() if np.isfinite(part.margin(hospital.ROWS))} == said.keys()
+        assert {
+            part.name for part in made.accuracy() if np.isfinite(part.margin(hospital.ROWS))
+        } == said.keys()
         found = hospital.measured(made, hospital.FEW_RUNS)
         errors = {name: found[name][0] for name in said}
         if not searched:
