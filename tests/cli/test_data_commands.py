@@ -167,7 +167,7 @@ def test_release_and_estimate(work, ldpopt):
 
 
 def test_estimates_outside_of_0_to_1_are_told(work, ldpopt):
-    """The estimate is printed as it is; a sentence says why, exactly where one is not between 0 and 1."""
+    """The estimate is printed as it is; a sentence says why, exactly where one is not from 0 to 1."""
     lines = (work / "out.csv").read_text().splitlines()
     told = []
     for name, reports in {"alike": [lines[1]] * 60, "many": lines[1:]}.items():
