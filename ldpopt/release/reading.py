@@ -147,8 +147,8 @@ def _report_column(reader: TableReader, made: AnyDesign) -> str:
         )
     if PREFIX + made.fingerprint[:SHORT] in marked:
         raise InvalidInputError(
-            f"{reader.name} has the short fingerprint of an earlier version in the name of its column; if "
-            f"this mechanism released it, rename the column to {PREFIX}{made.fingerprint}"
+            f"{reader.name} has the short fingerprint of an earlier version as the name of its column; "
+            f"if this mechanism released it, rename the column to {PREFIX}{made.fingerprint}"
         )
     if PREFIX + made.fingerprint not in marked:
         raise InvalidInputError(
