@@ -89,7 +89,7 @@ def test_a_name_adds_no_promise(tmp_path):
     code, _, _ = ran(tmp_path, "export", "f.public.json", "--target", "python", "-o", "s.py")
     if code == 0:
         said = runpy.run_path(str(tmp_path / "s.py"))["PROMISE"]
-        assert "sex as for another. Certified: ε = 0.01" not in said  # not quoted: a sentence of its own
+        assert f'for one value of "{LIE}" as for another' in said  # in quotes: no sentence of its own
 
 
 def test_a_name_adds_no_promise_to_a_page(tmp_path):
