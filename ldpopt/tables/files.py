@@ -10,7 +10,8 @@ The parts of a directory or of a Dask frame can be worked on at once, on one mac
 
 from __future__ import annotations
 
-import codecs
+import csv
+import io
 import os
 import re
 import sys
@@ -44,6 +45,8 @@ BATCH_ROWS = 1 << 17
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """The separator of a text file by its ending, unless another is given; .gz may follow the ending."""
 STANDARD_INPUT = "-"
+MOST_COLUMNS = 10_000
+"""The most columns of a file: pyarrow takes kilobytes for each, however short the file is."""
 
 
 class TableReader(ABC):
@@ -214,8 +217,8 @@ class _Csv(TableReader):
         if len(sep) != 1 or sep in '"\r\n' or not sep.isascii():
             raise InvalidInputError(f"the separator must be one ASCII character, not {sep!r}")
         try:
-            codecs.lookup(encoding)
-        except LookupError:
+            "".encode(encoding)
+        except (LookupError, UnicodeError):
             raise InvalidInputError(
                 f"the encoding must be one that Python knows, such as utf-8, latin-1 or utf-16, "
                 f"not {encoding!r}"
@@ -235,9 +238,20 @@ class _Csv(TableReader):
     @cached_property
     def _header(self) -> list[str]:
         try:
+            self._check_width()
             return list(self._open(None).schema.names)
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             raise self._unreadable(error) from None
+
+    def _check_width(self) -> None:
+        """Count the names of the first line before pyarrow reads it."""
+        with self._stream() as stream:
+            text = stream.read(BATCH_BYTES).decode(self.encoding, "replace").lstrip("\r\n")
+        try:
+            first = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.sep), [])
+        except csv.Error as error:  # a name that is longer than this module reads
+            raise pa.ArrowInvalid(f"its first line: {error}") from None
+        _check_columns(len(first), self.name)
 
     @property
     def _packed(self) -> bool:
@@ -302,9 +316,11 @@ class _Parquet(TableReader):
     def __init__(self, path: Path) -> None:
         self.path, self.name = path.absolute(), str(path)
         try:
-            self.columns = _distinct(pa.parquet.read_schema(path).names, self.name)
+            names = pa.parquet.read_schema(path).names
         except (pa.ArrowInvalid, OSError) as error:
             raise _unreadable(self.name, error) from None
+        _check_columns(len(names), self.name)
+        self.columns = _distinct(names, self.name)
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
         try:
@@ -366,6 +382,14 @@ def _sentence(error: Exception) -> str:
     if uneven := UNEVEN.match(text):
         return f"{uneven[0]}; name the separator of the columns with --sep (for instance --sep ';')"
     return text if len(text) <= 160 else text[:160] + " …"
+
+
+def _check_columns(count: int, where: str) -> None:
+    if count > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"{where} must have at most {MOST_COLUMNS:,} columns, not {count:,}: leave out those that are "
+            "not needed"
+        )
 
 
 def _distinct(names: list[str], where: str) -> list[str]:
