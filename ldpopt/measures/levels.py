@@ -230,7 +230,7 @@ def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
 
 
 def _worst(high: Array, low: Array) -> tuple[float, int, int, int]:
-    """Return the largest log(high_s/low_s') over y and s ≠ s', and its place (y, s, s'), the last of several.
+    """Return the largest log(high_s/low_s') over y and s ≠ s', and the last place (y, s, s').
 
     For each y and s the least low_s' decides, so that no pair of secrets is listed: these are many.
     """

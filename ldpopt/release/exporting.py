@@ -226,12 +226,9 @@ def _cell(column: Column) -> str:
     A cell that the program in Python refuses is NULL, which stops the script.
     """
     cell = f"p.{_name(column.name)}"
-    if (
-        column.edges
-    ):  # to SQLite a text is above all numbers, but not in a column of text: "+" leaves that
-        cell = f"(+{cell})"
-    else:  # as text: to SQLite, the number 1 equals the labels '1' and '01'
-        cell = f"({cell} || '')"
+    # To SQLite the number 1 equals the labels '1' and '01', so labels are compared as text; a text is
+    # above all numbers, but not in a column of text, which "+" makes it forget.
+    cell = f"(+{cell})" if column.edges else f"({cell} || '')"
     empty = _text(MISSING) if column.missing else "NULL"
     if column.prefix:
         cell = f"SUBSTR({cell}, 1, {column.prefix})"

@@ -10,8 +10,6 @@ The parts of a directory or of a Dask frame can be worked on at once, on one mac
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import sys
@@ -34,7 +32,7 @@ from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 from ldpopt.tables.arrow import import_pandas
 from ldpopt.tables.census import EMBEDDED, embedded_tables
-from ldpopt.tables.unpacking import bounded_batches
+from ldpopt.tables.unpacking import bounded_batches, check_columns, names_in
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
@@ -45,8 +43,6 @@ BATCH_ROWS = 1 << 17
 SEPARATORS = {".csv": ",", ".tsv": "\t", ".txt": "\t"}
 """The separator of a text file by its ending, unless another is given; .gz may follow the ending."""
 STANDARD_INPUT = "-"
-MOST_COLUMNS = 10_000
-"""The most columns of a file: pyarrow takes kilobytes for each, however short the file is."""
 
 
 class TableReader(ABC):
@@ -238,20 +234,12 @@ class _Csv(TableReader):
     @cached_property
     def _header(self) -> list[str]:
         try:
-            self._check_width()
+            with self._stream() as stream:
+                first = stream.read(BATCH_BYTES).decode(self.encoding, "replace")
+            check_columns(names_in(first, self.sep), self.name)
             return list(self._open(None).schema.names)
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             raise self._unreadable(error) from None
-
-    def _check_width(self) -> None:
-        """Count the names of the first line before pyarrow reads it."""
-        with self._stream() as stream:
-            text = stream.read(BATCH_BYTES).decode(self.encoding, "replace").lstrip("\r\n")
-        try:
-            first = next(csv.reader(io.StringIO(text, newline=""), delimiter=self.sep), [])
-        except csv.Error as error:  # a name that is longer than this module reads
-            raise pa.ArrowInvalid(f"its first line: {error}") from None
-        _check_columns(len(first), self.name)
 
     @property
     def _packed(self) -> bool:
@@ -319,7 +307,7 @@ class _Parquet(TableReader):
             names = pa.parquet.read_schema(path).names
         except (pa.ArrowInvalid, OSError) as error:
             raise _unreadable(self.name, error) from None
-        _check_columns(len(names), self.name)
+        check_columns(len(names), self.name)
         self.columns = _distinct(names, self.name)
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
@@ -382,14 +370,6 @@ def _sentence(error: Exception) -> str:
     if uneven := UNEVEN.match(text):
         return f"{uneven[0]}; name the separator of the columns with --sep (for instance --sep ';')"
     return text if len(text) <= 160 else text[:160] + " …"
-
-
-def _check_columns(count: int, where: str) -> None:
-    if count > MOST_COLUMNS:
-        raise InvalidInputError(
-            f"{where} must have at most {MOST_COLUMNS:,} columns, not {count:,}: leave out those that are "
-            "not needed"
-        )
 
 
 def _distinct(names: list[str], where: str) -> list[str]:

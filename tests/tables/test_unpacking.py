@@ -16,7 +16,7 @@ from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.release import exposing
 from ldpopt.release.designing import design
 from ldpopt.release.exposing import exposed
-from ldpopt.tables import files, hierarchy, survey, unpacking
+from ldpopt.tables import hierarchy, survey, unpacking
 from ldpopt.tables.domain import Attribute, Column
 from ldpopt.tables.files import TableReader, _distinct, open_table
 
@@ -121,7 +121,7 @@ def compact(number, length):
 
 @pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
 def test_columns_on_both_sides_of_the_limit(ending, tmp_path, monkeypatch):
-    monkeypatch.setattr(files, "MOST_COLUMNS", 5)
+    monkeypatch.setattr(unpacking, "MOST_COLUMNS", 5)
     for count in (5, 6):
         names = [f"c{i}" for i in range(count - 1)] + ['d,"\n']
         path = tmp_path / f"{count}.{ending}"
@@ -138,14 +138,14 @@ def test_columns_on_both_sides_of_the_limit(ending, tmp_path, monkeypatch):
             continue
         monkeypatch.setattr(pa.csv, "open_csv", None)  # it is refused before pyarrow reads it
         with pytest.raises(InvalidInputError, match="must have at most 5 columns, not 6"):
-            open_table(path).columns
+            list(open_table(path).columns)
 
 
 def test_a_first_line_that_cannot_be_counted_is_refused(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("x" * 200_000 + ",b\n1,2\n")
     with pytest.raises(UnreadableFileError, match="its first line: field larger than field limit"):
-        open_table(path).columns
+        list(open_table(path).columns)
     with pytest.raises(InvalidInputError, match="the encoding must be one that Python knows"):
         open_table(path, encoding="hex")
 
