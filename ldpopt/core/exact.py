@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.frame import EXIT_CODES, check
     from ldpopt.checker.kernel.alarm import alarmed
     from ldpopt.checker.kernel.arithmetic import dyadic, exp, exp_above, exp_below, log_above, log_below
-    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError
+    from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, confined
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
     from ldpopt.checker.kernel.labels import Labels
@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         MOST_TOGETHER,
         OTHER,
         bin_names,
+        content_digest,
     )
     from ldpopt.checker.kernel.proofs.least_information import robust_information
     from ldpopt.checker.kernel.proofs.outer_cone import Outer as OuterCone
@@ -150,7 +151,7 @@ HOMES = {
     "frame": "EXIT_CODES check",
     "kernel.alarm": "alarmed",
     "kernel.arithmetic": "dyadic exp exp_above exp_below log_above log_below",
-    "kernel.budget": "SECONDS UndecidedError",
+    "kernel.budget": "SECONDS UndecidedError confined",
     "kernel.claims": "Claim OPEN Verdict combined printable quoted visible",
     "kernel.exit_codes": "ExitCode",
     "kernel.labels": "Labels",
@@ -182,7 +183,7 @@ HOMES = {
     "kernel.proofs.future_users": "Sample:UserSample expected_exposure",
     "kernel.proofs.half_cone": "HalfCone",
     "kernel.proofs.information_ceiling": "CEILING conditional_entropy_above",
-    "kernel.proofs.labelled_inputs": "MISSING MOST_PREFIX MOST_TOGETHER OTHER bin_names",
+    "kernel.proofs.labelled_inputs": "MISSING MOST_PREFIX MOST_TOGETHER OTHER bin_names content_digest",
     "kernel.proofs.least_information": "robust_information",
     "kernel.proofs.outer_cone": "Outer:OuterCone",
     "kernel.proofs.polyopt_blocks": "dominates:dominates_polyopt_cone",

@@ -224,19 +224,35 @@ def _ratio_bounds(high: Array, low: Array) -> tuple[Array, NDArray[np.int64]]:
     Both are in reverse order. Places where s never reports y are left out.
     """
     top, bottom = high.T[:, :, None], low.T[:, None, :]
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        bounds = np.where(bottom > 0, np.log(top / bottom), np.inf)
+    bounds = _log_ratios(top, bottom)
     known = (top > 0) & ~np.eye(len(high), dtype=bool)
     return bounds[known][::-1], np.argwhere(known)[::-1]
 
 
 def _worst(high: Array, low: Array) -> tuple[float, int, int, int]:
-    bounds, places = _ratio_bounds(high, low)
-    if not len(bounds):
+    """Return the largest log(high_s/low_s') over y and s ≠ s', and the last place (y, s, s').
+
+    For each y and s the least low_s' decides, so that no pair of secrets is listed: these are many.
+    """
+    every, first = np.arange(low.shape[1]), low.argmin(axis=0)
+    others = np.tile(low[first, every], (len(low), 1))
+    rest = low.copy()
+    rest[first, every] = math.inf
+    others[first, every] = rest.min(axis=0)
+    bounds = np.where(high > 0, _log_ratios(high, others), -math.inf).T
+    best = bounds.size - 1 - int(bounds[::-1, ::-1].argmax())
+    y, s = divmod(best, len(high))
+    if bounds[y, s] == -math.inf:
         return 0.0, 0, 0, 1
-    best = bounds.argmax()
-    y, s, other = places[best].tolist()
-    return float(bounds[best]), y, s, other
+    equal = _log_ratios(high[s, y], low[:, y]) == bounds[y, s]
+    equal[s] = False
+    return float(bounds[y, s]), y, s, int(np.flatnonzero(equal)[-1])
+
+
+def _log_ratios(high: Array, low: Array) -> Array:
+    """Return log(high/low), and ∞ where low is 0."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return np.where(low > 0, np.log(high / low), math.inf)
 
 
 def _log_ratio(high: float, low: float) -> float:

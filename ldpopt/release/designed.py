@@ -242,6 +242,11 @@ class Design(MatrixOrEncoding):
         """The fingerprint of the mechanism with its labels: that of its public part."""
         return self.public.fingerprint
 
+    @property
+    def identity(self) -> str:
+        """The SHA-256 of the mechanism with its labels alone: that of its public part."""
+        return self.public.identity
+
     def to_frame(self) -> Any:
         """Return the mechanism as a pandas.DataFrame: a row per input in words, a column per report."""
         return notebook.frame(self.mechanism.matrix, list(self.domain.labels))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from importlib.resources import files
@@ -24,6 +25,9 @@ from ldpopt.release.reading import PREFIX
 from ldpopt.release.releasing import check_certificate
 from ldpopt.release.words import against, promise
 from ldpopt.tables.domain import Column
+
+MOST = sys.float_info.max
+"""The largest finite number; infinity and, in PostgreSQL, NaN are above it, in SQLite all texts too."""
 
 
 class Sampler:
@@ -217,10 +221,14 @@ def _text(word: str) -> str:
 
 
 def _cell(column: Column) -> str:
-    """Write the cell of a person as a label; that of a binned column by comparing it with the edges."""
+    """Write the cell of a person as a label; that of a binned column by comparing it with the edges.
+
+    A cell that the program in Python refuses is NULL, which stops the script.
+    """
     cell = f"p.{_name(column.name)}"
-    if not column.edges:  # as text: to SQLite, the number 1 equals the labels '1' and '01'
-        cell = f"({cell} || '')"
+    # To SQLite the number 1 equals the labels '1' and '01', so labels are compared as text; a text is
+    # above all numbers, but not in a column of text, which "+" makes it forget.
+    cell = f"(+{cell})" if column.edges else f"({cell} || '')"
     empty = _text(MISSING) if column.missing else "NULL"
     if column.prefix:
         cell = f"SUBSTR({cell}, 1, {column.prefix})"
@@ -230,14 +238,14 @@ def _cell(column: Column) -> str:
         )
         return f"CASE WHEN {cell} IS NULL THEN {empty} {cases} END"
     if column.edges:
-        known = " ".join(
+        known = f"WHEN {cell} < {-MOST!r} OR {cell} > {MOST!r} THEN NULL " + " ".join(
             f"WHEN {cell} < {edge!r} THEN {_text(value)}"
             for edge, value in zip(column.edges, column.values, strict=False)
         )
         rest = _text(column.values[len(column.edges)])
     elif column.other:
         listed = ", ".join(map(_text, column.values))
-        known, rest = f"WHEN {cell} IN ({listed}) THEN {cell}", _text(OTHER)
+        known, rest = f"WHEN {cell} = '' THEN NULL WHEN {cell} IN ({listed}) THEN {cell}", _text(OTHER)
     else:
         return f"COALESCE({cell}, {empty})" if column.missing else cell
     return f"CASE WHEN {cell} IS NULL THEN {empty} {known} ELSE {rest} END"

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
-from ldpopt.core.exact import MOST_EPSILON, PROMISES, is_private, public_digest
+from ldpopt.core.exact import MOST_EPSILON, PROMISES, content_digest, is_private, public_digest
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import Verification, read_document, verify_document
@@ -156,6 +156,12 @@ class PublicDesign(MatrixOrEncoding):
         """The fingerprint of the mechanism with its labels: 32 hexadecimal digits."""
         digest: str = self.to_json()[SECTION]["digest"]
         return digest[:32]
+
+    @cached_property
+    def identity(self) -> str:
+        """The SHA-256 of the mechanism with its labels alone, whatever is promised of it."""
+        document = self.to_json()
+        return content_digest([document["mechanism"], document[SECTION]["domain"]])
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the public file."""

@@ -1,9 +1,10 @@
 """Several reports about one person: what they do to a design's promise, and the ledger of releases.
 
-The ledger holds, under the fingerprint of the mechanism, the date of each release, the name of the
-released file and its SHA-256; no data. It is kept twice: in a directory of the user, where it follows
-the mechanism whatever its file is called, and beside the file. A mechanism's file and its public part
-have the same ledgers. They guard against forgetting: whoever wants to can delete them.
+The ledger holds, under the SHA-256 of the mechanism with its labels, the date of each release, the name
+of the released file and its SHA-256; no data. It is kept twice: in a directory of the user, where it
+follows the mechanism whatever its file is called and whatever is promised of it, and beside the file. A
+mechanism's file and its public part have the same ledgers. They guard against forgetting: whoever wants
+to can delete them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 
 from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
@@ -118,6 +120,7 @@ class Release:
         run: the name of this use, by which it can be made void.
         population: who the people are; those of different names are different people.
         void: the day on which it was made void; empty while it counts.
+        path: where the released file was written; in the user's ledger alone.
     """
 
     date: str
@@ -126,6 +129,7 @@ class Release:
     run: str = ""
     population: str = ""
     void: str = ""
+    path: str = ""
 
 
 DIRECTORY = "LDPOPT_LEDGERS"
@@ -135,8 +139,9 @@ DIRECTORY = "LDPOPT_LEDGERS"
 def ledgers(mechanism: str | os.PathLike[str], made: AnyDesign) -> tuple[Path, Path]:
     """Return the two files in which the releases of a mechanism are recorded.
 
-    The user's ledger has the fingerprint for a name, so that it stays the same for a file that is
-    copied, linked or renamed. The one beside the mechanism's file is for other users of that file.
+    The user's ledger has the mechanism's identity for a name, so that it stays the same for a file that
+    is copied, linked or renamed, or promises something else. The one beside the mechanism's file is for
+    other users of that file.
 
     Args:
         mechanism: the mechanism's file, or its public part.
@@ -144,7 +149,7 @@ def ledgers(mechanism: str | os.PathLike[str], made: AnyDesign) -> tuple[Path, P
     """
     path = Path(mechanism)
     beside = path.with_name(path.stem.removesuffix(".public") + path.suffix + SUFFIX)
-    return _directory() / (made.fingerprint + SUFFIX), beside
+    return _directory() / (made.identity + SUFFIX), beside
 
 
 def _directory() -> Path:
@@ -176,18 +181,22 @@ def most_about_one(found: Sequence[Release]) -> int:
 
 
 def _recorded(paths: Sequence[Path], made: AnyDesign) -> list[Release]:
-    """Read the releases of a mechanism in some ledgers; one that is void in any of them is void."""
+    """Read the releases of a mechanism in some ledgers; one that is void in any of them is void.
+
+    Earlier versions named ledgers by the fingerprint, which is about the promise, too.
+    """
     found: dict[str, Release] = {}
-    for path in paths:
-        for release in _entries(path, made.fingerprint):
+    former = paths[0].with_name(made.fingerprint + SUFFIX)
+    for path, name in product((*paths, former), (made.identity, made.fingerprint)):
+        for release in _entries(path, name):
             if release.run not in found or release.void:
                 found[release.run] = release
     return sorted(found.values(), key=lambda release: release.date)
 
 
-def _entries(path: Path, fingerprint: str) -> Iterator[Release]:
+def _entries(path: Path, name: str) -> Iterator[Release]:
     """Read the releases of one mechanism in one ledger; those of an earlier format are given a name."""
-    known = read_document(path).get(fingerprint, []) if path.exists() else []
+    known = read_document(path).get(name, []) if path.exists() else []
     try:
         for place, entry in enumerate(known):
             release = Release(**entry)
@@ -214,10 +223,11 @@ def _opened(mechanism: str | os.PathLike[str], made: AnyDesign) -> Iterator[list
             locks.enter_context(locked(path))
         listed = _recorded(paths, made)
         yield listed
-        for path in paths:
+        bare = [replace(release, path="") for release in listed]
+        for path, kept in zip(paths, (listed, bare), strict=True):
             known = read_document(path) if path.exists() else {}
-            entries = [asdict(release) for release in listed]
-            write_whole(path, json.dumps({**known, made.fingerprint: entries}, indent=1) + "\n")
+            entries = [asdict(release) for release in kept]
+            write_whole(path, json.dumps({**known, made.identity: entries}, indent=1) + "\n")
 
 
 def _today() -> str:
@@ -239,7 +249,7 @@ def record(
     Args:
         mechanism: the mechanism's file, or its public part.
         made: the design in it.
-        released: the released file; its name alone is recorded.
+        released: the released file; beside the mechanism's file its name alone is recorded.
         sha256: the hash of the released file, in hexadecimal.
         most: the level that all reports about one person may have together; see :func:`check_budget`.
         population: the name of the people.
@@ -249,13 +259,17 @@ def record(
         if most is not None:
             check_budget(made, before, most)
         run = secrets.token_hex(4)
-        this = Release(_today(), printable(Path(released).name), sha256, run, population)
+        name, path = printable(Path(released).name), str(Path(released).resolve())
+        this = Release(_today(), name, sha256, run, population, path=path)
         listed.append(this)
     return [*before, this]
 
 
 def void(mechanism: str | os.PathLike[str], made: AnyDesign, run: str) -> Release:
     """Make a release void: it was a rehearsal, and nobody has its file. It stays in the ledgers.
+
+    The file is looked for where it was written, beside the mechanism's file and in the working
+    directory.
 
     Args:
         mechanism: the mechanism's file, or its public part.
@@ -264,16 +278,21 @@ def void(mechanism: str | os.PathLike[str], made: AnyDesign, run: str) -> Releas
 
     Raises:
         UnknownNameError: no release that counts has this name.
-        InvalidInputError: its file is still here.
+        InvalidInputError: its file is still in one of these places.
     """
     with _opened(mechanism, made) as listed:
         known = {release.run: i for i, release in enumerate(listed) if not release.void}
         if run not in known:
             raise UnknownNameError("run of this mechanism", run, known)
         found = listed[known[run]]
-        file = Path(found.file)
-        if file.exists() and digest(file) == found.sha256:
-            raise InvalidInputError(f"delete {found.file} first: a release that is void has no file")
+        places = [
+            Path(found.path or found.file),
+            Path(mechanism).with_name(found.file),
+            Path(found.file),
+        ]
+        for file in places:
+            if file.is_file() and digest(file) == found.sha256:
+                raise InvalidInputError(f"delete {file} first: a release that is void has no file")
         listed[known[run]] = replace(found, void=_today())
     return found
 

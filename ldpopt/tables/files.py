@@ -10,7 +10,6 @@ The parts of a directory or of a Dask frame can be worked on at once, on one mac
 
 from __future__ import annotations
 
-import codecs
 import os
 import re
 import sys
@@ -33,7 +32,7 @@ from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
 from ldpopt.tables.arrow import import_pandas
 from ldpopt.tables.census import EMBEDDED, embedded_tables
-from ldpopt.tables.unpacking import bounded_batches
+from ldpopt.tables.unpacking import bounded_batches, check_columns, names_in
 
 Batch = Any
 """A pyarrow.RecordBatch; pyarrow has no types."""
@@ -214,8 +213,8 @@ class _Csv(TableReader):
         if len(sep) != 1 or sep in '"\r\n' or not sep.isascii():
             raise InvalidInputError(f"the separator must be one ASCII character, not {sep!r}")
         try:
-            codecs.lookup(encoding)
-        except LookupError:
+            "".encode(encoding)
+        except (LookupError, UnicodeError):
             raise InvalidInputError(
                 f"the encoding must be one that Python knows, such as utf-8, latin-1 or utf-16, "
                 f"not {encoding!r}"
@@ -235,6 +234,9 @@ class _Csv(TableReader):
     @cached_property
     def _header(self) -> list[str]:
         try:
+            with self._stream() as stream:
+                first = stream.read(BATCH_BYTES).decode(self.encoding, "replace")
+            check_columns(names_in(first, self.sep), self.name)
             return list(self._open(None).schema.names)
         except (pa.ArrowInvalid, OSError, UnicodeDecodeError) as error:
             raise self._unreadable(error) from None
@@ -302,9 +304,11 @@ class _Parquet(TableReader):
     def __init__(self, path: Path) -> None:
         self.path, self.name = path.absolute(), str(path)
         try:
-            self.columns = _distinct(pa.parquet.read_schema(path).names, self.name)
+            names = pa.parquet.read_schema(path).names
         except (pa.ArrowInvalid, OSError) as error:
             raise _unreadable(self.name, error) from None
+        check_columns(len(names), self.name)
+        self.columns = _distinct(names, self.name)
 
     def _read(self, columns: list[str]) -> Iterator[Batch]:
         try:

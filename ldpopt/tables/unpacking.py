@@ -1,11 +1,14 @@
-"""Read Parquet files in batches of bounded size, however small they were packed.
+"""Read files within bounds, however small they were packed: Parquet files in batches of bounded size.
 
 A file of some kilobytes may unpack to gigabytes: a long word that is written once for a million rows, or
-a page of zeros.
+a page of zeros. What a file states of its sizes may be false, so the system limits the memory as well,
+where it can: on Linux, in a process without other Python threads.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,11 +18,33 @@ import pyarrow.compute as pc
 import pyarrow.parquet
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.exact import confined
 
 CELL_BYTES = 1 << 26
 """The most bytes that the cells of one column take in a batch."""
 GROUP_BYTES = 1 << 29
 """The most bytes of one column in a row group, words numbered: its pages are unpacked whole."""
+MOST_COLUMNS = 10_000
+"""The most columns of a file: pyarrow takes kilobytes for each, however short the file is."""
+READING_BYTES = 1 << 30
+"""The memory that the reading of one batch may take, whatever the file states."""
+
+
+def check_columns(count: int, where: str) -> None:
+    """Refuse a file of more than :data:`MOST_COLUMNS` columns."""
+    if count > MOST_COLUMNS:
+        raise InvalidInputError(
+            f"{where} must have at most {MOST_COLUMNS:,} columns, not {count:,}: leave out those that "
+            "are not needed"
+        )
+
+
+def names_in(text: str, sep: str) -> int:
+    """Count the names in the first line of a text file, before pyarrow reads it."""
+    try:
+        return len(next(csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=sep), []))
+    except csv.Error as error:  # a name that is longer than this module reads
+        raise pa.ArrowInvalid(f"its first line: {error}") from None
 
 
 def bounded_batches(path: Path, columns: list[str], rows: int) -> Iterator[Any]:
@@ -41,8 +66,21 @@ def bounded_batches(path: Path, columns: list[str], rows: int) -> Iterator[Any]:
     with pa.parquet.ParquetFile(path, read_dictionary=columns) as file:
         _check_groups(path, file.metadata, set(columns))
         most = min(rows, CELL_BYTES // max(widths, default=1))
-        for batch in file.iter_batches(max(1, most), columns=columns):
+        batches = file.iter_batches(max(1, most), columns=columns)
+        while (batch := _next(path, batches)) is not None:
             yield from _cut(batch)
+
+
+def _next(path: Path, batches: Iterator[Any]) -> Any:
+    """Read the next batch, if there is one, within :data:`READING_BYTES`."""
+    try:
+        with confined(READING_BYTES):
+            return next(batches, None)
+    except MemoryError:
+        raise InvalidInputError(
+            f"a row group of {path.name} takes more than {READING_BYTES >> 20} MB of memory to be "
+            "unpacked: write the file with smaller row groups, or shorter words"
+        ) from None
 
 
 def _width(name: str, kind: Any) -> int:

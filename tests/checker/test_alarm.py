@@ -2,6 +2,7 @@
 
 import signal
 import sys
+import threading
 import time
 
 import pytest
@@ -101,3 +102,37 @@ def test_an_alarm_that_is_lost_in_a_destructor_is_silent_and_rings_again(capsys)
         lost_then_heard()
     assert sys.unraisablehook is before
     assert capsys.readouterr().err == ""
+
+
+def test_a_ring_at_the_very_end_of_a_block_is_not_heard_after_it():
+    """The ring waits until the other thread is at the end of its block, and raises there then."""
+    found = []
+
+    def ended(thread):
+        frame = sys._current_frames()[thread]
+        while frame is not None and frame.f_locals.get("ended") is not True:
+            frame = frame.f_back
+        return frame is not None
+
+    def work():
+        thread, rung = threading.get_ident(), threading.Event()
+
+        def ring():
+            rung.set()
+            while not ended(thread):
+                time.sleep(0)
+            raise RangError
+
+        try:
+            with alarm.alarmed(time.monotonic(), 0.001, ring):
+                rung.wait()
+            for i in range(10_000):
+                found.append(i)
+        except RangError:
+            found.append("interrupted")
+
+    for _ in range(3):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+    assert found == list(range(10_000)) * 3

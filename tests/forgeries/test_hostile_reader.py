@@ -64,8 +64,8 @@ def memory(folder, *words, seconds=120):
     program = (
         "import resource, subprocess, sys\n"
         "resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))\n"
-        "subprocess.run(sys.argv[1:], capture_output=True, timeout=%r)\n"
-        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)" % seconds
+        f"subprocess.run(sys.argv[1:], capture_output=True, timeout={seconds!r})\n"
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
     )
     command = [sys.executable, "-P", "-m", "ldpopt", *map(str, words)]
     done = subprocess.run(
@@ -331,7 +331,7 @@ def test_a_parquet_file_that_understates_its_size(tmp_path):
 # ------------------------------------------------------------ what held
 
 
-@pytest.mark.parametrize("own, other", [(3e-16, 1e-16), (0.5, 5e-324), (1 - 2.0**-53, 0.5)])
+@pytest.mark.parametrize(("own", "other"), [(3e-16, 1e-16), (0.5, 5e-324), (1 - 2.0**-53, 0.5)])
 def test_probabilities_that_no_sampler_draws_are_refused(tmp_path, own, other):
     """Verified or not, they are not multiples of 2^-52: what is drawn would have another level."""
     stated = {"kind": "unary", "inputs": 2, "own": own, "other": other}

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import re
 import secrets
 import sqlite3
@@ -232,6 +233,51 @@ def test_a_number_of_a_person_that_occurs_twice_stops_the_script(kind, again):
         in_database(export(made, "sql"), f"ldpopt_row {kind}, s TEXT", people)
     with pytest.raises(sqlite3.IntegrityError, match=r"NOT NULL constraint failed: ldpopt_draw\."):
         in_database(export(made, "sql"), f"ldpopt_row {kind}, s TEXT", [(1, "a"), (None, "b")])
+
+
+@pytest.mark.parametrize("missing", ["refuse", "category"])
+@pytest.mark.parametrize("kind", ["", "INTEGER", "REAL", "NUMERIC", "TEXT", "BLOB"])
+@pytest.mark.parametrize(
+    "cell", ["n/a", "", " ", "abc", b"", b"17", math.inf, -math.inf, "inf", "9" * 400]
+)
+def test_a_cell_with_bins_that_is_no_finite_number_stops_the_script(cell, kind, missing):
+    table = {"s": ["a", "b"] * 20, "u": [*range(38), *([None] * 2 if missing == "category" else [1, 2])]}
+    options = {"bins": {"u": [10, 20.5]}, "missing": missing}
+    made = design(table, "s", "u", epsilon=1.0, robust="all", **options)
+    script, kinds = export(made, "sql"), f"ldpopt_row INTEGER, s TEXT, u {kind}"
+    known = [] if kind == "TEXT" else [(i, "a", u) for i, u in enumerate((-1e308, 10, 20.5, 1e308))]
+    empty = [(8, "b", None)] if missing == "category" else []
+    if known:
+        assert len(in_database(script, kinds, [*known, *empty])) == len(known) + len(empty)
+    with pytest.raises(sqlite3.IntegrityError, match=r"NOT NULL constraint failed: ldpopt_draw\.x"):
+        in_database(script, kinds, [*known, *empty, (9, "a", cell)])
+
+
+def test_bins_in_a_database_are_those_of_the_other_programs():
+    table = {"s": ["a", "b"] * 20, "u": list(range(40))}
+    made = design(table, "s", "u", epsilon=25.0, robust="all", bins={"u": [10, 20.5]}, method="grr")
+    program = in_python(export(made, "python"))["report"]
+    cells = [-5, 9, 9.999, 10, 20, 20.5, 21, 1e9]
+    found = in_database(
+        export(made, "sql"),
+        "ldpopt_row INTEGER, s TEXT, u NUMERIC",
+        [(i, "a", u) for i, u in enumerate(cells)],
+    )
+    assert [y for _, y in found] == [program({"s": "a", "u": u}) for u in cells]
+
+
+@pytest.mark.parametrize("missing", ["refuse", "category"])
+def test_an_empty_text_is_none_of_the_other_words(missing):
+    table = {"s": ["a", "b"] * 20, "u": [*"xxxxyyyyzw" * 3, *"xxxxxxxx", *"xv"]}
+    if missing == "category":
+        table["u"][-1] = None
+    made = design(table, "s", "u", epsilon=1.0, robust="all", top={"u": 2}, missing=missing)
+    script, kinds = export(made, "sql"), "ldpopt_row INTEGER, s TEXT, u TEXT"
+    assert len(in_database(script, kinds, [(1, "a", "x"), (2, "b", "q"), (3, "b", " ")])) == 3
+    with pytest.raises(sqlite3.IntegrityError, match=r"NOT NULL constraint failed: ldpopt_draw\.x"):
+        in_database(script, kinds, [(1, "a", "x"), (2, "b", "")])
+    with pytest.raises(ValueError, match="'u' must be one of"):
+        in_python(export(made, "python"))["report"]({"s": "a", "u": ""})
 
 
 # ---------------------------------------------------------------- all targets

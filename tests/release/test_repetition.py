@@ -67,7 +67,7 @@ def test_the_ledger_holds_dates_and_hashes_and_no_data(made, tmp_path):
     assert [(r.file, r.sha256[0]) for r in releases(path, made)] == [("one.csv", "a"), ("two.csv", "b")]
     assert releases(tmp_path / "mech.public.json", made.public) == releases(path, made)
     for ledger in ledgers(path, made):
-        assert list(json.loads(ledger.read_text())) == [made.fingerprint]
+        assert list(json.loads(ledger.read_text())) == [made.identity]
     other = design(SMALL, "s", "u", epsilon=1.0, method="ir")
     assert releases(path, other) == []
 
@@ -80,7 +80,7 @@ def test_a_ledger_that_is_none_is_named(place, wrong, made, tmp_path):
     path = tmp_path / "mech.json"
     record(path, made, "one.csv", "a" * 64)
     ledger = ledgers(path, made)[place]
-    ledger.write_text(json.dumps({made.fingerprint: wrong}))
+    ledger.write_text(json.dumps({made.identity: wrong}))
     with pytest.raises(LdpoptError, match=f"{re.escape(str(ledger))} is not a record of releases"):
         releases(path, made)
 
@@ -157,7 +157,7 @@ def test_a_rehearsal_is_void_once_its_file_is_gone(made, tmp_path, monkeypatch):
     released.write_text("reports")
     (first,) = record(path, made, released, digest(released))
     record(path, made, "b.csv", "b" * 64)
-    with pytest.raises(LdpoptError, match=r"delete a\.csv first"):
+    with pytest.raises(LdpoptError, match=r"delete .*a\.csv first"):
         void(path, made, first.run)
     released.write_text("the real release, under the same name")
     assert void(path, made, first.run) == first
@@ -167,8 +167,56 @@ def test_a_rehearsal_is_void_once_its_file_is_gone(made, tmp_path, monkeypatch):
             void(path, made, run)
     ledgers(path, made)[0].unlink()  # it is void in the other one, too
     assert len(releases(path, made)) == 1
-    entries = json.loads(ledgers(path, made)[1].read_text())[made.fingerprint]
+    entries = json.loads(ledgers(path, made)[1].read_text())[made.identity]
     assert [bool(entry["void"]) for entry in entries] == [True, False]
+
+
+@pytest.mark.parametrize("known", ["where it was written", "beside the mechanism", "here"])
+def test_a_file_that_is_still_there_is_not_void_whatever_the_directory(
+    known, made, tmp_path, monkeypatch
+):
+    for name in ("mechanism", "released", "elsewhere"):
+        (tmp_path / name).mkdir()
+    path = tmp_path / "mechanism" / "mech.json"
+    folder = {
+        "where it was written": "released",
+        "beside the mechanism": "mechanism",
+        "here": "elsewhere",
+    }
+    released = tmp_path / folder[known] / "a.csv"
+    released.write_text("reports")
+    written = tmp_path / "released" / "a.csv"  # it may have been moved since
+    (first,) = record(path, made, written, digest(released))
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with pytest.raises(LdpoptError, match=r"delete .*a\.csv first"):
+        void(path, made, first.run)
+    beside = ledgers(path, made)[1].read_text()
+    assert str(tmp_path) not in beside
+    released.unlink()
+    assert void(path, made, first.run).run == first.run
+
+
+def test_another_promise_about_the_same_mechanism_has_the_same_ledger(tmp_path):
+    one, two = (design(SMALL, "s", "u", epsilon=1.0, method="srr", alpha=a) for a in (0.05, 0.1))
+    assert one.fingerprint != two.fingerprint
+    assert one.identity == two.identity == two.public.identity
+    record(tmp_path / "one.json", one, "a.csv", "a" * 64, 1.0)
+    with pytest.raises(LdpoptError, match="releases before: 1"):
+        record(tmp_path / "two.json", two, "b.csv", "b" * 64, 1.0)
+    renamed = {"t": SMALL["s"], "u": SMALL["u"]}
+    assert design(renamed, "t", "u", epsilon=1.0, method="srr").identity != one.identity
+    assert design(SMALL, "s", "u", epsilon=0.9, method="srr").identity != one.identity
+
+
+def test_a_ledger_that_an_earlier_version_named_by_the_fingerprint_counts(made, tmp_path):
+    path = tmp_path / "mech.json"
+    former = ledgers(path, made)[0].with_name(f"{made.fingerprint}.releases.json")
+    former.parent.mkdir(parents=True, exist_ok=True)
+    former.write_text(json.dumps({made.fingerprint: [asdict(replace(ONCE, run="abc"))]}))
+    assert [release.run for release in releases(path, made)] == ["abc"]
+    assert len(record(path, made, "b.csv", "b" * 64)) == 2
+    void(path, made, "abc")
+    assert [release.file for release in releases(path, made)] == ["b.csv"]
 
 
 def test_a_ledger_that_cannot_be_written_is_named(made, tmp_path, monkeypatch):
@@ -192,7 +240,7 @@ def test_the_command_knows_people_and_rehearsals(made, tmp_path, ldpopt):
     assert (others.code, "used once before" in others.err) == (0, False)
     assert "used once before" in released("-o", "c.csv").err
     refused = ldpopt("privatize", "--void", run, "-m", "m.json", cwd=tmp_path)
-    assert (refused.code, "delete a.csv first" in refused.err) == (2, True)
+    assert (refused.code, "a.csv first" in refused.err) == (2, True)
     (tmp_path / "a.csv").unlink()
     done = ldpopt("privatize", "--void", run, "-m", "m.json", cwd=tmp_path)
     assert (done.code, f"the run {run}" in done.out) == (0, True)

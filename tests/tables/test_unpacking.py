@@ -1,13 +1,18 @@
 """Small files that unpack to much: batches stay bounded, and what cannot be bounded is refused."""
 
+import gzip
+import subprocess
+import sys
 from itertools import product
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.errors import InvalidInputError, UnreadableFileError
 from ldpopt.release import exposing
 from ldpopt.release.designing import design
 from ldpopt.release.exposing import exposed
@@ -77,6 +82,72 @@ def test_a_row_group_on_both_sides_of_the_limit(tmp_path, monkeypatch):
     assert sum(batch.num_rows for batch in open_table(path).batches(["b"])) == ROWS
     with pytest.raises(InvalidInputError, match="write the file with smaller row groups"):
         list(open_table(path).batches(["a", "b"]))
+
+
+LYING = """
+import sys
+import pyarrow as pa
+from ldpopt.core.errors import InvalidInputError
+from ldpopt.tables import unpacking
+from ldpopt.tables.files import open_table
+unpacking.READING_BYTES = int(sys.argv[2])
+try:
+    print(sum(batch.num_rows for batch in open_table(sys.argv[1]).batches(["a"])))
+except InvalidInputError as error:
+    print(error)
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not limit the memory")
+@pytest.mark.parametrize(("most", "said"), [(100 << 20, "more than 100 MB of memory"), (4 << 30, "7\n")])
+def test_the_size_that_a_file_states_is_not_believed(most, said, tmp_path):
+    """A file that says that 280 MB of words are 1 MB; in a process of its own, without other threads."""
+    path = written(tmp_path / "a.parquet", a=[f"{i}" + "x" * (40 << 20) for i in range(7)])
+    size = pa.parquet.read_metadata(path).row_group(0).column(0).total_uncompressed_size
+    content = path.read_bytes()
+    path.write_bytes(content.replace(compact(size, 5), compact(1 << 20, 5)))
+    assert pa.parquet.read_metadata(path).row_group(0).column(0).total_uncompressed_size == 1 << 20
+    done = subprocess.run(
+        [sys.executable, "-c", LYING, path, str(most)], capture_output=True, text=True, check=True
+    )
+    assert said in done.stdout
+
+
+def compact(number, length):
+    """A whole number as the footer writes it, at a given length."""
+    groups = [2 * number >> 7 * i & 127 for i in range(length)]
+    return bytes([*(group | 128 for group in groups[:-1]), groups[-1]])
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "parquet"])
+def test_columns_on_both_sides_of_the_limit(ending, tmp_path, monkeypatch):
+    monkeypatch.setattr(unpacking, "MOST_COLUMNS", 5)
+    for count in (5, 6):
+        names = [f"c{i}" for i in range(count - 1)] + ['d,"\n']
+        path = tmp_path / f"{count}.{ending}"
+        if ending == "parquet":
+            written(path, **{name: ["1"] for name in names})
+        else:
+            names[0] = 'c"0'  # a quote inside of a name opens nothing
+            quoted = ",".join([*names[:-1], '"d,""\n"'])
+            opened = gzip.open if ending == "csv.gz" else open
+            with opened(path, "wt") as file:
+                file.write("\n" + quoted + "\n" + ",".join("1" * count) + "\n")
+        if count == 5:
+            assert len(open_table(path).columns) == 5
+            continue
+        monkeypatch.setattr(pa.csv, "open_csv", None)  # it is refused before pyarrow reads it
+        with pytest.raises(InvalidInputError, match="must have at most 5 columns, not 6"):
+            list(open_table(path).columns)
+
+
+def test_a_first_line_that_cannot_be_counted_is_refused(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text("x" * 200_000 + ",b\n1,2\n")
+    with pytest.raises(UnreadableFileError, match="its first line: field larger than field limit"):
+        list(open_table(path).columns)
+    with pytest.raises(InvalidInputError, match="the encoding must be one that Python knows"):
+        open_table(path, encoding="hex")
 
 
 def test_lists_in_cells_are_refused_before_they_are_read(tmp_path):

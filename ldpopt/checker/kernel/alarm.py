@@ -98,44 +98,56 @@ def _ring(*_: object) -> None:
 def _watched(due: float, every: float, ring: Callable[[], None]) -> Iterator[None]:
     """Let another thread call ``ring``, and raise in this one what it raises.
 
+    What is raised in a thread waits there until Python looks for it, which may be after the block. So
+    when the block is over, no ring begins (``ended``), one that has begun is waited for (``ringing``),
+    and what still waits then is taken back. An alarm outside whose error is taken back rings again.
+
     Args:
         due: when to ring first, on the clock of :func:`time.monotonic`.
         every: seconds between two rings.
         ring: what to do.
     """
     target, over, ringing = threading.get_ident(), threading.Event(), threading.Lock()
+    ended, raised = False, list[type[BaseException]]()
 
     def watch() -> None:
         wait = due - time.monotonic()
         while not over.wait(max(wait, SOON)):
             wait = every
             with ringing:
-                if over.is_set():
+                if ended:
                     return
                 try:
                     ring()
                 except BaseException as error:
-                    _raise_in(target, error)
-
-    def remove() -> None:
-        over.set()
-        with ringing:  # a ring that has begun is heard here
-            pass
+                    raised.append(_late(error))
+                    _raise_in(target, raised[-1])
 
     try:
-        try:
-            threading.Thread(target=watch, daemon=True).start()
-            yield
-        finally:
-            remove()
+        threading.Thread(target=watch, daemon=True).start()
+        yield
     finally:
-        remove()
+        ended = True
+        while True:
+            try:
+                with ringing:
+                    if raised:
+                        _raise_in(target, None)
+                over.set()
+                break
+            except tuple(raised):  # heard here, where the block is over
+                pass
 
 
-def _raise_in(thread: int, error: BaseException) -> None:
-    """Raise an error in another thread, which takes a class and makes an instance of it by itself."""
+def _late(error: BaseException) -> type[BaseException]:
+    """Return a class whose instances are like an error: a thread makes an instance by itself."""
+    kind, said = type(error), error.args
+    return type(kind.__name__, (kind,), {"__init__": lambda self: kind.__init__(self, *said)})
+
+
+def _raise_in(thread: int, error: type[BaseException] | None) -> None:
+    """Raise an error in another thread, or take back one that waits there."""
     import ctypes
 
-    kind, said = type(error), error.args
-    late = type(kind.__name__, (kind,), {"__init__": lambda self: kind.__init__(self, *said)})
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(late))
+    given = ctypes.py_object() if error is None else ctypes.py_object(error)
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), given)

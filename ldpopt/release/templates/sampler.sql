@@ -11,11 +11,12 @@
 --       $$ SELECT ('x' || encode(gen_random_bytes(7), 'hex'))::bit(56)::bigint >> 4 $$;
 --   SQLite has no such function; the program that opens the database registers one, in Python:
 --     connection.create_function("ldpopt_random_bits", 0, lambda: secrets.randbits(52))
--- * A table or view ldpopt_people with the columns of the mechanism (those with bins of a numeric type,
---   without NaN; bins of dates and times compare seconds since 1970-01-01 UTC) and ldpopt_row, the number
---   of the person. A value that the mechanism does not know stops the script, and so does a second row
---   with the same number: each person has one report. Two rows of one person with two numbers, and a
---   second run on the same people, are for you to prevent.
+-- * A table or view ldpopt_people with the columns of the mechanism (those with bins of a numeric type;
+--   bins of dates and times compare seconds since 1970-01-01 UTC) and ldpopt_row, the number of the person.
+--   A value that the mechanism does not know stops the script, and so do a cell with bins that is no finite
+--   number and a second row with the same number: each person has one report. (SQLite stores NaN as NULL:
+--   an empty cell.) Two rows of one person with two numbers, and a second run on the same people, are for
+--   you to prevent.
 --
 -- Exact: every probability of the mechanism is a multiple of 2^-52, and 52 random bits are compared with
 -- cumulative sums, whole numbers of 64 bits. Whoever can guess the bits can take the noise out again.
