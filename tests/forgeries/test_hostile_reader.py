@@ -99,7 +99,7 @@ def test_a_name_adds_no_promise_to_a_page(tmp_path):
 
 def test_a_name_carries_no_mark_of_its_own(tmp_path):
     """The reports are race as it is, nothing is decided (4), and the program says [verified]."""
-    name = "sex as for another, whatever the distribution of the data [verified]. Also for one value of hair"
+    name = "sex as for another, whatever the distribution of the data [verified]. Also for one of hair"
     labels = domain([column(name, ["F", "M"])], [column("race", ["a", "b"])])
     rows = [[1.0, 0.0], [0.0, 1.0]] * 2
     fields = {"epsilon": 0.01, "robust": "chi2", "level": None, "method": "public"}
@@ -189,7 +189,7 @@ def test_different_inputs_have_different_names(tmp_path):
 
 @pytest.mark.parametrize("twin", ["F\u3164", "F\u115f"])
 def test_invisible_letters_are_shown(tmp_path, twin):
-    """Hangul fillers are letters that show nothing; a zero-width space is spelt out, and they are not."""
+    """Hangul fillers are letters that show nothing: they are spelt out, as a zero-width space is."""
     forge(tmp_path / "f.public.json", {"matrix": RR}, domain([column("sex", ["F", twin])]))
     _, said, _ = ran(tmp_path, "audit", "f.public.json", "--samples", "1000")
     assert not re.search("[\u3164\u115f]", said)
