@@ -45,7 +45,8 @@ class _Matplotlib(PathFinder):
     """Finds matplotlib, wherever it is imported first, and runs that import in its own directory."""
 
     @classmethod
-    def find_spec(cls, fullname: str, path: object = None, target: object = None) -> ModuleSpec | None:
+    def find_spec(cls, fullname: str, *_: object) -> ModuleSpec | None:
+        """Find the module if it is matplotlib; leave all others to others."""
         if fullname != "matplotlib":
             return None
         spec = super().find_spec(fullname)

@@ -77,11 +77,6 @@ class StatedEncoding(ABC):
     def company(self) -> tuple[float, float]:
         """The probability that another input is supported, given that the own one is, or is not."""
 
-    @property
-    @abstractmethod
-    def likeliest(self) -> tuple[Fraction, str]:
-        """The exact probability of the report that an input gives most often, and what that supports."""
-
     @cached_property
     def pair(self) -> Mechanism:
         """What a report says of two inputs: which of them it supports; it has the same level.
@@ -211,17 +206,6 @@ class StatedUnary(UncorrelatedEncoding):
     kind: ClassVar[str] = "unary"
 
     @property
-    def likeliest(self) -> tuple[Fraction, str]:
-        """The own input is marked or not, and each other one or not, whichever is likelier.
-
-        >>> encoding({"kind": "unary", "inputs": 3, "own": 0.75, "other": 0.25}).likeliest
-        (Fraction(27, 64), 'the own input alone')
-        """
-        p, q, half = self.exact.own, self.exact.other, Fraction(1, 2)
-        said = "every input" if q > half else "the own input alone" if p > half else "no input"
-        return max(p, 1 - p) * max(q, 1 - q) ** (self.inputs - 1), said
-
-    @property
     def words(self) -> int:
         """One word for each input."""
         return self.inputs
@@ -244,17 +228,6 @@ class StatedSubset(StatedEncoding):
         """Of the k − 1 other inputs, m − 1 are supported, or m."""
         m, others = self.plain["size"], self.inputs - 1
         return (m - 1) / others, m / others
-
-    @property
-    def likeliest(self) -> tuple[Fraction, str]:
-        """Any of the sets with the own input, all equally likely, and likelier than those without.
-
-        >>> encoding({"kind": "subset", "inputs": 4, "own": 0.75, "size": 2}).likeliest
-        (Fraction(1, 4), 'the own input and 1 more')
-        """
-        others = self.plain["size"] - 1
-        said = f"the own input and {others} more" if others else "the own input alone"
-        return self.exact.own / math.comb(self.inputs - 1, others), said
 
     @property
     def words(self) -> int:
@@ -337,12 +310,6 @@ class StatedHashing(UncorrelatedEncoding):
     def outputs(self) -> int:
         """How many different reports there are."""
         return int(self.buckets ** (self.points.shape[1] + 1))
-
-    @property
-    def likeliest(self) -> tuple[Fraction, str]:
-        """Any seed, all equally likely, and the bucket of the own input."""
-        seeds = self.outputs // self.buckets
-        return self.exact.own / seeds, "the inputs that a seed puts in the bucket of the own one"
 
     @property
     def words(self) -> int:

@@ -17,6 +17,7 @@ from ldpopt.core.rounding import factor_at_most, percent
 from ldpopt.core.validate import Array
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.intervals import LEVEL
+from ldpopt.mechanisms.likeliest import likeliest
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -239,7 +240,7 @@ def without_noise(matrix: Array) -> NDArray[np.int64]:
 
 def encoded_without_noise(encoding: StatedEncoding) -> Iterator[str]:
     """Say that the inputs of an encoding nearly always give the same report: all of them, or none."""
-    largest, supported = encoding.likeliest
+    largest, supported = likeliest(encoding)
     if largest >= ALWAYS:
         yield f"each of the {encoding.inputs:,} inputs: the report that supports {supported}"
 

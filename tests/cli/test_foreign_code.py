@@ -36,6 +36,7 @@ def trap(tmp_path_factory, ldpopt):
         (folder / "parts" / f"{part}.csv").write_text(f"sex,job\n{rows}")
     (folder / "q.json").write_text(json.dumps(QUESTION))
     assert ldpopt("design", "parts", *DESIGN, "-o", "m.json", cwd=folder).code == 0
+    assert ldpopt("privatize", "parts", "-m", "m.json", "-o", "released", cwd=folder).code == 0
     assert ldpopt("export", "m.json", "--target", "python", "-o", "sampler.py", cwd=folder).code == 0
     (folder / "matplotlibrc").write_bytes(b"text.usetex: True\n\xff")  # whoever reads it fails
     for name in HOSTILE:
@@ -65,8 +66,8 @@ def run(folder, *command, **environment):
     "words",
     [
         ["privatize", "parts", "-m", "m.json", "-o", "out", "--jobs", "2"],
-        ["estimate", "out", "-m", "m.json", "--jobs", "2"],
-        ["estimate", "out", "-m", "m.json", "--plot", "out.png"],
+        ["estimate", "released", "-m", "m.json", "--jobs", "2"],
+        ["estimate", "released", "-m", "m.json", "--plot", "out.png"],
         ["report", "m.json", "-o", "page.html"],
         ["report", "m.public.json", "-o", "public.html"],
         ["plan", "parts", "--secret", "sex", "--target", "10%", "--plot", "plan.png"],

@@ -210,7 +210,7 @@ def test_what_no_claim_decides_is_marked(files, tmp_path, ldpopt):
     words = ("report", "census.json", "plain.json", "-o", "page.html", "--curve-seconds", 0)
     assert ldpopt(*words, cwd=tmp_path).code == 0
     text = " ".join(sound((tmp_path / "page.html").read_text(encoding="utf-8")).text.split())
-    assert text.count(false) == 5  # of each file two facts, and of the result a row of the comparison
+    assert text.count(false) == 6  # two facts of each file; of the result also a row and a command
     marked = (f"{false} [not checked] 1e+300 s; not checked", f"Z {false} not checked")
     assert sum(text.count(words) for words in marked) == 4
     assert f"{false} [not checked] 1 " in text
