@@ -39,8 +39,7 @@ def _public_subject(made: PublicDesign) -> Subject:
     secrets, publics = made.domain.shape
     names = made.domain.secret.labels
     alone = made.domain.public is None
-    level = made.promise.epsilon if made.level is None and made.universal else made.level
-    promises = {} if level is None else {"ldp" if alone else "robust-all": level}
+    promises = {} if made.proven is None else {"ldp" if alone else "robust-all": made.proven}
     return Subject(
         made.mechanism,
         np.repeat(np.arange(secrets), publics),

@@ -36,7 +36,7 @@ def report(
 ) -> None:
     """Write one self-contained HTML page on results: question, answer, proof, trade-off, audit.
 
-    The page to hand out is that of a public file. A page on a design with its counts holds statistics of
+    The page to hand out is that of a public file. A page on a file with counts holds statistics of
     the table: it says so first, and without -o its name does, too (mech.internal.html).
 
     Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided, 4: a file does
@@ -69,19 +69,22 @@ def report(
             progress=progress,
             step=step,
         )
-    refuted = [part.path for part in parts if part.sound is False]
-    undecided = [part.path for part in parts if part.sound is None]
-    unpromised = [part.path for part in parts if part.sound is OPEN]
-    silent = [part.path for part in parts if not part.claims]
+    named = list(
+        zip(map(str, results), parts, strict=True)
+    )  # a page on a public file names no directory
+    refuted = [path for path, part in named if part.sound is False]
+    undecided = [path for path, part in named if part.sound is None]
+    unpromised = [path for path, part in named if part.sound is OPEN]
+    silent = [path for path, part in named if not part.claims]
     wrong = {"REFUTED": refuted, "undecided": undecided, "promise not decided": unpromised}
     said = "; ".join(f"{word}: {', '.join(paths)}" for word, paths in wrong.items() if paths)
     said = said or ("every claim verified" if len(silent) < len(parts) else "nothing is verified")
     said += f"; without any claim: {', '.join(silent)}" if silent else ""
     say(f"wrote {out}: {len(parts)} result{'s' if len(parts) > 1 else ''}, {said}")
-    private = [part.path for part in parts if part.internal]
+    private = [path for path, part in named if part.internal]
     if private and "internal" not in out.name:
-        tell(
-            f"warning: {out} is internal, it holds statistics of the table; its name does not say so. "
-            f"The page to hand out: ldpopt report {public_path(private[0])}"
-        )
+        public = [path for path in map(public_path, private) if path.exists()]
+        handed = f". The page to hand out: ldpopt report {public[0]}" if public else ""
+        warned = f"{out} is internal, it holds statistics of the table; its name does not say so{handed}"
+        tell(f"warning: {warned}")
     raise typer.Exit(EXIT_CODES[combined(part.sound for part in parts)])

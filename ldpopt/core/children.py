@@ -3,13 +3,23 @@
 A table lies in the working directory, and so may a file ``numpy.py`` that came with it. Python takes
 that directory as its first path under ``-c`` and ``-m``, by which child processes are started. This
 module imports nothing that could lie there.
+
+A file ``matplotlibrc`` may lie there, too: matplotlib reads it before any other settings, and obeys it
+up to running TeX. Programs and their children import matplotlib elsewhere.
 """
 
 import os
 import sys
+from importlib.machinery import ModuleSpec, PathFinder
+
+TYPE_CHECKING = False  # as type checkers know it
+if TYPE_CHECKING:
+    from types import ModuleType
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 """The directory that holds the package ldpopt."""
+OWN_SETTINGS = ("MATPLOTLIBRC", "MPLCONFIGDIR")
+"""Variables by which a user tells matplotlib where settings are, perhaps from the working directory."""
 
 
 def environment() -> dict[str, str]:
@@ -29,6 +39,46 @@ def command(code: str) -> list[str]:
     """
     paths = [*filter(None, sys.path), *([] if ROOT in sys.path else [ROOT])]
     return [sys.executable, "-P", "-c", f"import sys; sys.path[:] = {paths!r}; {code}"]
+
+
+class _Matplotlib(PathFinder):
+    """Finds matplotlib, wherever it is imported first, and runs that import in its own directory."""
+
+    @classmethod
+    def find_spec(cls, fullname: str, *_: object) -> ModuleSpec | None:
+        """Find the module if it is matplotlib; leave all others to others."""
+        if fullname != "matplotlib":
+            return None
+        spec = super().find_spec(fullname)
+        if spec is None or spec.loader is None or spec.origin is None:
+            return spec
+        load, home = spec.loader.exec_module, os.path.dirname(spec.origin)
+
+        def load_there(module: "ModuleType") -> None:
+            try:
+                here = os.getcwd()
+            except OSError:  # it was removed, and all that lay there
+                return load(module)
+            for name in filter(os.environ.get, OWN_SETTINGS):
+                os.environ[name] = os.path.abspath(os.environ[name])
+            os.chdir(home)
+            try:
+                load(module)
+            finally:
+                os.chdir(here)
+
+        spec.loader.exec_module = load_there  # type: ignore[method-assign]
+        return spec
+
+
+def ignore_settings_here() -> None:
+    """Let no ``matplotlibrc`` of the working directory be read; the user's own settings still are."""
+    if _Matplotlib not in sys.meta_path:
+        sys.meta_path.insert(0, _Matplotlib)
+
+
+if sys.flags.safe_path:  # a child of a program, or a user who wants nothing of the working directory
+    ignore_settings_here()
 
 
 def leave_working_directory() -> None:

@@ -71,6 +71,7 @@ def run(body: Callable[[], int]) -> NoReturn:
     _open_closed_streams()
     os.environ.setdefault("OMP_NUM_THREADS", "1")  # threads wait for each other on a busy machine
     os.environ.update(children.environment())
+    children.ignore_settings_here()
     try:
         signal.signal(signal.SIGTERM, _terminate)
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not ignored, as behind nohup

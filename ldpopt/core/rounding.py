@@ -55,6 +55,15 @@ def value_text(value: float, sense: str, digits: int = 4) -> str:
     return (at_most if sense == "minimise" else at_least)(value, digits)
 
 
+def percent(share: float, decimals: int = 1) -> str:
+    """Write a share in percent; what is below all of it is never written as 100 %.
+
+    >>> percent(0.12345), percent(0.99999), percent(1.0)
+    ('12.3%', '99.9%', '100.0%')
+    """
+    return f"{min(share, 1 - 10.0 ** -(decimals + 2)) if share < 1 else share:.{decimals}%}"
+
+
 def in_full(number: float) -> str:
     """Write a number with as many digits as tell it from every other float.
 

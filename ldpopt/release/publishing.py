@@ -101,8 +101,8 @@ class PublicDesign(MatrixOrEncoding):
         domain: the columns and values that the rows stand for.
         promise: what was promised; where it is not :attr:`universal`, only a file with the counts can
             prove it.
-        level: the secret is hidden at this level whatever the distribution of the data; None if no level
-            up to 30 does.
+        level: the secret is hidden at this level whatever the distribution of the data; None if its file
+            states none (:func:`published` does so where no level up to 30 holds).
         recoverable: how well the counts can be computed back from the mechanism, of
             :data:`ldpopt.release.recovering.WORDS`; None if its file does not say it.
     """
@@ -129,6 +129,12 @@ class PublicDesign(MatrixOrEncoding):
     def universal(self) -> bool:
         """Whether the mechanism alone proves the promise: whatever the distribution of the data."""
         return all(claim.holds for claim in self.verification.claims if claim.what in PROMISES)
+
+    @property
+    def proven(self) -> float | None:
+        """The least level that the file proves whatever the distribution of the data; None for none."""
+        levels = (self.level, self.promise.epsilon if self.universal else None)
+        return min((level for level in levels if level is not None), default=None)
 
     @cached_property
     def recovery(self) -> str:
@@ -199,7 +205,7 @@ def published(mechanism: Mechanism, domain: Domain, promise: Promise) -> PublicD
     """
     level = rldp_level(mechanism, AllDistributions(*domain.shape)).level
     matrix, secrets = mechanism.matrix.tolist(), np.repeat(range(domain.shape[0]), domain.shape[1])
-    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING))
+    tried = (promise.epsilon, level * (1 + ROUNDING), level * (1 + 1e3 * ROUNDING), MOST_EPSILON)
     found = (
         float(stated)
         for stated in tried

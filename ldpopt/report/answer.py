@@ -7,7 +7,7 @@ from typing import Any
 
 from ldpopt.core.exact import CEILING, GAP_FLOOR
 from ldpopt.core.measure import INFORMATION
-from ldpopt.core.rounding import at_most, bound_text, value_text
+from ldpopt.core.rounding import at_most, bound_text, percent, value_text
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
@@ -44,7 +44,7 @@ def data_entropy(loaded: Loaded) -> float | None:
 
 def _share(loaded: Loaded) -> str | None:
     entropy, value = data_entropy(loaded), loaded.result.value
-    return None if not entropy or value is None else f"{value / entropy:.1%}"
+    return None if not entropy or value is None else percent(value / entropy)
 
 
 def summary(loaded: Loaded, name: str) -> Summary:
@@ -53,7 +53,7 @@ def summary(loaded: Loaded, name: str) -> Summary:
     return Summary(
         name,
         title(loaded),
-        made.method if isinstance(made, Design) else result.solver,
+        f"{made.method if isinstance(made, Design) else result.solver} [{NOT_CHECKED}]",
         loaded.level or number(None),
         f"{_value(result)} {result.problem.measure.unit}".strip(),
         _share(loaded) or "–",
@@ -106,7 +106,9 @@ def answer(loaded: Loaded) -> list[Fact]:
         note = f"distance of value and bound, relative to the larger, {least}"
         facts.append(Fact("Gap", marked(_gap(result)), note))
     facts.append(_status(loaded))
-    facts.append(Fact("Solver", result.solver, f"{result.seconds:.3g} s"))
+    facts.append(
+        Fact("Solver", f"{result.solver} [{NOT_CHECKED}]", f"{result.seconds:.3g} s; {NOT_CHECKED}")
+    )
     if isinstance(loaded.content, Design):
         facts += _use(loaded.content)
     if (ceiling := proven_ceiling(loaded)) is not None:
@@ -137,7 +139,9 @@ def _marked_utility(loaded: Loaded) -> Callable[[str], str]:
 def _use(made: Design) -> Iterator[Fact]:
     """State how useful the reports are."""
     if not made.informs and made.encoding is None:
-        share = f"{made.information / made.entropy:.1%} of H(X), what the data as they are would tell"
+        share = (
+            f"{percent(made.information / made.entropy)} of H(X), what the data as they are would tell"
+        )
         yield Fact("Information", f"{number(made.information)} nats", f"{share}; {NOT_CHECKED}")
     inputs = made.inputs
     if made.determined < inputs:

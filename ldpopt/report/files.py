@@ -21,6 +21,10 @@ NOTHING_FOUND = (Status.INFEASIBLE, Status.UNBOUNDED, Status.LIMIT)
 """The ends of a solve that claim nothing."""
 
 
+OF_TABLES = frozenset(("counts", "p_hat", "table"))
+"""Parameters that are counted: cells of a table, their frequencies, its rows."""
+
+
 class Loaded(NamedTuple):
     """A result file that was read and checked; ``complaint`` says why its answer cannot be shown."""
 
@@ -43,13 +47,27 @@ class Loaded(NamedTuple):
         return self.verification.level
 
 
+def is_internal(document: dict[str, Any]) -> bool:
+    """Return whether a file has counts: it is a design for a table, or its parameters state a table."""
+    return "design" in document or _states_table(document.get("params"))
+
+
+def _states_table(params: Any) -> bool:
+    """Return whether plain data have a name of :data:`OF_TABLES`, at whatever depth."""
+    if isinstance(params, list):
+        return any(map(_states_table, params))
+    return isinstance(params, dict) and any(
+        name in OF_TABLES or _states_table(part) for name, part in params.items()
+    )
+
+
 def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
     """Read a result or design file and let the checker decide its claims within so many seconds."""
     name = os.fspath(path)
     document = read_document(name)
     try:
         digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
-        loaded = _read(name, document, digest, seconds)._replace(internal="design" in document)
+        loaded = _read(name, document, digest, seconds)._replace(internal=is_internal(document))
         _check_types(loaded)
     except UndecidedFileError:
         raise

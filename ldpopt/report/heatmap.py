@@ -59,7 +59,7 @@ def _shaded(corner: str, named: list[tuple[str, str]], mechanism: Mechanism, p: 
         outputs=[label_text(output) for output in mechanism.outputs],
         groups=list(_groups(named, mechanism.matrix, largest)) if fits else [],
         overall=_cells(p @ mechanism.matrix, largest) if fits and p is not None else [],
-        largest=f"{largest:.3f}",
+        largest=probability(largest),
         image=figures.mechanism_png(mechanism, [len(group) for group in secrets]) if large else "",
         large=large,
     )
@@ -94,8 +94,11 @@ def _cells(row: Iterable[float], largest: float) -> list[Cell]:
 def probability(p: float) -> str:
     """Write three decimals, or the leading digit of a smaller number.
 
-    What the repair to exact arithmetic left is ≈ 0.
+    What the repair to exact arithmetic left is ≈ 0, and what is left of 1 is ≈ 1.
+
+    >>> probability(0.25), probability(0.9999), probability(1.0)
+    ('0.250', '≈ 1', '1.000')
     """
     if p == 0 or p >= 0.001:
-        return f"{p:.3f}" if p else "0"
+        return "≈ 1" if 0.9995 <= p < 1 else f"{p:.3f}" if p else "0"
     return f"{p:.0e}" if p >= LEAST else "≈ 0"

@@ -27,7 +27,7 @@ from ldpopt.release.repetition import most_about_one, releases, total
 from ldpopt.report import published
 from ldpopt.report.answer import answer, plain_answer, summary
 from ldpopt.report.curve import Progress, trade_off_curve
-from ldpopt.report.files import Loaded, read
+from ldpopt.report.files import Loaded, is_internal, read
 from ldpopt.report.heatmap import heatmap
 from ldpopt.report.parts import Fact, Part
 from ldpopt.report.privacy import audited, certificate_audit, witness, worst_case
@@ -39,13 +39,17 @@ from ldpopt.report.signing import ledger, signing
 from ldpopt.tables import datasets
 
 INTERNAL = "Internal, holds statistics of the table"
-"""The first words of a page on a design with its counts; the page to hand out is of the public file."""
+"""The first words of a page on a file with counts; the page to hand out is of the public file."""
 CHECKER_SHARE, PAGE_SHARE, AUDIT_SHARE, CURVE_SHARE = 0.5, 0.1, 0.5, 0.8
 """The share of the time for the checker; of the rest, that for writing the page; of what is left of the
 time of each result, those for its audit and then for its curve."""
 
 PRIVACY_ALONE = "; none is about the utility, which the checker does not know"
 """What follows the verdict on a result whose privacy alone is claimed."""
+
+
+PROVENANCE = "solver, seconds and environment: by what the answer was found, and in which time"
+"""What no claim of any result is about."""
 
 
 def described(
@@ -82,7 +86,7 @@ def described(
         plain_answer=[] if result.mechanism else plain_answer(result.answer),
         mechanism=heatmap(loaded),
         claims=loaded.verification.claims,
-        unchecked=loaded.verification.unchecked,
+        unchecked=(*loaded.verification.unchecked, PROVENANCE),
         verified=loaded.verification.verdict,
         beyond="" if loaded.verification.certifies_utility else PRIVACY_ALONE,
         curve=curve,
@@ -131,10 +135,10 @@ def page(parts: Sequence[Part]) -> str:
 
 
 def page_name(results: Sequence[str | os.PathLike[str]]) -> str:
-    """Name the page on some files: that on a design with its counts is called internal."""
+    """Name the page on some files: that on a file with counts is called internal."""
     first = Path(results[0])
     stem = str(first.with_suffix("")) if len(results) == 1 else "report"
-    internal = any("design" in read_document(path) for path in results)
+    internal = any(is_internal(read_document(path)) for path in results)
     return f"{stem}{'.internal' if internal else ''}.html"
 
 
@@ -194,7 +198,7 @@ def _provenance(loaded: Loaded) -> list[Fact]:
         facts.append(Fact("Fingerprint of the mechanism", made.fingerprint))
         facts += _releases(loaded.path, made)
     versions = ", ".join(f"{name} {version}" for name, version in loaded.result.environment.items())
-    facts.append(Fact("Computed with", versions))
+    facts.append(Fact("Computed with", versions, NOT_CHECKED))
     if isinstance(made, Design) and (name := embedded_table(made)):
         facts.append(Fact("Data", datasets.source(), f"the embedded table {name}"))
     return facts

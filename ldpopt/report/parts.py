@@ -96,7 +96,7 @@ class Part:
     signing: Signing | None
     path: str
     internal: bool
-    """Whether it holds statistics of a table: it is about a design with its counts."""
+    """Whether it holds statistics of a table: its file has counts."""
     complaint: str
     explanation: list[str]
     question: list[Fact]

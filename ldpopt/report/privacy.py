@@ -13,6 +13,7 @@ from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.report.files import Loaded
+from ldpopt.report.heatmap import probability
 from ldpopt.report.parts import Fact, Grid
 from ldpopt.report.words import abbreviated, label_text
 
@@ -54,7 +55,7 @@ def witness(made: Design) -> Grid | None:
     for s in (level.s, level.other):
         total = level.witness[s].sum()
         given = level.witness[s] / total if total > 0 else level.witness[s]
-        rows.append((secrets[s], [f"{p:.4f}" for p in given]))
+        rows.append((secrets[s], [probability(p) for p in given]))
     return Grid(made.domain.secret.name, list(made.domain.public.labels), rows)
 
 

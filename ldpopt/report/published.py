@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
@@ -29,22 +27,22 @@ from ldpopt.report.privacy import EITHER, audited
 from ldpopt.report.question import released, values
 from ldpopt.report.reproducing import public_commands
 from ldpopt.report.signing import (
-    ALWAYS,
     MOST_NAMED,
     OPEN,
     UNCHECKED,
     Guard,
     Signing,
-    ledger,
-    ledger_warning,
+    encoded_without_noise,
     limited,
     measured,
     repeated,
     shift,
+    without_noise,
 )
 from ldpopt.report.words import label_text, number
 
 NO_COUNTS = "its counts are not in this file"
+NO_LEVEL = "the file states no level that holds whatever the distribution of the data"
 
 
 class Published(NamedTuple):
@@ -74,14 +72,14 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         name: the id of the part; other ids begin with it.
         limits: the time that the part may take.
     """
-    made, verification = loaded.content, loaded.verification
+    made, verification, file = loaded.content, loaded.verification, Path(loaded.path).name
     level, marked = in_full(made.promise.epsilon), verification.marked_promise
     title = marked(f"{released(made)}, ε = {level}")
     return Part(
         id=name,
         title=title,
         signing=_signing(loaded) if verification.usable else None,
-        path=loaded.path,
+        path=file,
         internal=False,
         complaint="",
         explanation=[_promised(loaded), *([_proven(made)] if verification.usable else [])],
@@ -98,12 +96,12 @@ def described(loaded: Published, name: str, limits: Limits = UNLIMITED) -> Part:
         audit=audited(made, limits),
         audit_facts=_worst_case(made),
         witness=None,
-        commands=public_commands(loaded.path),
-        provenance=[Fact("File", loaded.path), Fact("SHA-256 of the file", loaded.digest)],
+        commands=public_commands(file),
+        provenance=[Fact("File", file), Fact("SHA-256 of the file", loaded.digest)],
         summary=Summary(
             id=name,
             title=title,
-            method=made.promise.method,
+            method=f"{made.promise.method} [{NOT_CHECKED}]",
             epsilon=marked(number(made.promise.epsilon)),
             value="–",
             share="–",
@@ -128,32 +126,33 @@ def _proven(made: PublicDesign) -> str:
         f"The promise ε = {in_full(made.promise.epsilon)} is about the counts of a table, which this "
         "file does not hold: nobody can check it here. "
     )
-    if made.level is None:
-        return f"{said}The file proves no level."
+    if made.proven is None:
+        return f"{said}The file states no level."
     return (
-        f"{said}The file proves the level {at_most(made.level)} alone, whatever the distribution of the "
-        "data."
+        f"{said}The file proves the level {at_most(made.proven)} alone, whatever the distribution of "
+        "the data."
     )
 
 
 def _question(made: PublicDesign) -> list[Fact]:
     """List what the mechanism hides and releases, and how it was made."""
     public, method = made.domain.public, made.promise.method
+    known = f": {METHODS[method].summary}" if method in METHODS else ""
     return [
         Fact("Secret", values(made.domain.secret)),
         Fact("Public", "nothing: all of the data are secret" if public is None else values(public)),
         Fact("Table", NO_COUNTS, made.recovery),
-        Fact("Method", f"{method}: {METHODS[method].summary}"),
+        Fact("Method", f"{method}{known} [{NOT_CHECKED}]"),
     ]
 
 
 def _level(loaded: Published) -> Fact:
     made = loaded.content
-    if made.level is None:
-        return Fact("Level", "none", "no level up to 30 holds whatever the distribution of the data")
+    if made.proven is None:
+        return Fact("Level", "none", NO_LEVEL)
     promised = loaded.verification.marked_promise(in_full(made.promise.epsilon))
     note = f"in nats, whatever the distribution of the data; promised are {promised}"
-    return Fact("Level", at_most(made.level, 6), note)
+    return Fact("Level", at_most(made.proven, 6), note)
 
 
 def _worst_case(made: PublicDesign) -> list[Fact]:
@@ -179,15 +178,14 @@ def _signing(loaded: Published) -> Signing:
     facts = [
         Fact("Date of this page", now),
         Fact("Table", NO_COUNTS, made.recovery),
-        Fact("Mechanism", made.fingerprint, f"in {loaded.path}, SHA-256 {loaded.digest}"),
-        *ledger(loaded.path, made),
+        Fact("Mechanism", made.fingerprint, f"in {Path(loaded.path).name}, SHA-256 {loaded.digest}"),
     ]
     beware = [] if made.universal else [_proven(made)]
     beware += [] if made.recovery == WORDS[NOT_AT_ALL] else [f"{made.recovery}."]
     told = "with every estimate, ldpopt estimate says how precise it is"
     return Signing(
         facts,
-        [*beware, *ledger_warning(loaded.path, made)],
+        beware,
         list(_guards(made)),
         f"{_promised(loaded)} {_proven(made)}".removesuffix("."),
         list(_rare(made)),
@@ -198,24 +196,27 @@ def _signing(loaded: Published) -> Signing:
 def _guards(made: PublicDesign) -> Iterator[Guard]:
     """List who may look at a report, and whether the secret is hidden from them."""
     secret, public, epsilon = made.domain.secret.name, made.domain.public, made.promise.epsilon
-    known = (
-        "no level up to 30 holds whatever the distribution of the data"
-        if made.level is None
-        else f"the odds between two values of {secret} shift by a factor of "
-        f"{factor_at_most(made.level)} at most, whatever the distribution of the data"
-    )
+    proven = made.proven
+    if proven is None:  # not of an encoding, whose promise is always decided
+        level = rldp_level(made.mechanism, made.uncertainty).level
+        known, known_in_short = f"{shift(level, secret)} [{NOT_CHECKED}]", measured(level, epsilon)
+    else:
+        known = (
+            f"the odds between two values of {secret} shift by a factor of {factor_at_most(proven)} at "
+            "most, whatever the distribution of the data"
+        )
+        known_in_short = limited(proven), proven > epsilon
     asked = f"ε = {in_full(epsilon)} is promised {against(made)}, and this file cannot prove it"
     yield Guard(
         "somebody who sees one report and knows nothing else about the person",
-        limited(made.level) if made.universal and made.level is not None else UNCHECKED,
+        limited(proven) if made.universal and proven is not None else UNCHECKED,
         False,
         known if made.universal else asked,
     )
     if public is not None:
         yield Guard(
             f"somebody who also knows the {public.name} of the person",
-            OPEN if made.level is None else limited(made.level),
-            made.level is None or made.level > epsilon,
+            *known_in_short,
             known,
         )
         level = made.ldp_level
@@ -241,9 +242,10 @@ def _guards(made: PublicDesign) -> Iterator[Guard]:
 def _rare(made: PublicDesign) -> Iterator[str]:
     """Name the inputs that nearly always give the same report."""
     if made.encoding is not None:
-        return  # every input has many reports
+        yield from encoded_without_noise(made.encoding)
+        return
     matrix = made.mechanism.matrix
-    fixed = np.flatnonzero(matrix.max(axis=1) >= ALWAYS)
+    fixed = without_noise(matrix)
     for x in fixed[:MOST_NAMED]:
         output = made.mechanism.outputs[int(matrix[x].argmax())]
         yield f"{made.domain.labels[x]}: the report {label_text(output)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ldpopt.core.problem import Problem
 from ldpopt.core.rounding import at_most, factor_at_most, in_full
+from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release import words
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
@@ -72,7 +73,7 @@ def design_question(made: Design) -> list[Fact]:
         Fact("Secret", values(domain.secret)),
         Fact("Public", public),
         Fact("Table", f"{int(question.counts.sum()):,} rows"),
-        Fact("Method", words.method(made)),
+        Fact("Method", f"{words.method(made)} [{NOT_CHECKED}]"),
     ]
 
 

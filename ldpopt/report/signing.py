@@ -6,14 +6,19 @@ import datetime
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.core.exact import is_counted
-from ldpopt.core.rounding import factor_at_most
+from ldpopt.core.rounding import factor_at_most, percent
+from ldpopt.core.validate import Array
 from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.measures.intervals import LEVEL
+from ldpopt.mechanisms.likeliest import likeliest
+from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import AnyDesign
 from ldpopt.release.repetition import (
@@ -32,7 +37,7 @@ from ldpopt.report.parts import Fact
 from ldpopt.report.reproducing import embedded_table
 from ldpopt.report.words import label_text
 
-ALWAYS = 1 - 1e-6
+ALWAYS = Fraction(999_999, 1_000_000)
 """An input with a report of at least this probability is named: it has practically no noise."""
 MOST_NAMED = 6
 
@@ -97,7 +102,7 @@ def _facts(loaded: Loaded, made: Design) -> list[Fact]:
     return [*facts, *ledger(loaded.path, made)]
 
 
-def ledger(path: str, made: AnyDesign) -> list[Fact]:
+def ledger(path: str, made: Design) -> list[Fact]:
     """List the releases in the ledgers of the mechanism."""
 
     def of(release: Release) -> str:
@@ -112,10 +117,10 @@ def ledger(path: str, made: AnyDesign) -> list[Fact]:
 def _beware(loaded: Loaded, made: Design) -> Iterator[str]:
     if caveat(made):
         yield f"{caveat(made)} [{NOT_CHECKED}]."
-    yield from ledger_warning(loaded.path, made)
+    yield from _ledger_warning(loaded.path, made)
 
 
-def ledger_warning(path: str, made: AnyDesign) -> Iterator[str]:
+def _ledger_warning(path: str, made: Design) -> Iterator[str]:
     """Warn of more releases than the promise covers."""
     done, covered = most_about_one(releases(path, made)), made.promise.reports
     if done > covered:
@@ -214,17 +219,30 @@ def shift(level: float, what: str) -> str:
 def _rare(made: Design) -> Iterator[str]:
     """Name the inputs that nearly always give the same report, and how many rows give it."""
     if made.encoding is not None:
-        return  # every input has many reports
+        yield from encoded_without_noise(made.encoding)
+        return
     matrix, counts = made.mechanism.matrix, made.question.counts.ravel()
     labels, law = made.domain.labels, counts / counts.sum() @ matrix
-    fixed = np.flatnonzero(matrix.max(axis=1) >= ALWAYS)
+    fixed = without_noise(matrix)
     for x in fixed[np.argsort(counts[fixed], kind="stable")][:MOST_NAMED]:
         y = int(matrix[x].argmax())
         name = label_text(made.mechanism.outputs[y])
         rows = f"{counts[x]:,} row{'' if counts[x] == 1 else 's'}"
-        yield f"{labels[x]} ({rows}): the report {name}, which {law[y]:.2%} of all rows give"
+        yield f"{labels[x]} ({rows}): the report {name}, which {percent(law[y], 2)} of all rows give"
     if len(fixed) > MOST_NAMED:
         yield f"and {len(fixed) - MOST_NAMED} more inputs"
+
+
+def without_noise(matrix: Array) -> NDArray[np.int64]:
+    """List the inputs with a report of at least the probability :data:`ALWAYS`, exactly."""
+    return np.flatnonzero([largest >= ALWAYS for largest in matrix.max(axis=1).tolist()])
+
+
+def encoded_without_noise(encoding: StatedEncoding) -> Iterator[str]:
+    """Say that the inputs of an encoding nearly always give the same report: all of them, or none."""
+    largest, supported = likeliest(encoding)
+    if largest >= ALWAYS:
+        yield f"each of the {encoding.inputs:,} inputs: the report that supports {supported}"
 
 
 def _accuracy(made: Design) -> Iterator[str]:

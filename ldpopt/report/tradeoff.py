@@ -20,6 +20,7 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import EPSILON_RANGE
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
+from ldpopt.engine.verifying import NOT_CHECKED
 from ldpopt.release.designed import Design
 from ldpopt.release.methods import METHODS, Repeats, applicable
 
@@ -132,7 +133,9 @@ def of_result(result: Result, seconds: float, progress: Progress | None = None) 
     """
     problem = result.problem
     assert problem.level is not None
-    task = _Task(f"solved by {result.solver}", problem.at_level, result.solver, _own_worth)
+    task = _Task(
+        f"solved by {result.solver} [{NOT_CHECKED}]", problem.at_level, result.solver, _own_worth
+    )
     return _Work(result, problem.level, problem.kind, {problem.kind: task}, seconds, progress).done(())
 
 

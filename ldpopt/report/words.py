@@ -9,6 +9,7 @@ from typing import Any
 
 from ldpopt.core.exact import visible
 from ldpopt.core.problem import Problem
+from ldpopt.core.rounding import in_full
 
 RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
 """The blocks of Unicode whose letters are written from right to left."""
@@ -40,16 +41,19 @@ def _visible(c: str) -> bool:
 
 
 def number(value: Any, digits: int = 6) -> str:
-    """Format a number as the page shows it; a dash for none.
+    """Format a number as the page shows it, one below 1 never as 1; a dash for none.
 
-    >>> number(0.6293585414035195), number(None), number(32561), number(math.inf)
-    ('0.629359', '–', '32561', '∞')
+    >>> number(0.6293585414035195), number(None), number(32561), number(math.inf), number(0.9999996)
+    ('0.629359', '–', '32561', '∞', '0.9999996')
     """
     if value is None:
         return "–"
     if value == math.inf:
         return "∞"
-    return f"{value:.{digits}g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    rounded = f"{value:.{digits}g}"
+    return in_full(value) if rounded == "1" and value < 1 else rounded
 
 
 def abbreviated(value: Any, most: int = 8) -> str:

@@ -36,7 +36,9 @@ def trap(tmp_path_factory, ldpopt):
         (folder / "parts" / f"{part}.csv").write_text(f"sex,job\n{rows}")
     (folder / "q.json").write_text(json.dumps(QUESTION))
     assert ldpopt("design", "parts", *DESIGN, "-o", "m.json", cwd=folder).code == 0
+    assert ldpopt("privatize", "parts", "-m", "m.json", "-o", "released", cwd=folder).code == 0
     assert ldpopt("export", "m.json", "--target", "python", "-o", "sampler.py", cwd=folder).code == 0
+    (folder / "matplotlibrc").write_bytes(b"text.usetex: True\n\xff")  # whoever reads it fails
     for name in HOSTILE:
         (folder / f"{name}.py").write_text(MARK.format(marker=str(folder / "marker"), name=name))
     return folder
@@ -64,7 +66,11 @@ def run(folder, *command, **environment):
     "words",
     [
         ["privatize", "parts", "-m", "m.json", "-o", "out", "--jobs", "2"],
-        ["estimate", "out", "-m", "m.json", "--jobs", "2"],
+        ["estimate", "released", "-m", "m.json", "--jobs", "2"],
+        ["estimate", "released", "-m", "m.json", "--plot", "out.png"],
+        ["report", "m.json", "-o", "page.html"],
+        ["report", "m.public.json", "-o", "public.html"],
+        ["plan", "parts", "--secret", "sex", "--target", "10%", "--plot", "plan.png"],
         ["solve", "q.json", "--solver", "cdd"],
         ["experiment", "theorem-8", "--jobs", "2", "--out", "study"],
     ],
@@ -112,6 +118,22 @@ def test_an_empty_part_of_the_path_is_not_the_working_directory(monkeypatch, tra
     said = subprocess.check_output(command, env=environment, text=True).split()
     assert said[0] != str(trap / "json.py")
     assert said[1] == "False"
+
+
+SETTINGS = "import matplotlib; print(matplotlib.rcParams['lines.linewidth'])"
+
+
+@pytest.mark.parametrize("name", [None, "MATPLOTLIBRC", "MPLCONFIGDIR"])
+def test_settings_of_figures_are_those_of_the_user(name, trap):
+    """A directory that the user names is his, even from the working directory."""
+    (trap / "own").mkdir(exist_ok=True)
+    (trap / "own" / "matplotlibrc").write_text("lines.linewidth: 7.5\n")
+    code = f"from ldpopt.core import children; children.ignore_settings_here(); {SETTINGS}"
+    script = trap.parent / "settings.py"
+    script.write_text(code)
+    given = {} if name is None else {name: "own"}
+    said = run(trap, sys.executable, "-P", script, **given)
+    assert (said == "7.5\n") == (name is not None)
 
 
 # ---------------------------------------------------------------- code that a file names

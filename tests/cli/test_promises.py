@@ -1,6 +1,8 @@
 """What commands do with public files: a false promise is refused, one that is not decided is marked."""
 
+import html
 import json
+import re
 
 import pytest
 from public_files import NEAR, OPEN_FILES, PROVEN, REFUTED, identity, public_file
@@ -75,6 +77,44 @@ def test_a_proven_promise_has_no_mark(name, tmp_path, run):
     assert run("estimate", "r.csv", "-m", "m.public.json").code == 0
     for target in ("s.js", "s.py", "page.html"):
         assert NOT_DECIDED not in (tmp_path / target).read_text()
+
+
+@pytest.mark.parametrize("method", ["x", "", "<b>", "srr: proven optimal among all"])
+def test_a_method_may_have_any_name(method, tmp_path, run):
+    """No claim decides it: every command takes it, and a page shows it with its mark."""
+    written(tmp_path, public_file(NEAR, (2, 2), epsilon=0.52, method=method))
+    for words in COMMANDS.values():
+        assert run(*words).code == 0, words
+    assert run("estimate", "r.csv", "-m", "m.public.json").code == 0
+    assert f"{html.escape(method)} [not checked]" in (tmp_path / "page.html").read_text()
+
+
+def test_a_page_says_what_the_level_of_a_file_is_or_that_it_states_none(tmp_path, run):
+    """That a file states no level does not mean that none holds."""
+    known = [[0.75, 0.25], [0.25, 0.75]]
+    files = {
+        "proven": public_file(known, (2, 0), epsilon=1.2, robust="all"),
+        "too large": public_file(known, (2, 0), epsilon=1.2, robust="all", level=30.0),
+        "open": OPEN_FILES["no-level"],
+        "none holds": OPEN_FILES["a-public-value-that-says-nothing"],
+    }
+    said = {}
+    for name, document in files.items():
+        written(tmp_path, document)
+        assert run(*COMMANDS["report"], "--force").code in (0, 4)
+        page = re.sub("<[^>]*>", " ", (tmp_path / "page.html").read_text())
+        said[name] = " ".join(html.unescape(page).split())
+        assert "no level up to" not in said[name]
+    for name in ("proven", "too large"):
+        assert "Level 1.2 in nats, whatever the distribution of the data" in said[name]
+        assert "factor of 3.33 at most, whatever the distribution of the data" in said[name]
+    for name in ("open", "none holds"):
+        assert "Level none the file states no level that holds whatever" in said[name]
+    known = "somebody who also knows the u of the person: "
+    assert (
+        f"{known}the odds between two values of s shift by a factor of 1.67 at most [not" in said["open"]
+    )
+    assert f"{known}some reports exclude values of s" in said["none holds"]
 
 
 def test_json_says_which(tmp_path, run):

@@ -3,26 +3,36 @@
 import dataclasses
 import json
 import math
+import shutil
 
 import pytest
 from web import sound
 
+from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import Verification
+from ldpopt.problems import IndependentReporting, RobustLevel, Staircase
+from ldpopt.release.designing import load_design
 from ldpopt.report import page as report
 from ldpopt.report.files import read
 
 
 def test_command(files, tmp_path, ldpopt):
-    out = tmp_path / "page.html"
-    code, said, complaint = ldpopt(
-        "report", files["census"], files["plain"], "-o", out, "--curve-seconds", 0
-    )
-    handed = f"The page to hand out: ldpopt report {files['census'].with_suffix('.public.json')}\n"
+    out, census = tmp_path / "page.html", tmp_path / "files" / "census.json"
+    census.parent.mkdir()
+    shutil.copy(files["census"], census)
+    words = ("report", census, files["plain"], "-o", out, "--curve-seconds", 0)
+    code, _, complaint = ldpopt(*words)
     assert code == 0
-    assert complaint.endswith(handed)  # the name that was given does not say that the page is internal
+    assert complaint.endswith("internal, it holds statistics of the table; its name does not say so\n")
+    load_design(census).public.save(census.with_suffix(".public.json"))
+    code, said, complaint = ldpopt(*words, "--force")
+    assert code == 0
+    assert complaint.endswith(
+        f"The page to hand out: ldpopt report {census.with_suffix('.public.json')}\n"
+    )
     assert said == f"wrote {out}: 2 results, every claim verified\n"
     assert "No curve was computed, as asked" in sound(out.read_text(encoding="utf-8")).text
-    assert [path.name for path in tmp_path.iterdir()] == ["page.html"]
+    assert {path.name for path in tmp_path.iterdir()} == {"page.html", "files"}
 
 
 @pytest.mark.parametrize("name", ["census", "plain"])
@@ -164,3 +174,45 @@ def test_a_page_shares_its_time_limit(files, tmp_path, clock, monkeypatch):
     given.clear()
     report.report(paths, tmp_path / "page.html")
     assert given == [60.0, 60.0, math.inf, 30.0, math.inf, 30.0]
+
+
+COUNTS = [[30, 10], [12, 28]]
+SHARES = [[0.375, 0.125], [0.15, 0.35]]
+MATRIX = [[0.6, 0.4], [0.6, 0.4], [0.3, 0.7], [0.3, 0.7]]
+
+
+@pytest.mark.parametrize(
+    ("question", "internal"),
+    [
+        (Staircase(epsilon=1, prior=[0.4, 0.3, 0.2, 0.1]), False),
+        (IndependentReporting.from_params(epsilon=1.0, counts=COUNTS), True),
+        (IndependentReporting(1.0, SHARES, 80), True),
+        (RobustLevel(MATRIX, {"kind": "chi-squared", "p_hat": SHARES, "n": 80}), True),
+        (RobustLevel(MATRIX, {"kind": "known", "p": SHARES}), False),
+    ],
+    ids=["prior", "counts", "p_hat", "nested", "known"],
+)
+def test_a_result_whose_parameters_state_a_table_is_internal(question, internal, tmp_path, ldpopt):
+    solve(question).save(tmp_path / "r.json")
+    code, _, complaint = ldpopt("report", "r.json", "--curve-seconds", 0, cwd=tmp_path)
+    assert (code, complaint) == (0, "")
+    page = tmp_path / ("r.internal.html" if internal else "r.html")
+    assert ("Internal, holds statistics of the table" in page.read_text(encoding="utf-8")) == internal
+
+
+def test_what_no_claim_decides_is_marked(files, tmp_path, ldpopt):
+    """Solver, seconds and environment are free text, on a page that says "Verified"."""
+    false = "X: proven optimal among all mechanisms"
+    for name in ("census", "plain"):
+        document = json.loads(files[name].read_text())
+        document |= {"solver": false, "seconds": 1e300, "environment": {"Z": false}}
+        (tmp_path / f"{name}.json").write_text(json.dumps(document))
+    words = ("report", "census.json", "plain.json", "-o", "page.html", "--curve-seconds", 0)
+    assert ldpopt(*words, cwd=tmp_path).code == 0
+    text = " ".join(sound((tmp_path / "page.html").read_text(encoding="utf-8")).text.split())
+    assert text.count(false) == 6  # two facts of each file; of the result also a row and a command
+    marked = (f"{false} [not checked] 1e+300 s; not checked", f"Z {false} not checked")
+    assert sum(text.count(words) for words in marked) == 4
+    assert f"{false} [not checked] 1 " in text
+    assert "srr [not checked]" in text
+    assert text.count("solver, seconds and environment: by what the answer was found") == 2

@@ -1,20 +1,27 @@
 """What a data-protection officer signs: true for each kind of promise, and before all details."""
 
+import json
 import math
 import re
 
 import numpy as np
 import pytest
+from public_files import public_file
 from web import sound
 
+from ldpopt.core.rounding import percent
 from ldpopt.engine.verifying import Verification
+from ldpopt.mechanisms.likeliest import likeliest
+from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.designing import design
 from ldpopt.release.repetition import record
 from ldpopt.release.words import holds_for
 from ldpopt.report import page as report
 from ldpopt.report.files import read
+from ldpopt.report.heatmap import probability
 from ldpopt.report.published import described, read_public
 from ldpopt.report.signing import hidden, signing
+from ldpopt.report.words import number
 
 
 def signed(made, tmp_path):
@@ -144,17 +151,18 @@ def test_a_page_on_the_public_file_says_what_it_proves(method, universal, tmp_pa
     made = design("adult:sex-race", "sex", "race", epsilon=1.0, method=method)
     path = tmp_path / "m.public.json"
     made.public.save(path)
-    record(path, made, "january.csv", "0" * 64)
+    record(path, made, "january.csv", "0" * 64, population="17 people of Basel")
     record(path, made, "february.csv", "1" * 64)
-    said = ldpopt("report", "m.public.json", "-o", "page.html", cwd=tmp_path)
+    said = ldpopt("report", path, "-o", "page.html", cwd=tmp_path)
     assert said.code == (0 if universal else 4), said.err
     page = sound((tmp_path / "page.html").read_text())
     assert "Random reports on sex and race that hide sex, ε = 1" in page.text
     assert ("This file proves it" in page.text) == universal
     assert ("nobody can check it here" in page.text) == (not universal)
-    assert "the ledger holds 2 releases" in page.text.lower()
-    for word in (made.fingerprint, "0" * 64, "1" * 64, "its counts are not in this file"):
+    for word in (made.fingerprint, "in m.public.json, SHA-256", "its counts are not in this file"):
         assert word in page.text
+    for private in ("ledger", "january", "february", "0" * 64, "1" * 64, "Basel", tmp_path.name):
+        assert private not in (tmp_path / "page.html").read_text()
     numbers = set(re.findall(r"[\d.,]*\d", page.text))
     assert not {str(n) for n in made.question.counts.ravel()} & numbers
     assert not {f"{n:,}" for n in made.question.counts.ravel()} & numbers
@@ -174,3 +182,68 @@ def test_a_factor_at_most_is_rounded_up(tmp_path):
     made = design("adult:sex-race", "sex", "race", epsilon=1.1, method="srr", robust="all")
     assert math.exp(1.1) > 3.004
     assert "no report is more than 3.01 times" in hidden(made)
+
+
+ENCODINGS = [
+    ({"kind": "subset", "inputs": 4, "own": 1 - 2.0**-21, "size": 1}, "the own input alone"),
+    ({"kind": "subset", "inputs": 4, "own": 1 - 2.0**-19, "size": 1}, None),
+    ({"kind": "subset", "inputs": 4, "own": 1 - 2.0**-21, "size": 2}, None),
+    ({"kind": "unary", "inputs": 3, "own": 1 - 2.0**-21, "other": 2.0**-22}, "the own input alone"),
+    ({"kind": "unary", "inputs": 4, "own": 1 - 2.0**-21, "other": 2.0**-22}, None),
+    ({"kind": "unary", "inputs": 4, "own": 2.0**-21, "other": 2.0**-24}, "no input"),
+    ({"kind": "unary", "inputs": 4, "own": 1 - 2.0**-24, "other": 1 - 2.0**-22}, "every input"),
+    ({"kind": "hashing", "inputs": 4, "own": 1 - 2.0**-21, "buckets": 2}, None),
+]
+
+
+@pytest.mark.parametrize(("plain", "supported"), ENCODINGS)
+def test_encodings_without_noise_are_named(plain, supported, tmp_path):
+    (tmp_path / "m.json").write_text(json.dumps(public_file(plain, (plain["inputs"], 0), epsilon=30.0)))
+    (part,) = report.parts([read_public(tmp_path / "m.json")], 0)
+    page = sound(report.page([part]))
+    assert ("No input gives the same report at least" in page.text) == (supported is None)
+    said = (
+        []
+        if supported is None
+        else [f"each of the {plain['inputs']} inputs: the report that supports {supported}"]
+    )
+    assert part.signing.rare == said
+    shown = {fact.name: fact.text for fact in part.plain_answer}
+    assert all(float(shown[name]) < 1 for name in ("own", "other") if name in shown)
+
+
+@pytest.mark.parametrize(
+    "plain",
+    [
+        {"kind": "unary", "inputs": 3, "own": 0.625, "other": 0.125},
+        {"kind": "unary", "inputs": 3, "own": 0.25, "other": 0.125},
+        {"kind": "unary", "inputs": 3, "own": 0.875, "other": 0.625},
+        {"kind": "subset", "inputs": 5, "own": 0.75, "size": 2},
+        {"kind": "subset", "inputs": 3, "own": 0.75, "size": 2},
+        {"kind": "hashing", "inputs": 4, "own": 0.75, "buckets": 3},
+    ],
+)
+def test_the_likeliest_report_of_an_encoding(plain):
+    """Against the reports that the exact sampler draws."""
+    made, rng = encoding(plain), np.random.default_rng(3)
+    n = 100_000
+    drawn = made.sample(np.ones(n, dtype=np.int64), lambda size: rng.integers(0, 2**64, size, np.uint64))
+    rows = drawn.reshape(n, -1)
+    largest = np.unique(rows, axis=0, return_counts=True)[1].max()
+    assert abs(largest / n - float(likeliest(made)[0])) < 6 * math.sqrt(0.25 / n)
+
+
+def test_the_genuine_design_without_noise(tmp_path):
+    made = design("adult:sex-race", "sex", "race", epsilon=17.0, method="subset")
+    assert signed(made, tmp_path).rare == [
+        "each of the 10 inputs: the report that supports the own input alone"
+    ]
+
+
+def test_a_probability_below_one_is_never_written_as_one():
+    for exponent in range(1, 53):
+        p = 1 - 2.0**-exponent
+        assert float(number(p)) < 1
+        assert probability(p) != "1.000"
+        assert percent(p, 2) != "100.00%"
+    assert (number(1.0), probability(1.0), percent(1.0, 2)) == ("1", "1.000", "100.00%")

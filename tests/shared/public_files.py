@@ -13,13 +13,13 @@ def side(name, size):
     return {"columns": [column], "members": [[i] for i in range(size)]}
 
 
-def public_file(mechanism, shape, *, epsilon=0.1, robust="chi2", level=None, together=None):
+def public_file(mechanism, shape, *, epsilon=0.1, robust="chi2", level=None, together=None, method="ir"):
     """A file for secrets × public values (0: no public column); a list of rows is a matrix."""
     stated = {"matrix": mechanism} if isinstance(mechanism, list) else {"encoding": mechanism}
     secrets, publics = shape
     domain = {"secret": side("s", secrets), "public": side("u", publics) if publics else None}
     promise = {"epsilon": epsilon, "robust": robust, "alpha": 0.05, "level": level}
-    section = {"method": "ir", **promise, "domain": domain}
+    section = {"method": method, **promise, "domain": domain}
     if together is not None:
         section["together"] = {"reports": together[0], "epsilon": together[1]}
     document = {"format": 1, "public": section, "mechanism": stated}
