@@ -5,6 +5,9 @@ A question is a :class:`Problem`; :func:`solve` hands it to a :class:`Solver` an
 decide every claim of it. For a table of people, :func:`design` makes a mechanism, :func:`privatize`
 releases reports, :func:`estimate` reads them, :func:`audit` attacks them, and :func:`report` writes a
 page on it.
+
+The rooms are attributes: ``ldpopt.problems``, ``ldpopt.solvers``, ``ldpopt.mechanisms``, …; each is
+imported when it is used first.
 """
 
 from __future__ import annotations
@@ -13,9 +16,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ldpopt import experiments, mechanisms, problems, solvers, testing
     from ldpopt.audit.auditing import audit
+    from ldpopt.core import certify, validate
     from ldpopt.core.form import Form, FormSolution
     from ldpopt.core.limits import Limits
+    from ldpopt.core.measure import Measure
     from ldpopt.core.mechanism import Mechanism
     from ldpopt.core.problem import Example, Problem
     from ldpopt.core.solver import Solver
@@ -23,23 +29,28 @@ if TYPE_CHECKING:
     from ldpopt.core.status import Status
     from ldpopt.engine.result import Certificate, Result, load
     from ldpopt.engine.solving import problem, solve
+    from ldpopt.engine.sweep import Experiment
     from ldpopt.engine.verifying import Verification, verify
     from ldpopt.forms.column_program import ColumnProgram, Columns
     from ldpopt.release.designing import design
     from ldpopt.release.estimating import estimate
     from ldpopt.release.releasing import privatize
     from ldpopt.report.page import report
+    from ldpopt.theory.columns.problem import ColumnProblem
 
     __version__: str
 
 __all__ = [
     "Certificate",
+    "ColumnProblem",
     "ColumnProgram",
     "Columns",
     "Example",
+    "Experiment",
     "Form",
     "FormSolution",
     "Limits",
+    "Measure",
     "Mechanism",
     "Problem",
     "Result",
@@ -48,21 +59,31 @@ __all__ = [
     "Status",
     "Verification",
     "audit",
+    "certify",
     "design",
     "estimate",
+    "experiments",
     "load",
+    "mechanisms",
     "privatize",
     "problem",
+    "problems",
     "report",
     "solve",
+    "solvers",
+    "testing",
+    "validate",
     "verify",
 ]
 
-_VERBS = ("audit", "report")
-"""Rooms that can be called; see :mod:`ldpopt.core.verb`."""
+_ROOMS = ("audit", "experiments", "mechanisms", "problems", "report", "solvers", "testing")
+"""Modules of ldpopt itself; ``audit`` and ``report`` can be called, see :mod:`ldpopt.core.verb`."""
+_TOOLS = ("certify", "validate")
+"""Modules of ``ldpopt.core`` that a problem or a solver of one's own needs."""
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
     "core.limits": ("Limits",),
+    "core.measure": ("Measure",),
     "core.mechanism": ("Mechanism",),
     "core.problem": ("Example", "Problem"),
     "core.solver": ("Solver",),
@@ -70,11 +91,13 @@ _HOMES = {
     "core.status": ("Status",),
     "engine.result": ("Certificate", "Result", "load"),
     "engine.solving": ("problem", "solve"),
+    "engine.sweep": ("Experiment",),
     "engine.verifying": ("Verification", "verify"),
     "forms.column_program": ("ColumnProgram", "Columns"),
     "release.designing": ("design",),
     "release.estimating": ("estimate",),
     "release.releasing": ("privatize",),
+    "theory.columns.problem": ("ColumnProblem",),
 }
 
 
@@ -86,8 +109,10 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report a name
             if name in names:
                 globals()[name] = found = getattr(import_module(f"ldpopt.{home}"), name)
                 return found
-        if name in _VERBS:
+        if name in _ROOMS:
             return import_module(f"ldpopt.{name}")
+        if name in _TOOLS:
+            return import_module(f"ldpopt.core.{name}")
         if name == "__version__":
             return import_module("importlib.metadata").version("ldpopt")
         raise AttributeError(f"module 'ldpopt' has no attribute {name!r}")
