@@ -1,8 +1,8 @@
 """Notions of privacy, as the cones and budgets that they are.
 
 A part of a question, such as ``{"ldp": {"epsilon": 1}}``, becomes a :class:`Part`: *cones*, in one of
-which each column of a mechanism lies, and *budgets* over all columns; see :mod:`.differences`. W[x, y] is
-the probability of the report y where the input is x, and w a column of W.
+which each column of a mechanism lies, and *budgets* over all columns; see :mod:`.differences`. W[x, y]
+is the probability of the report y where the input is x, and w a column of W.
 
 | part | says |
 |---|---|
@@ -116,7 +116,7 @@ def _ldp(part: dict[str, Any], k: int) -> Part:
     if not delta:
         words = f"its entries for all inputs differ by at most a factor e^{epsilon!r}"
         return _hidden(words, tuple(range(k)), epsilon)
-    words = f"the probabilities p, p' of a set of reports at two inputs have p ≤ e^{epsilon!r} p' + {delta!r}"
+    words = f"a set of reports has p ≤ e^{epsilon!r} p' + {delta!r} for its probabilities at two inputs"
     nothing = Difference({}, {})
     spent = ((nothing, difference) for difference in _ratios(pairs, level))
     return Part(words, budgets=tuple(Budget(pieces, Fraction(delta)) for pieces in spent))
@@ -181,7 +181,7 @@ def _pml(part: dict[str, Any], k: int) -> Part:
     epsilon, prior = part["epsilon"], part["prior"]
     _count("prior", len(prior), k)
     mean, level = _vector(prior), Fraction(epsilon)
-    words = f"no report is more than a factor e^{epsilon!r} likelier at an input than on average over the prior"
+    words = f"no report is over e^{epsilon!r} times as likely at an input as on average over the prior"
     return _cone_of(words, (Difference(one(x), mean, level) for x in range(k)))
 
 
@@ -224,8 +224,8 @@ def _scenarios(part: dict[str, Any], k: int) -> Part:
         ]
         rows += [Difference(a, b, level) for a, b in permutations(given, 2)]
     words = (
-        f"under each of {counted(len(part['distributions']))} distributions of (s, u), no report is more "
-        f"than a factor e^{part['epsilon']!r} likelier given one s than given another"
+        f"under each of {counted(len(part['distributions']))} distributions of (s, u), no report is "
+        f"more than a factor e^{part['epsilon']!r} likelier given one s than given another"
     )
     return _cone_of(words, rows)
 

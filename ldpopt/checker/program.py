@@ -149,10 +149,11 @@ def _members(case: Case) -> Iterator[Claim]:
         )
     for condition in asked.conditions:
         words = f"its costs, summed, are at most {float(condition.most)!r}"
-        yield decided("member", words, partial(_keeps, condition, case.answer))
+        yield decided("member", words, partial(keeps, condition, case.answer))
 
 
-def _keeps(condition: Condition, matrix: Sequence[Sequence[float]]) -> bool:
+def keeps(condition: Condition, matrix: Sequence[Sequence[float]]) -> bool:
+    """Return whether a mechanism with a report for each piece keeps a side condition, exactly."""
     if len(matrix[0]) != len(condition.costs[0]):
         raise UnreadableError(
             f"mechanism.matrix must have {len(condition.costs[0])} columns, one for each piece"

@@ -1,0 +1,1 @@
+"""What a question is made of: notions of privacy and objectives."""
