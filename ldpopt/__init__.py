@@ -32,6 +32,8 @@ if TYPE_CHECKING:
     from ldpopt.engine.sweep import Experiment
     from ldpopt.engine.verifying import Verification, verify
     from ldpopt.forms.column_program import ColumnProgram, Columns
+    from ldpopt.models import objective, privacy
+    from ldpopt.problems.program import Program
     from ldpopt.release.designing import design
     from ldpopt.release.estimating import estimate
     from ldpopt.release.releasing import privatize
@@ -53,6 +55,7 @@ __all__ = [
     "Measure",
     "Mechanism",
     "Problem",
+    "Program",
     "Result",
     "Solver",
     "Stage",
@@ -65,6 +68,8 @@ __all__ = [
     "experiments",
     "load",
     "mechanisms",
+    "objective",
+    "privacy",
     "privatize",
     "problem",
     "problems",
@@ -78,8 +83,8 @@ __all__ = [
 
 _ROOMS = ("audit", "experiments", "mechanisms", "problems", "report", "solvers", "testing")
 """Modules of ldpopt itself; ``audit`` and ``report`` can be called, see :mod:`ldpopt.core.verb`."""
-_TOOLS = ("certify", "validate")
-"""Modules of ``ldpopt.core`` that a problem or a solver of one's own needs."""
+_TOOLS = {"certify": "core", "validate": "core", "objective": "models", "privacy": "models"}
+"""Modules that a question or a solver of one's own needs, with their rooms."""
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
     "core.limits": ("Limits",),
@@ -94,6 +99,7 @@ _HOMES = {
     "engine.sweep": ("Experiment",),
     "engine.verifying": ("Verification", "verify"),
     "forms.column_program": ("ColumnProgram", "Columns"),
+    "problems.program": ("Program",),
     "release.designing": ("design",),
     "release.estimating": ("estimate",),
     "release.releasing": ("privatize",),
@@ -112,7 +118,7 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report a name
         if name in _ROOMS:
             return import_module(f"ldpopt.{name}")
         if name in _TOOLS:
-            return import_module(f"ldpopt.core.{name}")
+            return import_module(f"ldpopt.{_TOOLS[name]}.{name}")
         if name == "__version__":
             return import_module("importlib.metadata").version("ldpopt")
         raise AttributeError(f"module 'ldpopt' has no attribute {name!r}")

@@ -29,7 +29,7 @@ class SideCondition(NamedTuple):
 class MechanismProgram(Form):
     """Maximise Σ_y g(w_y) with Σ_y w_y = 1, every column w_y ≥ 0 in one of the cones, and budgets.
 
-    Its dual: minimise Σ_x β_x + Σ_j λ_j b_j + Σ_m κ_m b_m with g(w) − Σ_j λ_j h_j(w) ≤ β·w on every cone.
+    Its dual: minimise Σ_x β_x + Σ_j λ_j b_j with λ ≥ 0 and g(w) − Σ_j λ_j h_j(w) ≤ β·w on every cone.
 
     Attributes:
         inputs: the number of entries of a column.

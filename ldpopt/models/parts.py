@@ -28,7 +28,7 @@ class Part:
 
     @classmethod
     def read(cls, plain: Any, known: Iterable[type[Self]]) -> Self:
-        """Return a part as it is, or read it from plain data; ``known`` are the classes that there are."""
+        """Return a part as it is, or read one of the ``known`` classes from plain data."""
         if isinstance(plain, cls):
             return plain
         by_name = {one.name: one for one in known}

@@ -168,7 +168,7 @@ class MaximalLeakage(Privacy):
 
 @dataclass(frozen=True, eq=False)
 class StatisticLeakage(Privacy):
-    """Maximal leakage about a secret: Σ_y max_s W[x_s, y] ≤ e^L for every choice of an input x_s of each s.
+    """Maximal leakage about a secret: Σ_y max_s W[x_s, y] ≤ e^L for all inputs x_s of the secrets s.
 
     Args:
         leakage: L, in nats.

@@ -136,7 +136,9 @@ class Program(Problem):
         if asked.name == "fisher":
             return _Fisher(np.array(self.objective.prior), np.array(self.objective.score))
         given = {key: getattr(self.objective, key, None) for key in ("prior", "hypotheses", "order")}
-        arrays = {key: None if v is None or key == "order" else np.asarray(v) for key, v in given.items()}
+        arrays = {
+            key: None if v is None or key == "order" else np.asarray(v) for key, v in given.items()
+        }
         return named_utility(asked.name, arrays["prior"], arrays["hypotheses"], None, given["order"])
 
     def forms(self) -> Iterable[Form]:
@@ -172,15 +174,14 @@ class Program(Problem):
         asked = self.question
         proof = exact.read_proof(solution.proof, asked)
         if proof.multipliers is not None:
-            sides = list(exact.left_sides(proof, asked))
-            dual = [certify.value_above(max(column)) for column in zip(*(s for s, _ in sides), strict=True)]
-            prices = [
-                certify.value_above(max(column)) for column in zip(*(s for _, s in sides), strict=True)
-            ]
+            sides, spent = zip(*exact.left_sides(proof, asked), strict=True)
+            dual = [certify.value_above(max(entries)) for entries in zip(*sides, strict=True)]
+            prices = [certify.value_above(max(entries)) for entries in zip(*spent, strict=True)]
         else:
-            dual, prices = _raised(proof, asked), [float(price) for price in proof.prices]
-            if dual is None:
+            raised, prices = _raised(proof, asked), [float(price) for price in proof.prices]
+            if raised is None:
                 return replace(solution, bound=None, proof=None)
+            dual = raised
         plain = {**solution.proof, "dual": dual, "prices": prices}
         proven = certify.value_above(exact.proven_bound(exact.read_proof(plain, asked), asked))
         return replace(solution, bound=self._signed(proven), proof=_short(plain))
@@ -235,12 +236,41 @@ class Program(Problem):
         return self._signed(below)
 
     @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw a prior and a loss, and ask for the best mechanism under every notion of privacy."""
+        prior, other = rng.dirichlet(np.ones(size), size=2)
+        places = np.sort(rng.random(size))
+        distances = np.abs(np.subtract.outer(places, places))
+        information, guess = objectives.MutualInformation(prior), objectives.Guessing(prior)
+        loss = objectives.Loss(prior, rng.random((size, size)))
+        secrets = [x % 2 for x in range(size)]
+        yield f"k={size} metric, loss", cls(notions.Metric(4, distances), loss)
+        yield f"k={size} (ε, δ), guessing", cls(notions.LDP(1, 0.05), guess)
+        yield f"k={size} PML, information", cls(notions.PML(0.5, prior), information)
+        yield f"k={size} sensitive, information", cls(notions.Sensitive(1, [0, 1]), information)
+        both = [notions.LDP(2), notions.MaximalLeakage(0.5)]
+        yield f"k={size} LDP and maximal leakage, information", cls(both, information)
+        yield (
+            f"k={size} maximal leakage about a secret, loss",
+            cls(notions.StatisticLeakage(0.3, secrets), loss),
+        )
+        kl = objectives.KL([prior, other])
+        yield f"k={size} information privacy, kl", cls(notions.InformationPrivacy(1, prior), kl)
+
+    @classmethod
     def examples(cls) -> Iterable[Example]:
         """Give optima that are known in closed form."""
         E, prior = float(np.e), [0.25] * 4
         yield Example(cls(notions.LDP(1), objectives.Guessing(prior)), E / (E + 3))
         pair = objectives.Guessing([0.5, 0.5])
         yield Example(cls(notions.LDP(1, delta=0.05), pair), (E + 0.05) / (1 + E))
+        # half of the inputs share a report: Grosse, Saeidian and Oechtering 2023
+        half = notions.PML(np.log(2), prior)
+        yield Example(cls(half, objectives.MutualInformation(prior)), float(np.log(2)))
+        yield Example(cls(notions.Sensitive(1, [0]), pair), 1 - 0.5 / E)  # Mangat 1994
+        hamming = objectives.Loss([0.4, 0.3, 0.2, 0.1], 1 - np.eye(4))
+        leaked = 1 - 0.4 - 0.3 * (np.exp(0.5) - 1)
+        yield Example(cls(notions.MaximalLeakage(0.5), hamming), float(leaked))
 
 
 def _condition(given: Any, end: str) -> tuple[Array, float]:
@@ -296,11 +326,7 @@ def _raised(proof: exact.Proof, asked: exact.Question) -> list[float] | None:
 
 def _short(plain: dict[str, Any]) -> dict[str, Any]:
     """Leave out of a proof what is empty."""
-    return {
-        name: part
-        for name, part in plain.items()
-        if not (isinstance(part, list) and not part)
-    }
+    return {name: part for name, part in plain.items() if not (isinstance(part, list) and not part)}
 
 
 @dataclass(frozen=True)

@@ -5,29 +5,30 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.optimize import linprog
-from scipy.sparse import csr_array, hstack
+from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, vstack
 
+from ldpopt.core import highs
 from ldpopt.core.errors import SolverError
 from ldpopt.core.form import FormSolution
-from ldpopt.core.highs import scipy_options
-from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.forms.mechanism_program import Assigned, MechanismProgram
 
-TOLERANCE = 1e-10
+Indices = NDArray[np.integer]
+NO_PIECES = "the objective is not the largest of linear functions"
 
 
 class _Rows:
     """Rows of a sparse matrix, collected block by block, with what each is about."""
 
     def __init__(self) -> None:
-        self.blocks: list[tuple[Array, Array, Array]] = []
+        self.blocks: list[tuple[Indices, Indices, Array]] = []
         self.height = 0
 
-    def add(self, matrix: Array, columns: Array) -> None:
+    def add(self, matrix: Array, columns: Indices) -> None:
         """Add the rows of a dense matrix whose entries belong to the given columns."""
         at, entry = np.nonzero(matrix)
         self.blocks.append((at + self.height, columns[entry], matrix[at, entry]))
@@ -74,33 +75,28 @@ class LinearProgram:
         sums.add(np.tile(np.eye(k), m), np.arange(m * k))
         self.sums = sums.build(self.width)
 
-    def _entries(self, at: int) -> Array:
+    def _entries(self, at: int) -> Indices:
         k = self.form.inputs
         return np.arange(at * k, (at + 1) * k)
 
-    def inner(self) -> Array | None:
-        """Find a mechanism with the most room in all rows, each measured by its size; None if none has."""
+    def inner(self, limits: Limits) -> Array | None:
+        """Find a mechanism with the most room in all rows, measured by their sizes; None if none has."""
         size = np.asarray(abs(self.rows).sum(axis=1)).ravel()
-        objective = np.zeros(self.width + 1)
-        objective[-1] = -1.0
-        found = linprog(
-            objective,
-            A_ub=hstack([self.rows, csr_array(size[:, None])]),
-            b_ub=self.most,
-            A_eq=hstack([self.sums, csr_array((self.form.inputs, 1))]),
-            b_eq=np.ones(self.form.inputs),
-            bounds=[(0, None)] * self.width + [(0, 1)],
-            method="highs",
-        )
-        if found.status != 0 or found.x[-1] <= 0:
-            return None
-        return self._matrix(found.x)
+        room = csr_array(np.append(size, 1.0)[:, None])  # the last row: at most 1
+        rows = hstack([vstack([self.rows, csr_array((1, self.width))]), room])
+        objective = np.append(np.zeros(self.width), 1.0)
+        sums = hstack([self.sums, csr_array((self.form.inputs, 1))])
+        ones = np.ones(self.form.inputs)
+        found = highs.maximise(objective, rows, np.append(self.most, 1.0), sums, ones, limits)
+        return None if found is None or found.value <= 0 else self._matrix(found.point)
 
     def _matrix(self, point: Array) -> Array:
         k, m = self.form.inputs, len(self.columns)
         return np.maximum(point[: m * k], 0).reshape(m, k).T
 
-    def solution(self, point: Array, value: float, dual: Array, prices: Array) -> FormSolution:
+    def solution(
+        self, point: Array, value: float, dual: Array, prices: Array, limits: Limits
+    ) -> FormSolution:
         """Translate an optimal point and its multipliers.
 
         Args:
@@ -108,11 +104,12 @@ class LinearProgram:
             value: the optimum.
             dual: the multipliers of the sums Σ w_ic = 1.
             prices: the multipliers of the rows ≤ ``most``, at least 0.
+            limits: the time.
         """
         form, m, matrix = self.form, len(self.columns), self._matrix(point)
         numbers = np.array([c for _, c in self.columns])
         kept = np.full(m, True) if form.conditions else matrix.sum(axis=0) > 0
-        budgets, prices = len(form.budgets), np.maximum(prices, 0)
+        budgets = len(form.budgets)
         ends = prices[self.of_pieces :]
         proof = {
             "dual": dual.tolist(),
@@ -123,7 +120,7 @@ class LinearProgram:
         }
         limit = [one.most for one in form.budgets] + [one.most for one in form.conditions]
         bound = float(dual.sum() + ends @ np.array(limit))
-        inner = self.inner() if form.conditions else None
+        inner = self.inner(limits) if form.conditions else None
         assigned = Assigned(matrix[:, kept], numbers[kept], inner)
         return FormSolution(Status.OPTIMAL, assigned, value, bound, proof)
 
@@ -159,35 +156,18 @@ class MechanismHighs(Solver[MechanismProgram]):
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept objectives of linear pieces."""
-        return True if form.pieces is not None else "the objective is not the largest of linear functions"
+        return (
+            True if form.pieces is not None else "the objective is not the largest of linear functions"
+        )
 
     def run(self, form: MechanismProgram, limits: Limits) -> FormSolution:
         """Build, solve, translate."""
-        limits.check()
         program = LinearProgram(form)
-        scale = float(np.abs(program.objective).max()) or 1.0
-        options: Any = {
-            "primal_feasibility_tolerance": TOLERANCE,
-            "dual_feasibility_tolerance": TOLERANCE,
-            **scipy_options(limits),
-        }
-        found = linprog(
-            -program.objective / scale,
-            A_ub=program.rows,
-            b_ub=program.most,
-            A_eq=program.sums,
-            b_eq=np.ones(form.inputs),
-            method="highs",
-            options=options,
-        )
-        if found.status == 1:
-            raise OutOfTime
-        if found.status == 2:
+        ones = np.ones(form.inputs)
+        found = highs.maximise(program.objective, program.rows, program.most, program.sums, ones, limits)
+        if found is None:
             return FormSolution(Status.INFEASIBLE)
-        if found.status != 0:
-            raise SolverError(f"HiGHS ended with: {found.message}")
-        dual, prices = -found.eqlin.marginals * scale, -found.ineqlin.marginals * scale
-        return program.solution(found.x, -found.fun * scale, dual, prices)
+        return program.solution(*found, limits)
 
 
 class MechanismCvxpy(Solver[MechanismProgram]):
@@ -204,7 +184,9 @@ class MechanismCvxpy(Solver[MechanismProgram]):
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
         """Accept objectives of linear pieces."""
-        return True if form.pieces is not None else "the objective is not the largest of linear functions"
+        return (
+            True if form.pieces is not None else "the objective is not the largest of linear functions"
+        )
 
     def suits(self, form: MechanismProgram) -> Literal[True] | str:
         """Decline to be chosen by ``auto``."""
@@ -230,4 +212,7 @@ class MechanismCvxpy(Solver[MechanismProgram]):
             raise SolverError(f"{self.backend} ended with {model.status}")
         prices = rows.dual_value if program.rows.shape[0] else np.zeros(0)
         # of a maximisation, cvxpy gives the multipliers of the minimised negative
-        return program.solution(point.value, float(model.value), sums.dual_value, prices)
+        found = np.asarray(point.value)
+        return program.solution(
+            found, float(model.value), sums.dual_value, np.maximum(prices, 0), limits
+        )
