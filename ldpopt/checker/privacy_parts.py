@@ -48,6 +48,8 @@ from .schema import (
 )
 
 MOST_INPUTS = 4096
+MOST_LISTED = 400
+"""The most inputs whose pairs are listed."""
 MOST_SELECTIONS = 4096
 """The most choices of an input of each secret that are listed."""
 MOST_DISTANCE = 1e6
@@ -311,6 +313,11 @@ def read_part(plain: Any, where: str, k: int) -> Part:
     """Read one part of a question about k inputs."""
     name, given = named(plain, where, PARTS)
     schema, build = PARTS[name]
+    short = name == "secret" or (name == "ldp" and isinstance(given, dict) and not given.get("delta"))
+    if k > MOST_LISTED and not short:
+        raise UnreadableError(
+            f"{where}.{name} needs a question of at most {MOST_LISTED} inputs, not {k}"
+        )
     return build(schema.read(given, f"{where}.{name}"), k)
 
 

@@ -53,6 +53,7 @@ LARGEST = 1e15
 class Condition(NamedTuple):
     """Σ_i c_i·w_i ≤ most, where c[x][i] is what the report i costs at the input x."""
 
+    words: str
     costs: list[list[Fraction]]
     most: Fraction
 
@@ -113,14 +114,26 @@ def question(plain: dict[str, Any]) -> Question:
     objective = read_objective(plain[sense], sense)
     k = objective.inputs
     parts = [read_part(part, f"privacy[{i}]", k) for i, part in enumerate(plain["privacy"])]
-    conditions = [_condition(one["costs"], one["most"], objective) for one in plain.get("at_most", [])]
-    for one in plain.get("at_least", []):
-        costs = [[-entry for entry in row] for row in one["costs"]]
-        conditions.append(_condition(costs, -one["least"], objective))
+    conditions = [
+        _condition(f"{name}[{i}]", one["costs"], one[end], sign, objective)
+        for name, end, sign in (("at_most", "most", 1), ("at_least", "least", -1))
+        for i, one in enumerate(plain.get(name, []))
+    ]
     return Question(parts, objective, sense, conditions)
 
 
-def _condition(costs: list[list[float]], most: float, objective: Objective) -> Condition:
+def _condition(
+    name: str, costs: list[list[float]], limit: float, sign: int, objective: Objective
+) -> Condition:
+    """Read a side condition; one with ≥ is the same with both signs changed.
+
+    Args:
+        name: its place in the file.
+        costs: the matrix [input][piece].
+        limit: what the sum of the costs is compared with.
+        sign: 1 for ≤ and −1 for ≥.
+        objective: its pieces are the reports.
+    """
     if objective.pieces is None:
         raise UnreadableError(
             f"side conditions need an objective of linear pieces, not {objective.name}"
@@ -128,9 +141,11 @@ def _condition(costs: list[list[float]], most: float, objective: Objective) -> C
     shape = (objective.inputs, len(objective.pieces))
     if len(costs) != shape[0] or len(costs[0]) != shape[1]:
         raise UnreadableError(
-            f"costs must be {shape[0]} × {shape[1]}, an entry for each input and piece of the objective"
+            f"{name}.costs must be {shape[0]} × {shape[1]}: an entry for each input and piece"
         )
-    return Condition([[Fraction(entry) for entry in row] for row in costs], Fraction(most))
+    words = f"its costs of {name} sum to at {'most' if sign > 0 else 'least'} {limit!r}"
+    exact = [[sign * Fraction(entry) for entry in row] for row in costs]
+    return Condition(words, exact, sign * Fraction(limit))
 
 
 # ---------------------------------------------------------------- the claims
@@ -148,8 +163,7 @@ def _members(case: Case) -> Iterator[Claim]:
             "privacy", part.words, partial(part.holds, case.answer), value=part.epsilon or None
         )
     for condition in asked.conditions:
-        words = f"its costs, summed, are at most {float(condition.most)!r}"
-        yield decided("member", words, partial(keeps, condition, case.answer))
+        yield decided("member", condition.words, partial(keeps, condition, case.answer))
 
 
 def keeps(condition: Condition, matrix: Sequence[Sequence[float]]) -> bool:
