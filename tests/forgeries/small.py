@@ -47,7 +47,9 @@ SMALL = {
             {"given": {"epsilon": 1, "shape": [2, 2]}},
             {"scenarios": {"epsilon": 0.5, "distributions": [[[0.4, 0.1], [0.1, 0.4]]]}},
         ),
-        composed({"hellinger": {"hypotheses": TWO}}, {"secret": {"epsilon": 1, "secrets": ["a", "a", "b"]}}),
+        composed(
+            {"hellinger": {"hypotheses": TWO}}, {"secret": {"epsilon": 1, "secrets": ["a", "a", "b"]}}
+        ),
         composed({"renyi": {"hypotheses": TWO, "order": 3}}, {"ldp": {"epsilon": 1, "delta": 0.1}}),
     ],
     "statistic-leakage": [

@@ -83,7 +83,9 @@ def metric(params, k):
     e, given = epsilon(params), params["distances"]
     demand(isinstance(given, list) and len(given) == k, "k × k")
     levels = [[e * a for a in numbers(line, k, 0)] for line in given]
-    demand(all(levels[x][z] == levels[z][x] <= 30 for x, z in itertools.permutations(range(k), 2)), "far")
+    demand(
+        all(levels[x][z] == levels[z][x] <= 30 for x, z in itertools.permutations(range(k), 2)), "far"
+    )
     demand(all(a <= 10**6 for line in given for a in line), "distances up to 10^6")
     return [ratios(k, lambda x, z: levels[x][z])], []
 
@@ -121,9 +123,7 @@ def sensitive(params, k):
     demand(isinstance(inputs, list) and inputs, "no inputs")
     listed = {whole(x, 0, k - 1) for x in inputs}
     demand(len(listed) == len(inputs), "different inputs")
-    own = [
-        [{Fraction(0): unit(k, z)} for z in range(k) if z != x] for x in range(k) if x not in listed
-    ]
+    own = [[{Fraction(0): unit(k, z)} for z in range(k) if z != x] for x in range(k) if x not in listed]
     return [ratios(k, lambda x, z: e), *own], []
 
 

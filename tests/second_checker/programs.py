@@ -40,11 +40,15 @@ def is_at_most(one, other):
 
 def at(function, w):
     """The number that a linear function has at w."""
-    return {c: sum((a * x for a, x in zip(row, w, strict=True)), Fraction(0)) for c, row in function.items()}
+    return {
+        c: sum((a * x for a, x in zip(row, w, strict=True)), Fraction(0)) for c, row in function.items()
+    }
 
 
 def added(*numbers_):
-    return {c: sum((n.get(c, 0) for n in numbers_), Fraction(0)) for c in {c for n in numbers_ for c in n}}
+    return {
+        c: sum((n.get(c, 0) for n in numbers_), Fraction(0)) for c in {c for n in numbers_ for c in n}
+    }
 
 
 def times(factor, number_):
@@ -98,7 +102,9 @@ class Goal:
             demand(self.extra != 1, "an order other than 1")
         elif self.name == "guessing":
             (P,) = self.rows
-            self.pieces = [[p if i == x else Fraction(0) for i in range(len(P))] for x, p in enumerate(P)]
+            self.pieces = [
+                [p if i == x else Fraction(0) for i in range(len(P))] for x, p in enumerate(P)
+            ]
         elif self.name == "bayes":
             count = len(self.rows)
             self.extra = distribution(own.get("weights", [1 / count] * count))
@@ -114,16 +120,15 @@ class Goal:
             return max(dot(piece, w) for piece in self.pieces)
         masses = [dot(row, w) for row in self.rows]
         if self.name == "fisher":
-            part = sum((p * s * x for p, s, x in zip(self.rows[0], self.extra, w, strict=True)), Fraction(0))
+            part = sum(
+                (p * s * x for p, s, x in zip(self.rows[0], self.extra, w, strict=True)), Fraction(0)
+            )
             return part * part / masses[0] if masses[0] else Fraction(0)
         if self.name in columns.OF_TWO and masses[0] == masses[1]:
             return Fraction(0)
         if self.name in columns.OF_TWO and masses[1] == 0:
-            if self.name == "hellinger":
-                return masses[0]
-            if self.name == "renyi" and self.extra < 1:
-                return masses[0] / (1 - self.extra)
-            return None
+            order = {"hellinger": Fraction(0), "renyi": self.extra}.get(self.name, Fraction(1))
+            return masses[0] / (1 - order) if order < 1 else None
         return columns.worth(self.name, self.rows, w, self.extra)
 
 
@@ -157,7 +162,9 @@ def sides(params, goal):
             keys(own, {"costs", key})
             costs = table(own["costs"], goal.k)
             demand(len(costs[0]) == len(goal.pieces), "a cost for every piece")
-            found.append(([[sign * c for c in row] for row in costs], sign * number(own[key], -LARGEST, LARGEST)))
+            found.append(
+                ([[sign * c for c in row] for row in costs], sign * number(own[key], -LARGEST, LARGEST))
+            )
     return found
 
 
@@ -254,7 +261,9 @@ def is_bound(bound, proof, goal, notions, budgets, conditions):
     answer = is_at_most(added({0: sum(beta)}, *spent), {0: bound})
     if answer is False:
         return False
-    cones = [sum(choice, []) for choice in itertools.product(*(own for own, _ in notions))]
+    cones = [
+        list(itertools.chain(*choice)) for choice in itertools.product(*(own for own, _ in notions))
+    ]
     if "rows" in proof or "budgets" in proof:
         demand(goal.pieces is not None, "multipliers need pieces")
         return both(answer, compared(proof, goal, cones, budgets, conditions, beta, prices, kappa))
@@ -281,7 +290,7 @@ def multipliers(proof, name, fields):
 
 
 def compared(proof, goal, cones, budgets, conditions, beta, prices, kappa):
-    """Whether a_i − Σ η c − Σ κ costs − Σ ν D ≤ β, entry by entry, and Σ η ≤ λ, for all pieces, cones."""
+    """Whether a_i − Σ η c − Σ κ costs − Σ ν D ≤ β, entry by entry, and Σ η ≤ λ, for all of them."""
     taken = {(i, c): [] for i in range(len(goal.pieces)) for c in range(len(cones))}
     shares = {}
     for (i, c, r), x in multipliers(proof, "rows", ("piece", "cone", "row")):
@@ -296,7 +305,9 @@ def compared(proof, goal, cones, budgets, conditions, beta, prices, kappa):
     answers = [share <= prices[j] for (_, _, j), share in shares.items()]
     for (i, _), functions in taken.items():
         for x in range(goal.k):
-            own = sum((p * costs[x][i] for p, (costs, _) in zip(kappa, conditions, strict=True)), Fraction(0))
+            own = sum(
+                (p * costs[x][i] for p, (costs, _) in zip(kappa, conditions, strict=True)), Fraction(0)
+            )
             needed = [{c: -v * row[x] for c, row in D.items()} for v, D in functions]
             answers.append(is_at_most(added({0: goal.pieces[i][x] - own}, *needed), {0: beta[x]}))
     return both(True, *answers)
@@ -305,7 +316,10 @@ def compared(proof, goal, cones, budgets, conditions, beta, prices, kappa):
 def rational(function):
     """The function with numbers just above e^c."""
     E = {c: Fraction(1) if c == 0 else top(iv.exp(interval(c))) for c in function}
-    return [sum(E[c] * row[x] for c, row in function.items()) for x in range(len(next(iter(function.values()))))]
+    return [
+        sum(E[c] * row[x] for c, row in function.items())
+        for x in range(len(next(iter(function.values()))))
+    ]
 
 
 def dominates(beta, goal, cone, paid):
@@ -319,7 +333,9 @@ def dominates(beta, goal, cone, paid):
     paid = [(price, [rational(part) for part in parts]) for price, parts in paid]
     planes = [[Fraction(int(x == z)) for z in range(k)] for x in range(k)] + rows
     for _, parts in paid:
-        planes += [[a - b for a, b in zip(*pair, strict=True)] for pair in itertools.combinations(parts, 2)]
+        planes += [
+            [a - b for a, b in zip(*pair, strict=True)] for pair in itertools.combinations(parts, 2)
+        ]
     planes = list(dict.fromkeys(filter(None, map(scaled, planes))))
     if math.comb(len(planes), k - 1) > MOST_PLANES:
         return None
@@ -353,7 +369,7 @@ def rays(planes, k, rows):
 def meeting(planes, reduced, k):
     """The line on which k − 1 independent planes meet, for all choices; reduced: (pivot, row) so far."""
     if len(reduced) == k - 1:
-        pivots = {pivot: row for pivot, row in reduced}
+        pivots = dict(reduced)
         (free,) = set(range(k)) - set(pivots)
         yield [Fraction(1) if x == free else -pivots[x][free] for x in range(k)]
         return
