@@ -144,3 +144,11 @@ def test_solvers_take_cones_of_one_point_and_infinite_worths(notion):
     """Two notions may share only w = 0 in one of their cones; a divergence may be infinite."""
     goal = objective.KL([THREE, THREE[::-1]] if isinstance(notion, list) else ZERO)
     assert solve(Program(notion, goal)).status.value in ("optimal", "unbounded")
+
+
+def test_an_infinite_worth_that_no_mechanism_reaches():
+    """The last entry is the largest of every column, so it is as large as the others: they sum to 1."""
+    question = Program(privacy.Cone([[-1, 0, 1], [0, -1, 1]]), objective.KL(ZERO))
+    result = solve(question)
+    assert (result.status.value, result.value, result.bound) == ("feasible", 0.0, None)
+    assert verify(result)
