@@ -10,7 +10,6 @@ import typer
 from ldpopt.cli.options import experiments
 from ldpopt.cli.terminal import counting, say
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.engine.verifying import NOT_CHECKED
 
 if TYPE_CHECKING:
     from ldpopt.engine.sweep import Experiment
@@ -66,6 +65,8 @@ def experiment(
         )
     if study.reused:
         say(f"{study.reused} of {len(study.rows)} points were there (--force measures them again)")
+    from ldpopt.engine.verifying import NOT_CHECKED
+
     print(f"{study.conclusion} [{NOT_CHECKED}]")
     for path in study.files:
         say(f"wrote {path}")

@@ -114,13 +114,16 @@ class Climbed:
             yield values[chosen].sum(axis=1)
 
     def _random(self, count: int) -> Array:
-        """Draw columns of the shape that good ones have: 0 off a query's inputs, 1 and e^ε on them."""
+        """Draw columns of the shape that good ones have: 0 off a query's inputs, 1 and e^ε on them.
+
+        The query of a bin without rows, or with all of them, is the same on all inputs: it cuts none.
+        """
         k, r = len(self.p), len(self.queries)
         columns = np.ones((count, k))
         for n in range(count):
             score = (self.rng.normal(size=r) * (self.rng.random(r) < self.rng.random())) @ self.queries
             columns[n, score > np.quantile(score, 1 - self.rng.uniform(0.1, 0.6))] = self.ratio
-            if (i := self.rng.integers(2 * r)) < r:
+            if (i := self.rng.integers(2 * r)) < r and np.ptp(self.queries[i]) > 0:
                 columns[n] *= self.queries[i] > self.queries[i].mean()
         return columns
 

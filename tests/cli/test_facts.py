@@ -134,7 +134,7 @@ def test_bounds_are_rounded_to_their_side(tmp_path, ldpopt):
     assert "no report is more than 2.02 times as likely" in found["promise"]
     bound = json.loads((tmp_path / "m.json").read_text())["bound"]
     assert bound <= float(found["utility"].rpartition(" ")[2]) <= bound * (1 + 1e-3)
-    assert "determine 5 of the 9 dimensions of the distribution" in found["estimates"]
+    assert "5 of the 9 dimensions of their distribution" in found["estimates"]
     said = ldpopt("audit", "m.json", "--samples", "1000", "--confidence", "0.9", cwd=tmp_path)
     attack = next(line for line in said.out.splitlines() if line.startswith("Attack"))
     assert "(0.9 confidence), allowed 0.7" in attack

@@ -73,7 +73,7 @@ def test_exchanged_labels(work, ldpopt):
     assert ldpopt("verify", "forged.json", cwd=work).code == 1
     assert ldpopt("audit", "forged.json", "--samples", "100", cwd=work).code == 1
     release = ("privatize", "skew.csv", "-m", "forged.json", "-o", "forged.csv")
-    assert ldpopt(*release, cwd=work).code == 2
+    assert ldpopt(*release, cwd=work).code == 1
     document["design"]["digest"] = digest(document)
     (work / "forged.json").write_text(json.dumps(document))
     assert ldpopt("verify", "forged.json", cwd=work).code == 0

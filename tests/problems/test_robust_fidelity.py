@@ -133,6 +133,18 @@ def test_climbing_comes_near_the_optimum():
     assert query_error(found.matrix, form.prior, form.queries) == pytest.approx(found.value, rel=1e-3)
 
 
+def test_bins_without_rows_and_bins_with_all_leave_the_climb_its_columns():
+    """Their queries are the same on all inputs: a climb from the column 0 would divide 0 by 0."""
+    counts = np.random.default_rng(0).integers(0, 9, (4, 5))
+    rows = np.vstack([np.repeat(np.eye(4), 5, axis=1), np.zeros((3, 20)), np.ones((1, 20))])
+    asked = problem("robust-fidelity", epsilon=1.0, counts=counts.tolist(), queries=rows)
+    [form] = asked.forms()
+    columns = Climbed(form.cone, form.prior, form.queries, 1.0, np.random.default_rng(0))
+    assert (columns._random(1000).max(axis=1) >= 1).all()
+    found = best_for_queries(form.prior, rows, 1.0, columns, 0.1, lambda: False, lambda _: None)
+    assert np.isfinite(found.value)
+
+
 def test_the_first_round_is_as_good_as_subset_selection():
     """Half of the reports about s, half about u: what is drawn first has no larger error."""
     rng, epsilon = np.random.default_rng(2), 1.0

@@ -68,16 +68,29 @@ def test_it_is_the_covariance_of_the_estimate(made):
         assert found.variances == pytest.approx(expected)
 
 
+RUNS, FALSE_ALARM = 2000, 1e-3
+
+
 @pytest.mark.parametrize("method", ["learn", "srr", "grr"])
 def test_the_margin_covers_the_estimates(method):
-    """The centre of the intervals of ``ldpopt estimate``, 400 times: each ± misses rarely enough."""
+    """The unbiased estimates of ``ldpopt estimate``: each printed ± misses in at most 5 % of releases.
+
+    If so, the misses of one frequency in independent runs exceed the limit with a probability below
+    FALSE_ALARM divided by the number of frequencies, by the binomial law, so any of them does with less
+    than FALSE_ALARM. The limit is 7 % of the runs: a margin that misses 9 % would be found out.
+    """
     other = design(TABLE, "diagnosis", ["ward", "sex"], epsilon=2.0, method=method)
     W, p = other.mechanism.matrix, other.question.p_hat.ravel()
-    counts = np.random.default_rng(7).multinomial(N, p @ W, size=400)
-    for query, found in zip(column_queries(other.domain), other.accuracy(), strict=True):
-        estimates = np.array([score_intervals(W, c, query.weights).value for c in counts])
-        missed = np.abs(estimates - query.weights @ p) > found.margin(N)
-        assert missed.sum(axis=0).max() <= binom.isf(1e-3, 400, 0.05)
+    queries = column_queries(other.domain)
+    C = np.vstack([query.weights for query in queries])
+    sizes = [len(query.weights) for query in queries]
+    margins = np.repeat([found.margin(N) for found in other.accuracy()], sizes)
+    counts = np.random.default_rng(7).multinomial(N, p @ W, size=RUNS)
+    estimates = np.array([score_intervals(W, c, C).value for c in counts])
+    missed = (np.abs(estimates - C @ p) > margins).sum(axis=0)
+    limit = binom.isf(FALSE_ALARM / len(C), RUNS, 0.05)
+    assert limit <= 0.07 * RUNS
+    assert missed.max() <= limit, missed / RUNS
 
 
 def test_what_the_reports_leave_open():

@@ -95,7 +95,7 @@ def test_accuracy_in_plain_words(tmp_path):
     assert np.isfinite(race.variances).all()
     table = {"s": ["a", "b"] * 5, "u": ["x", "x", "y", "y", "x"] * 2}
     few = signed(design(table, "s", "u", epsilon=0.1, method="grr"), tmp_path).accuracy
-    said = "10 reports leave the share of some value open by 100 points or more"
+    said = "10 reports leave the share of some values open; their estimates are ranges"
     assert few[0] == f"s: {said} [not checked]"
 
 
