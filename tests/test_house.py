@@ -75,8 +75,9 @@ def test_every_room_says_what_it_is_for() -> None:
 
 # ------------------------------------------------------------ problems describe themselves
 
-NAMED_IN = {"problems/__init__.py", "release/methods.py", "release/summaries.py"}
-"""The registry, and the methods of ``ldpopt design``, some of which bear the name of a kind."""
+NAMED_IN = {"problems/__init__.py", "release/methods.py", "release/summaries.py", "models/privacy.py"}
+"""The registry; the methods of ``ldpopt design`` and the notions of privacy, some of which bear the
+name of a kind."""
 DESCRIBING = ("engine", "audit", "report", "bench")
 """Rooms that treat every problem alike, those of other packages too."""
 PARTICULAR = {"peers.py"}

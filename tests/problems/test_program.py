@@ -56,7 +56,7 @@ def test_mangat():
 
 @pytest.mark.parametrize(("k", "m"), [(4, 1), (4, 2), (5, 2), (6, 3)])
 def test_pml_of_uniform_inputs(k, m):
-    """At e^ε = k/m the reports name m inputs each, and tell ε (Grosse, Saeidian, Oechtering 2023)."""
+    """At e^ε = k/m the reports name m inputs each, and tell ε (Grosse, Saeidian and Oechtering 2023)."""
     question = Program(
         privacy.PML(math.log(k / m), [1 / k] * k), objective.MutualInformation([1 / k] * k)
     )

@@ -338,7 +338,13 @@ def _add(left: list[Fraction], vector: Mapping[int, Fraction], times: Fraction) 
 def lifted_rows(
     cone: Sequence[Difference], budgets: Sequence[Budget], inputs: int
 ) -> list[dict[int, Fraction]]:
-    """List the rows a with a·(w, t) ≥ 0 of {(w, t) : w in the cone, t_j ≥ c_jl·w}, e^ε rounded up."""
+    """List the rows a with a·(w, t) ≥ 0 of {(w, t) : w in the cone, t_j ≥ c_jl·w}, e^ε rounded up.
+
+    Args:
+        cone: its differences.
+        budgets: those that have a t_j.
+        inputs: the number of entries of w.
+    """
     rows = [{x: -entry for x, entry in difference.coefficients().items()} for difference in cone]
     for j, budget in enumerate(budgets):
         for piece in budget.pieces:

@@ -312,7 +312,13 @@ PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
 
 
 def read_part(plain: Any, where: str, k: int) -> Part:
-    """Read one part of a question about k inputs."""
+    """Read one part of a question.
+
+    Args:
+        plain: the part as the file has it.
+        where: its place in the file.
+        k: the number of inputs.
+    """
     name, given = named(plain, where, PARTS)
     schema, build = PARTS[name]
     short = name == "secret" or (name == "ldp" and isinstance(given, dict) and not given.get("delta"))
@@ -324,7 +330,13 @@ def read_part(plain: Any, where: str, k: int) -> Part:
 
 
 def named(plain: Any, where: str, known: Iterable[str]) -> tuple[str, Any]:
-    """Read an object of one key, which names what its value describes."""
+    """Read an object of one key, which names what its value describes.
+
+    Args:
+        plain: the object.
+        where: its place in the file.
+        known: the names that it may have.
+    """
     names = tuple(known)
     if not isinstance(plain, dict) or len(plain) != 1:
         raise UnreadableError(f"{where} must be an object with one key, one of {', '.join(names)}")
