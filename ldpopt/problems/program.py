@@ -210,7 +210,8 @@ class Program(Problem):
         return Mechanism(self._repaired(point))
 
     def _repaired(self, point: Assigned) -> Array:
-        rows = point.matrix / point.matrix.sum(axis=1, keepdims=True)
+        matrix = point.matrix * self._free()[:, point.cones]
+        rows = matrix / matrix.sum(axis=1, keepdims=True)
         inner = self._constant(point) if point.inner is None else point.inner
         touch = 0.0
         while touch < 1e-3:
@@ -219,6 +220,14 @@ class Program(Problem):
                 return candidate
             touch = max(2 * touch, certify.GRID)
         raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+    def _free(self) -> Array:
+        """Return 0 for each input and cone with w_x ≤ 0, else 1: what a solver has there is rounding."""
+        cones = list(self.question.cones())
+        found = np.ones((self.question.objective.inputs, len(cones)))
+        for c, cone in enumerate(cones):
+            found[[x for left, right, _ in cone if not right for x in left], c] = 0
+        return found
 
     def _constant(self, point: Assigned) -> Array:
         """Return a constant release over the columns whose cone holds constant columns."""
