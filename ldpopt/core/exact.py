@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.alarm import alarmed
     from ldpopt.checker.kernel.arithmetic import dyadic, exp, exp_above, exp_below, log_above, log_below
     from ldpopt.checker.kernel.budget import SECONDS, UndecidedError
-    from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted
+    from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
     from ldpopt.checker.kernel.labels import Labels
     from ldpopt.checker.kernel.optimality import GAP_FLOOR, NOISE, is_optimal
@@ -161,7 +161,7 @@ HOMES = {
     "kernel.alarm": "alarmed",
     "kernel.arithmetic": "dyadic exp exp_above exp_below log_above log_below",
     "kernel.budget": "SECONDS UndecidedError",
-    "kernel.claims": "Claim OPEN Verdict combined printable quoted",
+    "kernel.claims": "Claim OPEN Verdict combined printable quoted visible",
     "kernel.exit_codes": "ExitCode",
     "kernel.labels": "Labels",
     "kernel.optimality": "GAP_FLOOR NOISE is_optimal",

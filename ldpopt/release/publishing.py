@@ -153,9 +153,9 @@ class PublicDesign(MatrixOrEncoding):
 
     @cached_property
     def fingerprint(self) -> str:
-        """The fingerprint of the mechanism with its labels: twelve hexadecimal digits."""
+        """The fingerprint of the mechanism with its labels: 32 hexadecimal digits."""
         digest: str = self.to_json()[SECTION]["digest"]
-        return digest[:12]
+        return digest[:32]
 
     def to_json(self) -> dict[str, Any]:
         """Return the content of the public file."""

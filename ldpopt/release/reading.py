@@ -20,6 +20,8 @@ from ldpopt.tables.files import TableReader, open_table
 DIGITS = np.frombuffer(b"0123456789abcdef", dtype=np.uint8)
 PREFIX = "ldpopt-"
 """The name of the column of reports: this prefix, then the fingerprint of the mechanism."""
+SHORT = 12
+"""Digits of a fingerprint in earlier versions: too few, as two mechanisms of one were found in 100 s."""
 
 
 def report_counts(
@@ -142,6 +144,11 @@ def _report_column(reader: TableReader, made: AnyDesign) -> str:
     if not marked:
         raise InvalidInputError(
             f"{reader.name} has no column of reports: ldpopt privatize did not write it"
+        )
+    if PREFIX + made.fingerprint[:SHORT] in marked:
+        raise InvalidInputError(
+            f"{reader.name} has the short fingerprint of an earlier version as the name of its column; "
+            f"if this mechanism released it, rename the column to {PREFIX}{made.fingerprint}"
         )
     if PREFIX + made.fingerprint not in marked:
         raise InvalidInputError(

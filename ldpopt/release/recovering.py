@@ -25,8 +25,9 @@ MOST_ROWS, ROUNDING = 512, 1e-9
 
 WORDS = {
     NOT_AT_ALL: (
-        "the counts of the table cannot be computed back from the mechanism: it is the same for every "
-        "table with these labels. Where no method was named, the counts chose this one"
+        "the mechanism tells no value of the table from another. Made by the method that it names, it "
+        "depends on the labels and on ε, and no count can be computed back from it [not checked]. Where "
+        "no method was named, the counts chose this one"
     ),
     APPROXIMATELY: (
         "the counts of the table can be computed back from the mechanism approximately: they chose one "

@@ -7,6 +7,7 @@ import math
 import re
 from typing import Any
 
+from ldpopt.core.exact import visible
 from ldpopt.core.problem import Problem
 
 RIGHT_TO_LEFT = "\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc\U00010800-\U00010fff\U0001e800-\U0001efff"
@@ -35,7 +36,7 @@ def spelt(text: str) -> str:
 
 
 def _visible(c: str) -> bool:
-    return c.isprintable() or c.isspace() or c in JOINERS
+    return visible(c) or c.isspace() or c in JOINERS
 
 
 def number(value: Any, digits: int = 6) -> str:

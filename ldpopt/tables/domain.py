@@ -6,7 +6,9 @@ of its public ones, among those that the design has seen.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -24,6 +26,21 @@ from ldpopt.tables.cells import MOMENT, absent, moments, numbered, numbers, quot
 from ldpopt.tables.files import Batch, TableReader
 
 Codes = NDArray[np.int64]
+WORD = re.compile(r"[\w%/()+-]+")
+"""A name that stands in a sentence without quotes."""
+
+
+def in_quotes(text: str) -> str:
+    r"""Write text in double quotes, those in it escaped.
+
+    >>> print(in_quotes('a "b"'))
+    "a \"b\""
+    """
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _part(value: str) -> str:
+    return in_quotes(value) if "," in value or '"' in value else value
 
 
 @dataclass(frozen=True)
@@ -126,14 +143,23 @@ class Attribute:
 
     @property
     def name(self) -> str:
-        """The names of the columns."""
-        return " × ".join(column.name for column in self.columns)
+        """The names of the columns, for sentences: a name that is not one word stands in quotes.
+
+        Otherwise a column could be named like half a promise, and end the sentence that it stands in.
+        """
+        names = (column.name for column in self.columns)
+        return " × ".join(name if WORD.fullmatch(name) else in_quotes(name) for name in names)
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The values in words, in the order of the mechanism's inputs."""
+        """The values in words, in the order of the mechanism's inputs.
+
+        Of several columns, a value with a comma stands in quotes, so that different inputs differ.
+        """
+        if len(self.columns) == 1:
+            return tuple(self.columns[0].values[i] for (i,) in self.members)
         named = (zip(self.columns, member, strict=True) for member in self.members)
-        return tuple(", ".join(column.values[i] for column, i in pairs) for pairs in named)
+        return tuple(", ".join(_part(column.values[i]) for column, i in pairs) for pairs in named)
 
     @cached_property
     def _steps(self) -> list[tuple[Codes, Codes]]:

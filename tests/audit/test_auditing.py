@@ -384,7 +384,7 @@ def test_a_promise_about_counts_is_not_called_absent(census):
     assert "and the other 3 claims of the certificate were verified" in found.verdict
     assert found.passed is OPEN
     made = design(TABLE, secret="sex", public="race", epsilon=1.0, method="srr").public
-    more = replace(made, promise=replace(made.promise, epsilon=0.5))
+    more = replace(made, promise=replace(made.promise, epsilon=0.5), recoverable=None)
     found = audit(more, samples=1000, confidence=SURE)
     assert found.verdict.startswith("NOT DECIDED: the promise ε = 0.5 for all distributions")
     assert "; the stated level holds (robust LDP level, all" in found.verdict

@@ -44,7 +44,7 @@ def test_full_sizes_and_json(command, tmp_path):
     ("plugin", "code", "words"),
     [
         ("Liar", 1, "contradicted: liar on staircase k=3"),
-        ("Crash", 3, "crashed: crash on staircase k=3"),
+        ("Crash", 70, "crashed: crash on staircase k=3"),
         ("Impatient", 130, "kept the 20 rows that were done"),
         ("Missing", 2, "has no 'Missing'"),
     ],

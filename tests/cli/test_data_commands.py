@@ -166,19 +166,20 @@ def test_release_and_estimate(work, ldpopt):
     assert math.fsum(row["ml"] for row in secret) == pytest.approx(1)
 
 
-def test_estimates_that_were_cut_are_told(work, ldpopt):
-    """A sentence says so where the table shows a 0 or 1; that of cells that are not shown is silent."""
+def test_estimates_outside_of_0_to_1_are_told(work, ldpopt):
+    """The estimate is printed as it is; a sentence says why, exactly where one is not from 0 to 1."""
     lines = (work / "out.csv").read_text().splitlines()
     told = []
-    for name, reports in {"few": [lines[1]] * 4, "some": lines[1:101], "many": lines[1:]}.items():
+    for name, reports in {"alike": [lines[1]] * 60, "many": lines[1:]}.items():
         (work / f"{name}.csv").write_text("\n".join([lines[0], *reports]) + "\n")
-        said = ldpopt("estimate", f"{name}.csv", "--mechanism", "mech.json", cwd=work)
+        ask = ("estimate", f"{name}.csv", "--mechanism", "mech.json")
+        said = ldpopt(*ask, cwd=work)
         assert said.code == 0, said.err
-        cells = [line.split("│")[2].strip() for line in said.out.splitlines() if "│" in line]
-        told.append("shown as 0 or 1, so a column may not sum to 1." in said.out)
-        assert told[-1] == any(cell in ("0.0000", "1.0000") for cell in cells)
-    assert told[0]
-    assert not told[-1]
+        told.append("Estimates have no bias, so that of a rare value may lie below 0" in said.out)
+        rows = json.loads(ldpopt(*ask, "--json", cwd=work).out)["frequencies"]
+        shown = [row for row in rows if row["group"] != "joint"]
+        assert told[-1] == any(row.get("clipped") is not None for row in shown)
+    assert told == [True, False]
 
 
 def test_a_second_release_is_warned_about_with_the_exact_level(work, ldpopt):

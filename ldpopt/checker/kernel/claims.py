@@ -143,9 +143,18 @@ def printable(text: str) -> str:
     >>> printable("\u202eabc\x9b2J")
     '\\u202eabc\\x9b2J'
     """
-    if text.isprintable():
+    if text.isprintable() and not BLANK.intersection(text):
         return text
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    return "".join(c if visible(c) else c.encode("unicode_escape").decode() for c in text)
+
+
+BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and signs that show nothing, though Unicode calls them printable."""
+
+
+def visible(c: str) -> bool:
+    """Return whether a character shows something, or is a space."""
+    return c.isprintable() and c not in BLANK
 
 
 def quoted(words: Any) -> str:
