@@ -5,16 +5,22 @@ A question is a :class:`Problem`; :func:`solve` hands it to a :class:`Solver` an
 decide every claim of it. For a table of people, :func:`design` makes a mechanism, :func:`privatize`
 releases reports, :func:`estimate` reads them, :func:`audit` attacks them, and :func:`report` writes a
 page on it.
+
+The rooms are attributes: ``ldpopt.problems``, ``ldpopt.solvers``, ``ldpopt.mechanisms``, …; each is
+imported when it is used first.
 """
 
 from importlib import import_module
 
 TYPE_CHECKING = False  # as type checkers know it; before a program has left the working directory,
 if TYPE_CHECKING:  # nothing is imported that could lie there: not even the module typing
+    from ldpopt import experiments, measures, mechanisms, models, problems, solvers, testing
     from ldpopt.audit.auditing import audit
+    from ldpopt.core import certify, validate
     from ldpopt.core.form import Form, FormSolution
     from ldpopt.core.forms.column_program import ColumnProgram, Columns
     from ldpopt.core.limits import Limits
+    from ldpopt.core.measure import Measure
     from ldpopt.core.mechanism import Mechanism
     from ldpopt.core.problem import Example, Problem
     from ldpopt.core.solver import Solver
@@ -22,7 +28,11 @@ if TYPE_CHECKING:  # nothing is imported that could lie there: not even the modu
     from ldpopt.core.status import Status
     from ldpopt.engine.result import Certificate, Result, load
     from ldpopt.engine.solving import problem, solve
+    from ldpopt.engine.sweep import Experiment
     from ldpopt.engine.verifying import Verification, verify
+    from ldpopt.models import objective, privacy
+    from ldpopt.problems.column_problem import ColumnProblem
+    from ldpopt.problems.program import Program
     from ldpopt.release.designing import design
     from ldpopt.release.estimating import estimate
     from ldpopt.release.releasing import privatize
@@ -32,36 +42,64 @@ if TYPE_CHECKING:  # nothing is imported that could lie there: not even the modu
 
 __all__ = [
     "Certificate",
+    "ColumnProblem",
     "ColumnProgram",
     "Columns",
     "Example",
+    "Experiment",
     "Form",
     "FormSolution",
     "Limits",
+    "Measure",
     "Mechanism",
     "Problem",
+    "Program",
     "Result",
     "Solver",
     "Stage",
     "Status",
     "Verification",
     "audit",
+    "certify",
     "design",
     "estimate",
+    "experiments",
     "load",
+    "measures",
+    "mechanisms",
+    "models",
+    "objective",
+    "privacy",
     "privatize",
     "problem",
+    "problems",
     "report",
     "solve",
+    "solvers",
+    "testing",
+    "validate",
     "verify",
 ]
 
-_VERBS = ("audit", "report")
-"""Rooms that can be called; see :mod:`ldpopt.core.verb`."""
+_ROOMS = (
+    "audit",
+    "experiments",
+    "measures",
+    "mechanisms",
+    "models",
+    "problems",
+    "report",
+    "solvers",
+    "testing",
+)
+"""Modules of ldpopt itself; ``audit`` and ``report`` can be called, see :mod:`ldpopt.core.verb`."""
+_TOOLS = {"certify": "core", "validate": "core", "objective": "models", "privacy": "models"}
+"""Modules that a question or a solver of one's own needs, with their rooms."""
 _HOMES = {
     "core.form": ("Form", "FormSolution"),
     "core.forms.column_program": ("ColumnProgram", "Columns"),
     "core.limits": ("Limits",),
+    "core.measure": ("Measure",),
     "core.mechanism": ("Mechanism",),
     "core.problem": ("Example", "Problem"),
     "core.solver": ("Solver",),
@@ -69,7 +107,10 @@ _HOMES = {
     "core.status": ("Status",),
     "engine.result": ("Certificate", "Result", "load"),
     "engine.solving": ("problem", "solve"),
+    "engine.sweep": ("Experiment",),
     "engine.verifying": ("Verification", "verify"),
+    "problems.column_problem": ("ColumnProblem",),
+    "problems.program": ("Program",),
     "release.designing": ("design",),
     "release.estimating": ("estimate",),
     "release.releasing": ("privatize",),
@@ -84,8 +125,10 @@ if not TYPE_CHECKING:  # type checkers read the imports above, and report a name
             if name in names:
                 globals()[name] = found = getattr(import_module(f"ldpopt.{home}"), name)
                 return found
-        if name in _VERBS:
+        if name in _ROOMS:
             return import_module(f"ldpopt.{name}")
+        if name in _TOOLS:
+            return import_module(f"ldpopt.{_TOOLS[name]}.{name}")
         if name == "__version__":
             return import_module("importlib.metadata").version("ldpopt")
         raise AttributeError(f"module 'ldpopt' has no attribute {name!r}")

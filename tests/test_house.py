@@ -49,6 +49,25 @@ def test_a_room_is_found_at_a_glance() -> None:
     assert len(entries) <= 20
 
 
+LINKS = ("problems", "solvers", "experiments")
+
+
+@pytest.mark.parametrize("room", LINKS)
+def test_the_first_look_shows_questions_methods_and_figures(room: str) -> None:
+    """Links, so that nothing is mapped: an sdist, which has none, holds the packages all the same."""
+    link = ROOT / room
+    if (ROOT / ".git").exists():
+        assert link.is_symlink()
+    assert not link.exists() or link.resolve() == (ROOT / "ldpopt" / room).resolve()
+
+
+@pytest.mark.parametrize("first", ["certify", "validate", "problems", "testing"])
+def test_rooms_and_tools_are_attributes(first: str, tmp_path: Path) -> None:
+    """What was imported before does not matter: each of these is asked for first once."""
+    code = f"import ldpopt; ldpopt.{first}; print([getattr(ldpopt, n) is None for n in ldpopt.__all__])"
+    assert "True" not in run_elsewhere(code, tmp_path)
+
+
 def test_every_room_says_what_it_is_for() -> None:
     for package in PACKAGES:
         assert (package / "__init__.py").read_text(encoding="utf-8").startswith('"""')
@@ -56,8 +75,9 @@ def test_every_room_says_what_it_is_for() -> None:
 
 # ------------------------------------------------------------ problems describe themselves
 
-NAMED_IN = {"problems/__init__.py", "release/methods.py", "release/summaries.py"}
-"""The registry, and the methods of ``ldpopt design``, some of which bear the name of a kind."""
+NAMED_IN = {"problems/__init__.py", "release/methods.py", "release/summaries.py", "models/privacy.py"}
+"""The registry; the methods of ``ldpopt design`` and the notions of privacy, some of which bear the
+name of a kind."""
 DESCRIBING = ("engine", "audit", "report", "bench")
 """Rooms that treat every problem alike, those of other packages too."""
 PARTICULAR = {"peers.py"}
@@ -202,7 +222,7 @@ def test_the_source_distribution_holds_the_whole_project() -> None:
     """Every entry of the tree that git keeps is named in MANIFEST.in, or taken by setuptools itself."""
     words = {word for line in read("MANIFEST.in") if line[0] != "#" for word in line.split()}
     itself = {"LICENSE", "MANIFEST.in", "README.md", "ldpopt", "pyproject.toml"}
-    made = {"PKG-INFO", "setup.cfg", ".git"}
+    made = {"PKG-INFO", "setup.cfg", ".git", *LINKS}
     for entry in ROOT.iterdir():
         ignored = any(
             fnmatch(f"{entry.name}/", mark) or entry.name == mark for mark in read(".gitignore")

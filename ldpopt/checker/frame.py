@@ -95,6 +95,7 @@ KINDS = {
     "composition-bound": "composition_bound",
     "feature-release": "feature_release",
     "frequency-encoding": "frequency_encoding",
+    "program": "program",
 }
 """The section of every kind; it is imported when a file of the kind is read."""
 FORMS = {
@@ -115,6 +116,7 @@ FORMS = {
     "composition-bound": "composition_bound",
     "feature-release": "feature_release",
     "encoding": "frequency_encoding",
+    "program": "program",
 }
 """The section of every form; a kind of another package may state itself in any of them."""
 DESIGN, PUBLIC = "table_design", "public_mechanism"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 
-from ldpopt.core import program
+from ldpopt.core import ending
 
 
 def main() -> None:
     """Run the command line; an error is printed as one sentence, with an exit code."""
-    program.run(_command)
+    ending.run(_command)
 
 
 def _command() -> int:

@@ -12,8 +12,8 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 import ldpopt
+from ldpopt.core.ending import fail
 from ldpopt.core.exact import ExitCode
-from ldpopt.core.program import fail
 
 COMMANDS = {
     "solve": "solve",
@@ -83,7 +83,7 @@ def describe(
 
 
 def run(words: list[str]) -> int:
-    """Run one command and return its exit code; :mod:`ldpopt.core.program` answers its errors."""
+    """Run one command and return its exit code; :mod:`ldpopt.core.ending` answers its errors."""
     if COMPLETE in os.environ:  # a shell asks what may come next
         return _completions()
     words = words or ["--help"]

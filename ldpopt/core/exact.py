@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         read_robust_question,
     )
     from ldpopt.checker.kernel.proofs.confidence_set import is_member as is_confidence_member
+    from ldpopt.checker.kernel.proofs.differences import Difference, Vector
     from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT as POINT_UNIT
     from ldpopt.checker.kernel.proofs.dirichlet_points import prior_points
     from ldpopt.checker.kernel.proofs.encodings import ENCODING, MOST_BUCKETS, read_encoding
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.exposure_rules import MOST_FEATURES, Marginals
     from ldpopt.checker.kernel.proofs.exposure_rules import provable as provable_exposure
     from ldpopt.checker.kernel.proofs.exposure_rules import proven as proven_exposure
+    from ldpopt.checker.kernel.proofs.extreme_rays import extreme_rays
     from ldpopt.checker.kernel.proofs.fidelity_bounds import alpha_bound, balanced_phi, phi_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import design_bound as moment_design_bound
     from ldpopt.checker.kernel.proofs.fidelity_bounds import minimax_bound as proven_minimax_bound
@@ -133,6 +135,14 @@ if TYPE_CHECKING:
         worst_cost,
     )
     from ldpopt.checker.statements.polyopt import grouping as public_grouping
+    from ldpopt.checker.statements.program import Proof as ProgramProof
+    from ldpopt.checker.statements.program import Question as ProgramQuestion
+    from ldpopt.checker.statements.program import dominates as dominates_program
+    from ldpopt.checker.statements.program import keeps as keeps_condition
+    from ldpopt.checker.statements.program import left_sides as program_left_sides
+    from ldpopt.checker.statements.program import lifted_rows
+    from ldpopt.checker.statements.program import proven_bound as program_bound
+    from ldpopt.checker.statements.program import read_proof as read_program_proof
     from ldpopt.checker.statements.public_mechanism import PROMISES, RECOVERABLE, public_digest
     from ldpopt.checker.statements.reporting import MOST_SECRETS as MOST_UNARY_SECRETS
     from ldpopt.checker.statements.robust_fidelity import Queries
@@ -168,6 +178,7 @@ HOMES = {
         "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
         "is_member:is_confidence_member read_robust_question"
     ),
+    "kernel.proofs.differences": "Difference Vector",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
     "kernel.proofs.encodings": (
         "ENCODING MOST_BUCKETS NAMES:ENCODING_NAMES error:encoding_error read_encoding"
@@ -175,6 +186,7 @@ HOMES = {
     "kernel.proofs.exposure_rules": (
         "MOST_FEATURES Marginals provable:provable_exposure proven:proven_exposure"
     ),
+    "kernel.proofs.extreme_rays": "extreme_rays",
     "kernel.proofs.fidelity_bounds": (
         "alpha_bound balanced_phi design_bound:moment_design_bound "
         "minimax_bound:proven_minimax_bound phi_bound "
@@ -229,6 +241,12 @@ HOMES = {
         "LeakageStatement cost_bound count_histograms leaks_within worst_cost"
     ),
     "statements.polyopt": "grouping:public_grouping",
+    "statements.program": (
+        "Proof:ProgramProof Question:ProgramQuestion "
+        "dominates:dominates_program keeps:keeps_condition "
+        "left_sides:program_left_sides lifted_rows "
+        "proven_bound:program_bound read_proof:read_program_proof"
+    ),
     "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",
     "statements.robust_fidelity": (

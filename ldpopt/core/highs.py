@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import highspy
+import numpy as np
+from scipy.optimize import linprog
 
 from ldpopt.core.errors import SolverError
-from ldpopt.core.limits import Limits
+from ldpopt.core.limits import Limits, OutOfTime
+from ldpopt.core.validate import Array
 
 Setting = bool | int | float | str
 LEAST_SECONDS = 0.01
@@ -82,3 +86,45 @@ def scipy_options(limits: Limits) -> dict[str, float]:
     """Return the limits as options of scipy's ``linprog`` and ``milp``."""
     left = limits.remaining()
     return {} if left == math.inf else {"time_limit": max(left, LEAST_SECONDS)}
+
+
+class Maximum(NamedTuple):
+    """The optimum of a linear program: the point, its value, and the multipliers of all rows."""
+
+    point: Array
+    value: float
+    equal: Array
+    at_most: Array
+
+
+def maximise(
+    objective: Array, at_most: Any, limit: Array, equal: Any, total: Array, limits: Limits
+) -> Maximum | None:
+    """Maximise objective·x over x ≥ 0 with at_most x ≤ limit and equal x = total; None if infeasible.
+
+    Args:
+        objective: the objective; it is scaled, as HiGHS works with absolute tolerances.
+        at_most: a matrix, dense or sparse.
+        limit: a number for each of its rows.
+        equal: a matrix, dense or sparse.
+        total: a number for each of its rows.
+        limits: the time.
+
+    Raises:
+        OutOfTime: the time is over before the optimum.
+        SolverError: HiGHS ended in any other way.
+    """
+    limits.check()
+    scale = float(np.abs(objective).max()) or 1.0
+    tight = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    options: Any = {**tight, **scipy_options(limits)}
+    rows = (at_most, limit, equal, total)
+    found: Any = linprog(-objective / scale, *rows, method="highs", options=options)
+    if found.status == 1:
+        raise OutOfTime
+    if found.status == 2:
+        return None
+    if found.status != 0:
+        raise SolverError(f"HiGHS ended with: {found.message}")
+    prices = -found.ineqlin.marginals * scale
+    return Maximum(found.x, -found.fun * scale, -found.eqlin.marginals * scale, np.maximum(prices, 0))

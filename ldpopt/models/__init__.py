@@ -1,1 +1,1 @@
-"""What a question is made of: cones of columns, utilities, uncertainty sets, priors, secrets."""
+"""What a question is made of: privacy, objectives, cones, uncertainty sets, priors, secrets."""

@@ -13,6 +13,7 @@ PROBLEMS: Registry[type[Problem]] = Registry(
     "problem",
     "ldpopt.problems",
     {
+        "program": "ldpopt.problems.program:Program",
         "staircase": "ldpopt.problems.staircase:Staircase",
         "secret-staircase": "ldpopt.problems.secret_staircase:SecretStaircase",
         "circulant-fidelity": "ldpopt.problems.circulant_fidelity:CirculantFidelity",

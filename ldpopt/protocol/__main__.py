@@ -47,6 +47,6 @@ if __name__ == "__main__":
     from ldpopt.core.children import leave_working_directory
 
     leave_working_directory()
-    from ldpopt.core.program import run
+    from ldpopt.core.ending import run
 
     run(main)

@@ -25,6 +25,11 @@ BY_FORM: dict[str, dict[str, str]] = {
         "randomized-response": "ldpopt.solvers.randomized_response:RandomizedResponse",
         "public-column": "ldpopt.solvers.public_column:PublicColumn",
     },
+    "mechanism-program": {
+        "mechanism-highs": "ldpopt.solvers.mechanism_lp:MechanismHighs",
+        "mechanism-rays": "ldpopt.solvers.mechanism_rays:MechanismRays",
+        "mechanism-cvxpy": "ldpopt.solvers.mechanism_lp:MechanismCvxpy",
+    },
     "cut-program": {"cutting-planes": "ldpopt.solvers.cutting_planes:CuttingPlanes"},
     "query-program": {"query-design": "ldpopt.solvers.query_design:QueryDesign"},
     "level-search": {"worst-member": "ldpopt.solvers.worst_member:WorstMember"},

@@ -145,7 +145,7 @@ def test_every_problem_has_random_instances(kind):
 
 def test_a_form_stands_for_all_its_problems_and_for_its_own_instances():
     kinds = {cls.kind for cls in bench.targets("column-program")}
-    assert kinds == {"staircase", "secret-staircase", "polyopt"}
+    assert kinds == {"staircase", "secret-staircase", "polyopt", "program"}
     assert {cls.kind for cls in bench.targets("all")} == set(PROBLEMS)
     found = bench.run("joint-program", sizes=[2])
     assert {row["instance"] for row in found.rows} == {"composition-bound features=2 worst-joint"}

@@ -15,7 +15,7 @@ import pytest
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.exit_codes import ExitCode
 from ldpopt.cli.app import COMMANDS
-from ldpopt.core import program, workers
+from ldpopt.core import ending, workers
 from ldpopt.core.errors import FailedError, InvalidInputError, SolverError, UndecidedFileError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -336,7 +336,7 @@ def protocol(words, monkeypatch):
     before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with pytest.raises(SystemExit) as ended:
-            program.run(main)
+            ending.run(main)
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

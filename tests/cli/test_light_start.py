@@ -109,7 +109,7 @@ def test_verify_imports_the_checker_alone(loaded, tmp_path):
     others = {
         name for name in of_the_package(names) if not name.startswith(("ldpopt.cli", "ldpopt.checker"))
     }
-    core = {f"ldpopt.core.{name}" for name in ("children", "errors", "program", "rounding")}
+    core = {f"ldpopt.core.{name}" for name in ("children", "ending", "errors", "exact", "rounding")}
     assert others == {"ldpopt.core", *core, "ldpopt.engine", "ldpopt.engine.verifying"}
 
 

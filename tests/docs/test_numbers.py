@@ -361,12 +361,6 @@ def test_ends_in_the_text(page, words, number, found, side):
     assert 0 <= (off if side == "above" else -off) < digit
 
 
-def test_the_readme_shows_rows_of_the_table_of_sizes():
-    sizes = {line for line in (DOCS / "reach.md").read_text().splitlines() if line.startswith("| `")}
-    shown = (DOCS.parent / "README.md").read_text().split("| instance |")[1].split("\n\n")[0]
-    assert {line for line in shown.splitlines() if line.startswith("| `")} < sizes
-
-
 STUDY = rows("fidelity.md", ["method", "diagnosis"])
 
 

@@ -161,6 +161,8 @@ def keys(document, draw):
 def privacy(document, draw):
     """Ask for another privacy, or another size."""
     params = document["public"] if "public" in document else document["params"]
+    if "privacy" in params:
+        (params,) = draw.choice(params["privacy"]).values()
     if "epsilon" in params:
         factor = draw.choice((1 - 1e-12, 1 - 1e-9, 1 - 1e-6, 0.99, 0.5, 1e-3, 1 + 1e-9, 1.01, 2))
         params["epsilon"] = draw.choice((params["epsilon"] * factor, 1e-6, 20.0, 30.0))

@@ -2,7 +2,56 @@
 
 SQUARE, SKEW = [[0.3, 0.2], [0.1, 0.4]], [[0.25, 0.25], [0.35, 0.15]]
 ROWS = [[0.5, 0.5], [0.625, 0.375], [0.25, 0.75], [0.375, 0.625]]
+THREE, LINE = [0.5, 0.3, 0.2], [[0, 1, 2], [1, 0, 1], [2, 1, 0]]
+TWO = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
+
+
+def composed(objective, *privacy, **side):
+    """The parameters of a program."""
+    sense = "minimise" if "loss" in objective else "maximise"
+    return {"privacy": list(privacy), sense: objective, **side}
+
+
 SMALL = {
+    "program": [
+        composed(
+            {"mutual-information": {"prior": THREE}},
+            {"ldp": {"epsilon": 2}},
+            {"maximal-leakage": {"leakage": 0.4}},
+        ),
+        composed({"guessing": {"prior": THREE}}, {"ldp": {"epsilon": 1, "delta": 0.05}}),
+        composed({"mutual-information": {"prior": THREE}}, {"sensitive": {"epsilon": 1, "inputs": [0]}}),
+        composed({"bayes": {"hypotheses": TWO}}, {"sensitive": {"epsilon": 1, "inputs": [0, 1]}}),
+        composed(
+            {"loss": {"prior": THREE, "loss": LINE}},
+            {"metric": {"epsilon": 0.5, "distances": LINE}},
+            at_most=[{"costs": LINE, "most": 2.9}],
+            at_least=[{"costs": LINE, "least": 1.0}],
+        ),
+        composed({"kl": {"hypotheses": TWO}}, {"pml": {"epsilon": 0.5, "prior": THREE}}),
+        composed(
+            {"chi-squared": {"hypotheses": TWO}},
+            {"pairs": {"levels": [[0, 1, None], [0.5, 0, 2], [1, 1, 0]]}},
+        ),
+        composed(
+            {"fisher": {"prior": [0.4, 0.4, 0.2], "score": [1, -1, 0]}},
+            {"information-privacy": {"epsilon": 0.5, "prior": THREE}},
+        ),
+        composed(
+            {"total-variation": {"hypotheses": TWO}},
+            {"statistic-leakage": {"leakage": 0.5, "secrets": [0, 0, 1]}},
+            {"cone": {"rows": [[2, -1, 0], [0, 2, -1], [-1, 0, 3]]}},
+        ),
+        composed(
+            {"largest": {"pieces": [[1, 0, -1, 2], [0, 2, 0.5, 0]]}},
+            {"given": {"epsilon": 1, "shape": [2, 2]}},
+            {"scenarios": {"epsilon": 0.5, "distributions": [[[0.4, 0.1], [0.1, 0.4]]]}},
+        ),
+        composed(
+            {"hellinger": {"hypotheses": TWO}}, {"secret": {"epsilon": 1, "secrets": ["a", "a", "b"]}}
+        ),
+        composed({"renyi": {"hypotheses": TWO, "order": 3}}, {"ldp": {"epsilon": 1, "delta": 0.1}}),
+    ],
     "statistic-leakage": [
         {"matrix": [[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], "secrets": ["a", "a", "b"]},
         {"matrix": [[0.5, 0.25, 0.25], [0.125, 0.75, 0.125], [0.25, 0.25, 0.5]], "secrets": [0, 1, 1]},

@@ -14,6 +14,7 @@ from second_checker import (
     levels,
     optimum,
     polyopt,
+    programs,
     publics,
     queries,
     releases,
@@ -26,6 +27,7 @@ from second_checker.reading import UnreadableError, document, plain
 SECTIONS = {
     "staircase": columns,
     "secret-staircase": columns,
+    "program": programs,
     "circulant-fidelity": fidelity,
     "square-fidelity": fidelity,
     "broad-fidelity": fidelity,

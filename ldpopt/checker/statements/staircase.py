@@ -29,6 +29,7 @@ from ..kernel.proofs.column_utilities import (
     MOST_LOG_POWER,
     OF_A_PRIOR,
     OF_HYPOTHESES,
+    ORDER,
     UTILITIES,
     ColumnStatement,
     utility_of,
@@ -37,8 +38,6 @@ from ..kernel.proofs.private_rows import level_claims, private, read_matrix, sto
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import EPSILON, Distribution, Joint, List, Number, Record, Word
 from ..kernel.section import Case, Decider, Kind, Section, maximise, nothing
-
-ORDER = Number(0.01, 60)
 
 STATEMENT = Record(
     {

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ..arithmetic import ZERO, Interval, dyadic, enclose, log, total
 from ..budget import tick
+from ..schema import Number
 from .two_hypotheses import Divergence
 
 MOST_DUAL = 1e30
@@ -30,6 +31,8 @@ class ColumnStatement(NamedTuple):
     order: float | None = None
 
 
+ORDER = Number(0.01, 60)
+"""The order of renyi."""
 OF_A_PRIOR = ("mutual-information", "guessing")
 OF_TWO_HYPOTHESES = ("kl", "total-variation", "chi-squared", "hellinger", "renyi")
 OF_HYPOTHESES = (*OF_TWO_HYPOTHESES, "bayes")

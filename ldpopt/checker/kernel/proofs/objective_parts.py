@@ -1,0 +1,199 @@
+"""Objectives: sums over the columns w of a mechanism of a convex, positively homogeneous g(w).
+
+| objective | g(w) |
+|---|---|
+| mutual-information | Σ_x P_x w_x log w_x − q log q, q = P·w |
+| kl, chi-squared, hellinger, renyi | q1 f(q0/q1), q_i = p_i·w; see :mod:`two_hypotheses` |
+| fisher | (Σ_x P_x score_x w_x)²/(P·w): information about one parameter whose score is given |
+| total-variation, bayes, guessing | the largest of linear pieces; see :mod:`piecewise_linear` |
+| largest | max_i a_i·w |
+| loss, minimised | −max_d Σ_x −P_x loss(x, d) w_x: each report is answered by its best decision d |
+
+Lemma (fisher). z²/q is convex in (z, q), q > 0, and positively homogeneous; z and q are linear in w. ∎
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Literal
+
+from ..arithmetic import ZERO, Interval, enclose, log, total
+from ..budget import UndecidedError
+from ..reading import UnreadableError
+from ..schema import Distribution, List, Matrix, Number, Record
+from .column_utilities import OF_TWO_HYPOTHESES, ORDER
+from .differences import Vector, dot
+from .piecewise_linear import linear_pieces
+from .privacy_parts import named
+from .two_hypotheses import Divergence
+
+LARGEST = 1e15
+"""The largest size of a loss, of a score, or of an entry of a piece."""
+
+
+@dataclass(frozen=True)
+class Objective:
+    """What is maximised: Σ_y g(w_y). A loss is minimised, so its g is negative.
+
+    Attributes:
+        name: its name in files.
+        inputs: the number of inputs.
+        words: what it is called in a claim.
+        gain: encloses g at a column.
+        pieces: the linear functions of which g is the largest; None if it is not piecewise linear.
+        distributions: the prior or the hypotheses of a named utility of :mod:`.corners`.
+        weights: of bayes.
+        order: of renyi.
+    """
+
+    name: str
+    inputs: int
+    words: str
+    gain: Callable[[Sequence[Fraction]], Interval]
+    pieces: Sequence[Vector] | None = None
+    distributions: Sequence[Sequence[Fraction]] = ()
+    weights: Sequence[Fraction] = ()
+    order: float | None = None
+
+
+def _of_pieces(name: str, k: int, words: str, pieces: Sequence[Vector], **more: Any) -> Objective:
+    def gain(column: Sequence[Fraction]) -> Interval:
+        return enclose(max(dot(piece, column) for piece in pieces))
+
+    return Objective(name, k, words, gain, pieces, **more)
+
+
+def _information(name: str, given: dict[str, Any]) -> Objective:
+    prior = given["prior"]
+
+    def gain(column: Sequence[Fraction]) -> Interval:
+        own = [(p * w, w) for p, w in zip(prior, column, strict=True) if p and w]
+        q = sum((mass for mass, _ in own), Fraction(0))
+        return total(enclose(mass) * log(w / q) for mass, w in own)
+
+    return Objective(name, len(prior), "information I(X; Y)", gain, None, [prior])
+
+
+def _divergence(name: str, given: dict[str, Any]) -> Objective:
+    p0, p1 = given["hypotheses"]
+    order = given.get("order")
+    if len(p0) != len(p1):
+        raise UnreadableError("hypotheses must have one number of entries")
+    _check_order(name, order)
+    if name == "total-variation":
+        pieces = linear_pieces(name, [p0, p1], ())
+        assert pieces is not None
+        return _of_pieces(name, len(p0), name, pieces, distributions=[p0, p1])
+    divergence, vectors = Divergence(name, order), [dict(enumerate(p0)), dict(enumerate(p1))]
+
+    def gain(column: Sequence[Fraction]) -> Interval:
+        q0, q1 = (dot(vector, column) for vector in vectors)
+        return divergence.of_masses(q0, q1) if q1 or not q0 else _without_q1(divergence, q0)
+
+    power = f" (the power divergence (Σ q₀^α q₁^(1−α) − 1)/(α − 1) at α = {order!r})"
+    words = name + (power if name == "renyi" else "")
+    return Objective(name, len(p0), words, gain, None, [p0, p1], order=order)
+
+
+def _without_q1(divergence: Divergence, q0: Fraction) -> Interval:
+    """Enclose the limit of q1 f(q0/q1) as q1 falls to 0, where it is finite."""
+    if divergence.name == "hellinger":
+        return enclose(q0)
+    if divergence.order is not None and divergence.order < 1:
+        return enclose(q0 / (1 - Fraction(divergence.order)))
+    raise UndecidedError(f"{divergence.name} is infinite where only the first hypothesis gives a report")
+
+
+def _check_order(name: str, order: float | None) -> None:
+    if (name == "renyi") != (order is not None) or order == 1:
+        raise UnreadableError("renyi, and no other objective, needs an order other than 1")
+
+
+def _fisher(name: str, given: dict[str, Any]) -> Objective:
+    prior, score = given["prior"], list(map(Fraction, given["score"]))
+    if len(prior) != len(score):
+        raise UnreadableError(
+            f"score must have {len(prior)} entries, one for each input, not {len(score)}"
+        )
+    mean = sum(p * s for p, s in zip(prior, score, strict=True))
+    largest = max(abs(s) for p, s in zip(prior, score, strict=True) if p)
+    if abs(mean) > Fraction(1, 10**9) * largest:
+        raise UnreadableError("score must have the mean 0 under the prior")
+    slope = [p * s for p, s in zip(prior, score, strict=True)]
+
+    def gain(column: Sequence[Fraction]) -> Interval:
+        z = sum(a * w for a, w in zip(slope, column, strict=True))
+        q = sum(p * w for p, w in zip(prior, column, strict=True))
+        return enclose(z * z / q) if q else ZERO
+
+    return Objective(name, len(prior), "Fisher information of the parameter", gain)
+
+
+def _guessing(name: str, given: dict[str, Any]) -> Objective:
+    prior = given["prior"]
+    pieces = linear_pieces(name, [prior], ())
+    assert pieces is not None
+    words = "probability of guessing the input"
+    return _of_pieces(name, len(prior), words, pieces, distributions=[prior])
+
+
+def _bayes(name: str, given: dict[str, Any]) -> Objective:
+    rows = given["hypotheses"]
+    weights = given.get("weights") or [Fraction(1, len(rows))] * len(rows)
+    if len(weights) != len(rows) or len({len(row) for row in rows}) != 1:
+        raise UnreadableError("bayes needs hypotheses of one number of entries, and a weight for each")
+    pieces = linear_pieces(name, rows, weights)
+    assert pieces is not None
+    words = "probability of naming the true hypothesis"
+    return _of_pieces(name, len(rows[0]), words, pieces, distributions=rows, weights=weights)
+
+
+def _largest(name: str, given: dict[str, Any]) -> Objective:
+    rows = [[Fraction(a) for a in piece] for piece in given["pieces"]]
+    words = f"sum over the reports of the largest of {len(rows)} linear functions"
+    return _of_pieces(name, len(rows[0]), words, [_entries(row) for row in rows])
+
+
+def _loss(name: str, given: dict[str, Any]) -> Objective:
+    prior, loss = given["prior"], given["loss"]
+    if len(prior) != len(loss):
+        raise UnreadableError(f"loss must have {len(prior)} rows, one for each input, not {len(loss)}")
+    columns = zip(*loss, strict=True)
+    pieces = [
+        _entries([-p * Fraction(one) for p, one in zip(prior, column, strict=True)])
+        for column in columns
+    ]
+    words = "expected loss, each report being answered by its best decision,"
+    return _of_pieces(name, len(prior), words, pieces)
+
+
+def _entries(row: Sequence[Fraction]) -> Vector:
+    return {x: a for x, a in enumerate(row) if a}
+
+
+PRIOR = Record({"prior": Distribution(2)})
+PAIR = Record({"hypotheses": List(Distribution(2), 2, 2)}, {"order": ORDER})
+SIZE = Number(-LARGEST, LARGEST)
+Builder = Callable[[str, dict[str, Any]], Objective]
+MAXIMISED: dict[str, tuple[Record, Builder]] = {
+    "mutual-information": (PRIOR, _information),
+    "guessing": (PRIOR, _guessing),
+    "bayes": (Record({"hypotheses": List(Distribution(2), 2)}, {"weights": Distribution(2)}), _bayes),
+    **dict.fromkeys(OF_TWO_HYPOTHESES, (PAIR, _divergence)),
+    "fisher": (Record({"prior": Distribution(2), "score": List(SIZE, 2)}), _fisher),
+    "largest": (Record({"pieces": Matrix(SIZE, 1, 2)}), _largest),
+}
+MINIMISED: dict[str, tuple[Record, Builder]] = {
+    "loss": (Record({"prior": Distribution(2), "loss": Matrix(SIZE, 2, 1)}), _loss),
+}
+"""What each objective may say, and what it means."""
+
+
+def read_objective(plain: Any, sense: Literal["maximise", "minimise"]) -> Objective:
+    """Read the objective of a question."""
+    known = MAXIMISED if sense == "maximise" else MINIMISED
+    name, given = named(plain, sense, known)
+    schema, build = known[name]
+    return build(name, schema.read(given, f"{sense}.{name}"))

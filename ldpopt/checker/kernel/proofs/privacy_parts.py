@@ -1,0 +1,348 @@
+"""Notions of privacy, as the cones and budgets that they are.
+
+A part of a question, such as ``{"ldp": {"epsilon": 1}}``, becomes a :class:`Part`: *cones*, in one of
+which each column of a mechanism lies, and *budgets* over all columns; see :mod:`.differences`. W[x, y]
+is the probability of the report y where the input is x, and w a column of W.
+
+| part | says |
+|---|---|
+| ldp | w_x ≤ e^ε w_z for all x, z; with δ: Σ_y (w_x − e^ε w_z)⁺ ≤ δ |
+| secret | w_x ≤ e^ε w_z where the secrets of x and z differ |
+| pairs | w_x ≤ e^(level of x, z) w_z; null is no constraint |
+| metric | w_x ≤ e^(ε · distance of x, z) w_z |
+| given | inputs (s, u): w_x ≤ e^ε w_z where s differs and u is the same |
+| pml | w_x ≤ e^ε P·w: pointwise maximal leakage at the prior P |
+| information-privacy | e^−ε P·w ≤ w_x ≤ e^ε P·w |
+| sensitive | w_x ≤ e^ε w_z for all x, z, or only one input that is not sensitive gives the report |
+| scenarios | P(y given s) ≤ e^ε P(y given s') for each joint distribution P of (s, u) in the list |
+| cone | A w ≥ 0 |
+| maximal-leakage | Σ_y max_x w_x ≤ e^L |
+| statistic-leakage | Σ_y max_g w_(x_g) ≤ e^L for every choice of an input x_g of each secret g |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations, product
+from typing import Any
+
+from ..budget import counted
+from ..claims import quoted
+from ..labels import Labels
+from ..reading import UnreadableError
+from ..schema import (
+    EPSILON,
+    MOST_EPSILON,
+    Distribution,
+    Joint,
+    List,
+    Matrix,
+    Nullable,
+    Number,
+    Record,
+    Whole,
+)
+from .differences import Budget, Difference, Vector, in_cone
+from .private_rows import Rows, is_private
+
+MOST_INPUTS = 4096
+MOST_LISTED = 400
+"""The most inputs whose pairs are listed."""
+MOST_SELECTIONS = 4096
+"""The most choices of an input of each secret that are listed."""
+MOST_DISTANCE = 1e6
+LARGEST = 1e15
+"""The largest entry of a row of a cone."""
+
+Cone = tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class Part:
+    """One notion of privacy: every column lies in one of the cones, and the budgets are kept.
+
+    Where it says that secrets are hidden from each other at the level ε, ``secrets`` and ``epsilon`` say
+    so: there are as many rows as pairs of inputs, but a short test. Where it reads inputs as the pairs
+    (s, u) of tables, ``widths`` says how many values u has in each.
+    """
+
+    words: str
+    cones: Callable[[], Sequence[Cone]] = lambda: ((),)
+    budgets: Sequence[Budget] = ()
+    secrets: tuple[Any, ...] = ()
+    epsilon: float = 0.0
+    widths: Sequence[int] = ()
+
+    def holds(self, matrix: Rows) -> bool:
+        """Return whether a mechanism is private in this sense, exactly."""
+        if self.secrets:
+            return is_private(matrix, self.secrets, self.epsilon)
+        columns, cones = (
+            [list(map(Fraction, column)) for column in zip(*matrix, strict=True)],
+            self.cones(),
+        )
+        admitted = all(any(in_cone(cone, column) for cone in cones) for column in columns)
+        return admitted and all(budget.holds(columns) for budget in self.budgets)
+
+
+def one(x: int) -> Vector:
+    """Return the unit vector of an input."""
+    return {x: Fraction(1)}
+
+
+def _ratios(pairs: Iterable[tuple[int, int]], level: Fraction) -> Cone:
+    """Say w_x ≤ e^level w_z for every pair (x, z)."""
+    return tuple(Difference(one(x), one(z), level) for x, z in pairs)
+
+
+def _cone_of(words: str, rows: Iterable[Difference], widths: Sequence[int] = ()) -> Part:
+    """Say that these differences are at most 0 in every column."""
+    cone = tuple(rows)
+    return Part(words, lambda: (cone,), widths=widths)
+
+
+def _hidden(words: str, secrets: tuple[Any, ...], epsilon: float) -> Part:
+    """Say w_x ≤ e^ε w_z for inputs of different secrets."""
+
+    def cones() -> Sequence[Cone]:
+        pairs = permutations(range(len(secrets)), 2)
+        apart = ((x, z) for x, z in pairs if secrets[x] != secrets[z])
+        return (_ratios(apart, Fraction(epsilon)),)
+
+    return Part(words, cones, (), secrets, epsilon)
+
+
+def _ldp(part: dict[str, Any], k: int) -> Part:
+    epsilon, delta = part["epsilon"], part.get("delta", 0.0)
+    level, pairs = Fraction(epsilon), list(permutations(range(k), 2))
+    if not delta:
+        words = f"its entries for all inputs differ by at most a factor e^{epsilon!r}"
+        return _hidden(words, tuple(range(k)), epsilon)
+    words = f"a set of reports has p ≤ e^{epsilon!r} p' + {delta!r} for its probabilities at two inputs"
+    nothing = Difference({}, {})
+    spent = ((nothing, difference) for difference in _ratios(pairs, level))
+    return Part(words, budgets=tuple(Budget(pieces, Fraction(delta)) for pieces in spent))
+
+
+def _secret(part: dict[str, Any], k: int) -> Part:
+    epsilon, secrets = part["epsilon"], tuple(part["secrets"])
+    _count("secrets", len(secrets), k)
+    if len(set(secrets)) < 2:
+        raise UnreadableError(
+            "secrets must be at least two different labels: with one nothing is hidden"
+        )
+    words = f"its entries for inputs with different secrets differ by at most a factor e^{epsilon!r}"
+    return _hidden(words, secrets, epsilon)
+
+
+def _levels(levels: Iterable[tuple[int, int, Fraction | None]]) -> Cone:
+    return tuple(Difference(one(x), one(z), level) for x, z, level in levels if level is not None)
+
+
+def _pairs(part: dict[str, Any], k: int) -> Part:
+    levels = part["levels"]
+    _square("levels", levels, k)
+    found = (
+        (x, z, None if levels[x][z] is None else Fraction(levels[x][z]))
+        for x, z in permutations(range(k), 2)
+    )
+    return _cone_of(
+        "its entries for two inputs differ by at most the factor e^level of the pair", _levels(found)
+    )
+
+
+def _metric(part: dict[str, Any], k: int) -> Part:
+    epsilon, distances = part["epsilon"], part["distances"]
+    _square("distances", distances, k)
+    if any(distances[x][z] != distances[z][x] for x, z in permutations(range(k), 2)):
+        raise UnreadableError("distances must be symmetric")
+    level = Fraction(epsilon)
+    found = [(x, z, level * Fraction(distances[x][z])) for x, z in permutations(range(k), 2)]
+    if any(most > MOST_EPSILON for _, _, most in found):
+        raise UnreadableError(f"epsilon times a distance must be at most {MOST_EPSILON!r}")
+    words = f"its entries for two inputs differ by at most a factor e^({epsilon!r} · their distance)"
+    return _cone_of(words, _levels(found))
+
+
+def _given(part: dict[str, Any], k: int) -> Part:
+    epsilon, (secrets, public) = part["epsilon"], part["shape"]
+    _count("shape, multiplied,", secrets * public, k)
+    pairs = ((x, z) for x, z in permutations(range(k), 2) if x % public == z % public)
+    words = (
+        f"its entries for inputs (s, u) with the same u, out of {secrets} × {public}, differ by at most "
+        f"a factor e^{epsilon!r}"
+    )
+    return _cone_of(words, _ratios(pairs, Fraction(epsilon)), [public])
+
+
+def _vector(entries: Iterable[Fraction]) -> Vector:
+    return {x: entry for x, entry in enumerate(entries) if entry}
+
+
+def _pml(part: dict[str, Any], k: int) -> Part:
+    epsilon, prior = part["epsilon"], part["prior"]
+    _count("prior", len(prior), k)
+    mean, level = _vector(prior), Fraction(epsilon)
+    words = f"no report is over e^{epsilon!r} times as likely at an input as on average over the prior"
+    return _cone_of(words, (Difference(one(x), mean, level) for x in range(k)))
+
+
+def _information(part: dict[str, Any], k: int) -> Part:
+    (above,), mean = _pml(part, k).cones(), _vector(part["prior"])
+    below = tuple(Difference(mean, one(x), Fraction(part["epsilon"])) for x in range(k))
+    words = (
+        f"every report is at an input as likely as on average over the prior, up to a factor "
+        f"e^{part['epsilon']!r}"
+    )
+    return _cone_of(words, above + below)
+
+
+def _sensitive(part: dict[str, Any], k: int) -> Part:
+    epsilon, inputs = part["epsilon"], part["inputs"]
+    if len(set(inputs)) != len(inputs) or not inputs or max(inputs) >= k:
+        raise UnreadableError(
+            f"inputs must be one or more different numbers of inputs, from 0 to {k - 1}"
+        )
+    private = _ratios(permutations(range(k), 2), Fraction(epsilon))
+    alone = tuple(
+        tuple(Difference(one(z), {}) for z in range(k) if z != x) for x in range(k) if x not in inputs
+    )
+    words = (
+        f"every report hides all inputs from each other up to a factor e^{epsilon!r}, or comes from one "
+        f"input alone, which is not sensitive"
+    )
+    return Part(words, lambda: (private, *alone))
+
+
+def _scenarios(part: dict[str, Any], k: int) -> Part:
+    level, rows = Fraction(part["epsilon"]), []
+    for joint in part["distributions"]:
+        _count("each of distributions", sum(map(len, joint)), k)
+        wide = len(joint[0])
+        given = [
+            {s * wide + u: p / sum(row) for u, p in enumerate(row) if p}
+            for s, row in enumerate(joint)
+            if any(row)
+        ]
+        rows += [Difference(a, b, level) for a, b in permutations(given, 2)]
+    words = (
+        f"under each of {counted(len(part['distributions']))} distributions of (s, u), no report is "
+        f"more than a factor e^{part['epsilon']!r} likelier given one s than given another"
+    )
+    return _cone_of(words, rows, [len(joint[0]) for joint in part["distributions"]])
+
+
+def _cone(part: dict[str, Any], k: int) -> Part:
+    rows = []
+    for row in part["rows"]:
+        _count("each row of the cone", len(row), k)
+        entries = [Fraction(entry) for entry in row]
+        rows.append(
+            Difference(
+                _vector(max(-a, Fraction(0)) for a in entries),
+                _vector(max(a, Fraction(0)) for a in entries),
+            )
+        )
+    words = f"each of its columns satisfies the {counted(len(rows))} linear inequalities of the cone"
+    return _cone_of(words, rows)
+
+
+def _maximal_leakage(part: dict[str, Any], k: int) -> Part:
+    leakage = part["leakage"]
+    largest = tuple(Difference(one(x), {}) for x in range(k))
+    words = f"its maximal leakage is at most {leakage!r} nats"
+    return Part(words, budgets=(Budget(largest, Fraction(1), Fraction(leakage)),))
+
+
+def _statistic_leakage(part: dict[str, Any], k: int) -> Part:
+    leakage, secrets = part["leakage"], part["secrets"]
+    _count("secrets", len(secrets), k)
+    groups: dict[Any, list[int]] = {}
+    for x, s in enumerate(secrets):
+        groups.setdefault(s, []).append(x)
+    selections = 1
+    for group in groups.values():
+        selections *= len(group)
+        if selections > MOST_SELECTIONS:
+            raise UnreadableError(
+                f"secrets must leave at most {MOST_SELECTIONS:,} choices of an input of each secret"
+            )
+    words = (
+        f"its maximal leakage about the secret is at most {leakage!r} nats, whatever the distribution"
+    )
+    budgets = (
+        Budget(tuple(Difference(one(x), {}) for x in chosen), Fraction(1), Fraction(leakage))
+        for chosen in product(*groups.values())
+    )
+    return Part(words, budgets=tuple(budgets))
+
+
+def _count(name: str, given: int, k: int) -> None:
+    if given != k:
+        raise UnreadableError(f"{name} must be {k}, the number of inputs, not {given}")
+
+
+def _square(name: str, rows: list[list[Any]], k: int) -> None:
+    if len(rows) != k or any(len(row) != k for row in rows):
+        raise UnreadableError(f"{name} must be a matrix of {k} × {k}, a row and a column for each input")
+
+
+LEVEL = Nullable(Number(0, MOST_EPSILON))
+LEAKAGE = Number(above=0, most=MOST_EPSILON)
+PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
+    "ldp": (Record({"epsilon": EPSILON}, {"delta": Number(0, below=1)}), _ldp),
+    "secret": (Record({"epsilon": EPSILON, "secrets": Labels(2)}), _secret),
+    "pairs": (Record({"levels": List(List(LEVEL, 2), 2)}), _pairs),
+    "metric": (
+        Record({"epsilon": EPSILON, "distances": Matrix(Number(0, MOST_DISTANCE), 2, 2)}),
+        _metric,
+    ),
+    "given": (Record({"epsilon": EPSILON, "shape": List(Whole(1, MOST_INPUTS), 2)}), _given),
+    "pml": (Record({"epsilon": EPSILON, "prior": Distribution(2)}), _pml),
+    "information-privacy": (Record({"epsilon": EPSILON, "prior": Distribution(2)}), _information),
+    "sensitive": (Record({"epsilon": EPSILON, "inputs": List(Whole(0, MOST_INPUTS), 1)}), _sensitive),
+    "scenarios": (Record({"epsilon": EPSILON, "distributions": List(Joint(), 1)}), _scenarios),
+    "cone": (Record({"rows": Matrix(Number(-LARGEST, LARGEST), 1, 2)}), _cone),
+    "maximal-leakage": (Record({"leakage": LEAKAGE}), _maximal_leakage),
+    "statistic-leakage": (Record({"leakage": LEAKAGE, "secrets": Labels(2)}), _statistic_leakage),
+}
+"""What each part may say, and what it means for so many inputs."""
+
+
+def read_part(plain: Any, where: str, k: int) -> Part:
+    """Read one part of a question.
+
+    Args:
+        plain: the part as the file has it.
+        where: its place in the file.
+        k: the number of inputs.
+    """
+    name, given = named(plain, where, PARTS)
+    schema, build = PARTS[name]
+    short = name == "secret" or (name == "ldp" and isinstance(given, dict) and not given.get("delta"))
+    if k > MOST_LISTED and not short:
+        raise UnreadableError(
+            f"{where}.{name} needs a question of at most {MOST_LISTED} inputs, not {k}"
+        )
+    return build(schema.read(given, f"{where}.{name}"), k)
+
+
+def named(plain: Any, where: str, known: Iterable[str]) -> tuple[str, Any]:
+    """Read an object of one key, which names what its value describes.
+
+    Args:
+        plain: the object.
+        where: its place in the file.
+        known: the names that it may have.
+    """
+    names = tuple(known)
+    if not isinstance(plain, dict) or len(plain) != 1:
+        raise UnreadableError(f"{where} must be an object with one key, one of {', '.join(names)}")
+    ((name, given),) = plain.items()
+    if name not in names:
+        raise UnreadableError(
+            f"{where} must have one of the keys {', '.join(names)}, not {quoted(name)}"
+        )
+    return name, given

@@ -1,0 +1,63 @@
+"""Mechanism programs: the best mechanism whose columns lie in cones and keep budgets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple
+
+from ldpopt.core.form import Form
+from ldpopt.core.forms.column_program import Sublinear
+from ldpopt.core.validate import Array
+
+
+class Spending(NamedTuple):
+    """A budget Σ_y max_l (pieces w_y)_l ≤ most."""
+
+    pieces: Array
+    most: float
+
+
+class SideCondition(NamedTuple):
+    """Σ_i costs[i]·w_i ≤ most, one column w_i for each linear piece of the objective."""
+
+    costs: Array
+    most: float
+
+
+@dataclass(frozen=True, eq=False)
+class MechanismProgram(Form):
+    """Maximise Σ_y g(w_y) with Σ_y w_y = 1, every column w_y ≥ 0 in one of the cones, and budgets.
+
+    Its dual: minimise Σ_x β_x + Σ_j λ_j b_j with λ ≥ 0 and g(w) − Σ_j λ_j h_j(w) ≤ β·w on every cone.
+
+    Attributes:
+        inputs: the number of entries of a column.
+        cones: matrices D; a cone is {w ≥ 0 : D w ≤ 0}.
+        budgets: what all columns together may spend.
+        utility: g, convex and positively homogeneous, on every column of a matrix.
+        pieces: the rows a_i if g(w) = max_i a_i·w, else None.
+        conditions: side conditions; only with pieces.
+        rays: lists, for each cone, the rays of {(w, t) : w in the cone, t_j ≥ h_j(w)} as columns.
+    """
+
+    name: ClassVar[str] = "mechanism-program"
+    inputs: int
+    cones: tuple[Array, ...]
+    budgets: tuple[Spending, ...]
+    utility: Sublinear
+    pieces: Array | None
+    conditions: tuple[SideCondition, ...]
+    rays: Callable[[], list[Array]]
+
+
+class Assigned(NamedTuple):
+    """A mechanism, with the number of the cone of each of its columns.
+
+    ``inner`` is a mechanism with the same columns and room in every constraint, where side conditions do
+    not let a constant release be one.
+    """
+
+    matrix: Array
+    cones: Array
+    inner: Array | None = None

@@ -1,0 +1,362 @@
+"""Questions that are composed of notions of privacy and an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+
+from ldpopt.core import certify
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    Difference,
+    ProgramProof,
+    ProgramQuestion,
+    UndecidedError,
+    Vector,
+    dominates_program,
+    extreme_rays,
+    frame,
+    keeps_condition,
+    lifted_rows,
+    program_bound,
+    program_left_sides,
+    read_program_proof,
+)
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns, Sublinear
+from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram, SideCondition, Spending
+from ldpopt.core.measure import Measure
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Example, Problem, Stages
+from ldpopt.core.stage import Stage
+from ldpopt.core.subject import Subject
+from ldpopt.core.validate import Array
+from ldpopt.models import objective as objectives
+from ldpopt.models import privacy as notions
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.named_utilities import named_utility
+from ldpopt.models.objective import Objective
+from ldpopt.models.privacy import Privacy
+from ldpopt.models.utilities import Largest
+
+
+@dataclass(frozen=True, eq=False)
+class Program(Problem):
+    """Find the best mechanism for an objective under one or several notions of privacy.
+
+    Maximise Σ_y g(W[:, y]) over mechanisms W whose columns lie in the cones of every notion and keep its
+    budgets; weak duality gives the bound (``ldpopt/checker/statements/program.py``).
+
+    Args:
+        privacy: a notion of :mod:`ldpopt.privacy`, or a list of several that all hold.
+        objective: one of :mod:`ldpopt.objective`; it says how many inputs there are.
+        at_most: side conditions (costs, b): Σ costs[x][i] W[x, i] ≤ b, where the objective has linear
+            pieces and the report i is its piece i.
+        at_least: the same with ≥.
+    """
+
+    kind: ClassVar[str] = "program"
+    bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5)
+    privacy: Any
+    objective: Any
+    at_most: Any = ()
+    at_least: Any = ()
+
+    def cleaned(self) -> dict[str, Any]:
+        """Read the parts; what they mean is checked with the whole question."""
+        listed = self.privacy if isinstance(self.privacy, list | tuple) else [self.privacy]
+        return {
+            "privacy": tuple(Privacy.read(part, notions.PARTS) for part in listed),
+            "objective": Objective.read(self.objective, objectives.PARTS),
+            "at_most": tuple(_condition(one, "most") for one in self.at_most),
+            "at_least": tuple(_condition(one, "least") for one in self.at_least),
+        }
+
+    def to_params(self) -> dict[str, Any]:
+        """Return the parameters as plain JSON data."""
+        params: dict[str, Any] = {"privacy": [part.to_json() for part in self.privacy]}
+        params[self.sense] = self.objective.to_json()
+        for name, end in (("at_most", "most"), ("at_least", "least")):
+            if given := getattr(self, name):
+                params[name] = [{"costs": costs.tolist(), end: limit} for costs, limit in given]
+        return params
+
+    @classmethod
+    def from_params(cls, **params: Any) -> Self:
+        """Build the question from plain data."""
+        allowed = ("privacy", "maximise", "minimise", "at_most", "at_least")
+        for name in params:
+            if name not in allowed:
+                raise InvalidInputError(
+                    f"program has no parameter {name!r}; it takes {', '.join(allowed)}"
+                )
+        if "privacy" not in params or ("maximise" in params) == ("minimise" in params):
+            raise InvalidInputError("program needs privacy, and one of maximise and minimise")
+        sense = "maximise" if "maximise" in params else "minimise"
+        found = cls(
+            params["privacy"], params[sense], params.get("at_most", ()), params.get("at_least", ())
+        )
+        if found.sense != sense:
+            raise InvalidInputError(f"{found.objective.name} is {found.sense}d, not {sense}d")
+        return found
+
+    @cached_property
+    def question(self) -> ProgramQuestion:
+        """The question in exact terms, as the checker reads it."""
+        found: ProgramQuestion = frame.question(frame.statement(self.kind, self.to_params()))
+        return found
+
+    @property
+    def sense(self) -> Literal["maximise", "minimise"]:
+        """Whether more of the value is better, or less."""
+        found: Literal["maximise", "minimise"] = self.objective.sense
+        return found
+
+    @property
+    def measure(self) -> Measure:
+        """What the objective measures."""
+        found: Measure = self.objective.measure
+        return found
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """Describe what is hidden from whom, where it is a secret at one level; else promise nothing."""
+        prior = getattr(self.objective, "prior", None)
+        p = None if prior is None else np.asarray(prior, dtype=float)
+        levels = [part for part in self.question.parts if part.secrets]
+        if len(levels) != 1:
+            return Subject.of_values(mechanism, p, {})
+        (part,) = levels
+        if len(set(part.secrets)) == len(part.secrets):
+            return Subject.of_values(mechanism, p, {"ldp": part.epsilon})
+        return Subject.of_groups(mechanism, part.secrets, p, {"indistinguishability": part.epsilon})
+
+    # ------------------------------------------------------------ forms
+
+    @property
+    def sublinear(self) -> Sublinear:
+        """The utility of a column, in floats."""
+        asked = self.question.objective
+        if asked.pieces is not None:
+            return Largest(_dense(asked.pieces, asked.inputs))
+        if asked.name == "fisher":
+            return _Fisher(np.array(self.objective.prior), np.array(self.objective.score))
+        given = {key: getattr(self.objective, key, None) for key in ("prior", "hypotheses", "order")}
+        arrays = {
+            key: None if v is None or key == "order" else np.asarray(v) for key, v in given.items()
+        }
+        return named_utility(asked.name, arrays["prior"], arrays["hypotheses"], None, given["order"])
+
+    def forms(self) -> Iterable[Form]:
+        """Give a column program where one secret is hidden at one level; else a mechanism program."""
+        asked = self.question
+        if asked.corners is not None:
+            cone = SecretCone(asked.corners.secrets, asked.corners.epsilon)
+            yield ColumnProgram(cone, self.sublinear)
+        k, pieces = asked.objective.inputs, asked.objective.pieces
+        yield MechanismProgram(
+            k,
+            tuple(_matrix(cone, k) for cone in asked.cones()),
+            tuple(Spending(_matrix(b.pieces, k), float(b.limit())) for b in asked.budgets),
+            self.sublinear,
+            None if pieces is None else _dense(pieces, k),
+            tuple(
+                SideCondition(np.array(one.costs, dtype=float).T, float(one.most))
+                for one in asked.conditions
+            ),
+            partial(_rays, asked),
+        )
+
+    def stages(self, form: Form) -> Stages:
+        """Declare one stage, the form itself; its multipliers are made exact."""
+        yield Stage(form, self._proven)
+
+    def _proven(self, solution: FormSolution) -> FormSolution:
+        """Raise β and λ until they prove the bound exactly: weak duality leaves no other choice."""
+        if solution.value is not None:
+            solution = replace(solution, value=self._signed(solution.value))
+        if solution.proof is None:
+            return solution
+        asked = self.question
+        proof = read_program_proof(solution.proof, asked)
+        if proof.multipliers is not None:
+            sides, spent = zip(*program_left_sides(proof, asked), strict=True)
+            dual = [certify.value_above(max(entries)) for entries in zip(*sides, strict=True)]
+            prices = [certify.value_above(max(entries)) for entries in zip(*spent, strict=True)]
+        else:
+            raised, prices = _raised(proof, asked), [float(price) for price in proof.prices]
+            if raised is None:
+                return replace(solution, bound=None, proof=None)
+            dual = raised
+        plain = {**solution.proof, "dual": dual, "prices": prices}
+        proven = certify.value_above(program_bound(read_program_proof(plain, asked), asked))
+        return replace(solution, bound=self._signed(proven), proof=_short(plain))
+
+    def _signed(self, gain: float) -> float:
+        """Return a gain as the value of the objective: a loss is a negative gain."""
+        return gain if self.sense == "maximise" else -gain
+
+    # ------------------------------------------------------------ the answer
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Repair the mechanism to exact arithmetic: mix it with one inside of all cones and budgets."""
+        point = solution.point
+        if isinstance(point, Columns):
+            point = Assigned(point.matrix, np.zeros(len(point.weights), dtype=int))
+        return Mechanism(self._repaired(point))
+
+    def _repaired(self, point: Assigned) -> Array:
+        matrix = point.matrix * self._free()[:, point.cones]
+        rows = matrix / matrix.sum(axis=1, keepdims=True)
+        inner = self._constant(point) if point.inner is None else point.inner
+        touch = 0.0
+        while touch < 1e-3:
+            candidate = certify.rounded((1 - touch) * rows + touch * inner)
+            if self._admits(candidate):
+                return candidate
+            touch = max(2 * touch, certify.GRID)
+        raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+    def _free(self) -> Array:
+        """Return 0 for each input and cone with w_x ≤ 0, else 1: what a solver has there is rounding."""
+        cones = list(self.question.cones())
+        found = np.ones((self.question.objective.inputs, len(cones)))
+        for c, cone in enumerate(cones):
+            found[[x for left, right, _ in cone if not right for x in left], c] = 0
+        return found
+
+    def _constant(self, point: Assigned) -> Array:
+        """Return a constant release over the columns whose cone holds constant columns."""
+        constant = [
+            all(d.at_most([Fraction(1)] * self.question.objective.inputs) <= 0 for d in cone)
+            for cone in self.question.cones()
+        ]
+        free = np.array(constant)[point.cones]
+        row = free / max(free.sum(), 1)
+        return np.tile(row, (point.matrix.shape[0], 1))
+
+    def _admits(self, matrix: Array) -> bool:
+        plain = matrix.tolist()
+        return all(part.holds(plain) for part in self.question.parts) and all(
+            keeps_condition(condition, plain) for condition in self.question.conditions
+        )
+
+    def value(self, answer: Mechanism) -> float:
+        """Evaluate the objective."""
+        return self.claim(answer)
+
+    def claim(self, answer: Mechanism) -> float:
+        """Evaluate the objective exactly, and round it to its unfavourable side."""
+        below = certify.value_below(self.question.gain(answer.matrix.tolist()).low)
+        return self._signed(below)
+
+    @classmethod
+    def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
+        """Draw a prior and a loss, and ask for the best mechanism under every notion of privacy."""
+        prior, other = rng.dirichlet(np.ones(size), size=2)
+        places = np.sort(rng.random(size))
+        distances = np.abs(np.subtract.outer(places, places))
+        information, guess = objectives.MutualInformation(prior), objectives.Guessing(prior)
+        loss = objectives.Loss(prior, rng.random((size, size)))
+        secrets = [x % 2 for x in range(size)]
+        yield f"k={size} metric, loss", cls(notions.Metric(4, distances), loss)
+        yield f"k={size} (ε, δ), guessing", cls(notions.LDP(1, 0.05), guess)
+        yield f"k={size} PML, information", cls(notions.PML(0.5, prior), information)
+        yield f"k={size} sensitive, information", cls(notions.Sensitive(1, [0, 1]), information)
+        both = [notions.LDP(2), notions.MaximalLeakage(0.5)]
+        yield f"k={size} LDP and maximal leakage, information", cls(both, information)
+        yield (
+            f"k={size} maximal leakage about a secret, loss",
+            cls(notions.StatisticLeakage(0.3, secrets), loss),
+        )
+        kl = objectives.KL([prior, other])
+        yield f"k={size} information privacy, kl", cls(notions.InformationPrivacy(1, prior), kl)
+
+    @classmethod
+    def examples(cls) -> Iterable[Example]:
+        """Give optima that are known in closed form."""
+        E, prior = float(np.e), [0.25] * 4
+        yield Example(cls(notions.LDP(1), objectives.Guessing(prior)), E / (E + 3))
+        pair = objectives.Guessing([0.5, 0.5])
+        yield Example(cls(notions.LDP(1, delta=0.05), pair), (E + 0.05) / (1 + E))
+        # half of the inputs share a report: Grosse, Saeidian and Oechtering 2023
+        half = notions.PML(np.log(2), prior)
+        yield Example(cls(half, objectives.MutualInformation(prior)), float(np.log(2)))
+        yield Example(cls(notions.Sensitive(1, [0]), pair), 1 - 0.5 / E)  # Mangat 1994
+        hamming = objectives.Loss([0.4, 0.3, 0.2, 0.1], 1 - np.eye(4))
+        leaked = 1 - 0.4 - 0.3 * (np.exp(0.5) - 1)
+        yield Example(cls(notions.MaximalLeakage(0.5), hamming), float(leaked))
+
+
+def _condition(given: Any, end: str) -> tuple[Array, float]:
+    """Read a side condition: a pair, or an object as files have it."""
+    if isinstance(given, dict):
+        given = given.get("costs"), given.get(end)
+    try:
+        costs, limit = given
+        return np.array(costs, dtype=float), float(limit)
+    except (TypeError, ValueError):
+        raise InvalidInputError(
+            f"a side condition must be a pair (matrix of costs, limit), not {given!r:.80}"
+        ) from None
+
+
+def _dense(vectors: Iterable[Vector], k: int) -> Array:
+    rows = [[float(vector.get(x, 0)) for x in range(k)] for vector in vectors]
+    return np.array(rows).reshape(-1, k)
+
+
+def _matrix(cone: Iterable[Difference], k: int) -> Array:
+    return _dense((difference.coefficients() for difference in cone), k)
+
+
+def _rays(asked: ProgramQuestion) -> list[Array]:
+    """List the rays of every cone with its budgets, as the checker lists them."""
+    k, budgets = asked.objective.inputs, asked.budgets
+    width = k + len(budgets)
+    try:
+        listed = [extreme_rays(lifted_rows(cone, budgets, k), width) for cone in asked.cones()]
+    except UndecidedError as error:
+        raise SolverError(str(error)) from None
+    return [np.array([_scaled(ray) for ray in rays]).reshape(-1, width).T for rays in listed]
+
+
+def _scaled(ray: tuple[int, ...]) -> list[float]:
+    largest = max(ray)
+    return [float(Fraction(entry, largest)) for entry in ray]
+
+
+def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
+    """Raise β until the checker's test holds; None if it takes more than rounding can explain."""
+    dual = np.array([float(b) for b in proof.dual])
+    step = certify.GRID * max(1.0, float(np.abs(dual).max()))
+    while step < certify.MOST_RAISED:
+        plain = dual.tolist()
+        try:
+            if dominates_program(proof._replace(dual=list(map(Fraction, plain))), asked):
+                return plain
+        except UndecidedError:  # a divergence that is infinite on a ray
+            return None
+        dual, step = dual + step, 2 * step
+    return None
+
+
+def _short(plain: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of a proof what is empty."""
+    return {name: part for name, part in plain.items() if not (isinstance(part, list) and not part)}
+
+
+@dataclass(frozen=True)
+class _Fisher:
+    """g(w) = (Σ_x P_x score_x w_x)²/(P·w)."""
+
+    prior: Array
+    score: Array
+
+    def __call__(self, columns: Array) -> Array:
+        q = self.prior @ columns
+        return ((self.prior * self.score) @ columns) ** 2 / np.where(q > 0, q, 1.0)

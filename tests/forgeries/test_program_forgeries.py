@@ -1,0 +1,154 @@
+"""Forged programs: hypotheses with zeros, multipliers of nothing, names of pairs, levels near 0."""
+
+import copy
+import json
+
+import pytest
+from forgeries.contradicting import genuine, judged
+from forgeries.small import THREE, composed
+from second_checker import opinion
+
+from ldpopt import Program, objective, privacy, solve, verify
+
+FREE = {"pairs": {"levels": [[None] * 3] * 3}}
+ZERO = [[0.5, 0.3, 0.2], [0.5, 0.5, 0.0]]
+"""Hypotheses of which a report can have a probability under the first alone."""
+
+
+def written(params, matrix, value, bound=None, proof=None, inputs=None):
+    """A file that somebody wrote by hand."""
+    return {
+        "format": 1,
+        "problem": "program",
+        "params": params,
+        "status": "feasible" if bound is None else "gap",
+        "value": value,
+        "bound": bound,
+        "mechanism": {"matrix": matrix, "inputs": inputs},
+        "certificate": {"proof": proof, "gap": 1e-9},
+    }
+
+
+@pytest.mark.parametrize(
+    ("notion", "prices"),
+    [
+        (FREE, []),
+        ({"maximal-leakage": {"leakage": 0.5}}, [1.0]),
+        ({"cone": {"rows": [[0, 0, 1]]}}, []),
+        ({"sensitive": {"epsilon": 1, "inputs": [0]}}, []),
+        ({"ldp": {"epsilon": 1, "delta": 0.1}}, [0.0] * 6),
+        ({"scenarios": {"epsilon": 1, "distributions": [[[0.5], [0.5], [0]]]}}, []),
+    ],
+    ids=lambda part: next(iter(part)) if isinstance(part, dict) else "",
+)
+@pytest.mark.parametrize("goal", ["kl", "chi-squared", "renyi"])
+def test_an_infinite_optimum_has_no_bound(notion, prices, goal):
+    """A report may come from the first hypothesis alone, and is then worth infinitely much."""
+    order = {"order": 2.0} if goal == "renyi" else {}
+    params = composed({goal: {"hypotheses": ZERO, **order}}, notion)
+    proof = {"dual": [9.0, 9.0, 9.0], "prices": prices}
+    document = written(params, [[1.0]] * 3, 0.0, 50.0, proof)
+    assert judged(document) != "verified"
+    assert opinion(json.dumps(document)) == "refuted"
+
+
+@pytest.mark.parametrize("goal", ["hellinger", "renyi"])
+def test_zeros_of_a_hypothesis_are_worth_something(goal):
+    """A bound that leaves out the reports of the first hypothesis alone is never verified."""
+    order = {"order": 0.5} if goal == "renyi" else {}
+    params = composed({goal: {"hypotheses": ZERO, **order}}, FREE)
+    for third in (0.0, 0.19):
+        document = written(params, [[1.0]] * 3, 0.0, 10.0, {"dual": [4.0, 4.0, third]})
+        assert judged(document) != "verified"
+        assert opinion(json.dumps(document)) == "refuted"
+
+
+def changed(document, part, **entry):
+    """The file with one more multiplier."""
+    found = copy.deepcopy(document)
+    for name, value in entry.items():
+        found["certificate"]["proof"][part][name].append(value)
+    return found
+
+
+def test_multipliers_of_nothing_prove_nothing():
+    """One of a piece or a cone that is not there counts for nothing, and does no harm."""
+    document = next(d for d in genuine("program") if "bayes" in d["params"].get("maximise", {}))
+    rows = document["certificate"]["proof"]["rows"]
+    for name, other in (("piece", 2), ("cone", 2)):
+        assert rows["times"]
+        moved = copy.deepcopy(document)
+        moved["certificate"]["proof"]["rows"][name] = [other] * len(rows[name])
+        assert judged(moved) == opinion(json.dumps(moved)) == "refuted"
+        more = {"piece": 0, "cone": 0, "row": 0, "times": 9.0, name: other}
+        assert judged(changed(document, "rows", **more)) == "verified"
+    for bad in ({"row": 6}, {"row": -1}, {"times": -1.0}, {"piece": 0.0}, {"cone": True}):
+        more = {"piece": 0, "cone": 0, "row": 0, "times": 0.0} | bad
+        assert judged(changed(document, "rows", **more)) == "unreadable"
+
+
+def test_multipliers_that_occur_twice_add_up():
+    document = next(d for d in genuine("program") if "bayes" in d["params"].get("maximise", {}))
+    rows = document["certificate"]["proof"]["rows"]
+    halves = {name: values * 2 for name, values in rows.items()}
+    halves["times"] = [value / 2 for value in halves["times"]]
+    document["certificate"]["proof"]["rows"] = halves
+    assert judged(document) == opinion(json.dumps(document)) == "verified"
+
+
+@pytest.mark.parametrize(
+    "notion",
+    [
+        {"given": {"epsilon": 1, "shape": [2, 2]}},
+        {"scenarios": {"epsilon": 1, "distributions": [[[0.25, 0.25], [0.25, 0.25]]]}},
+    ],
+)
+def test_pairs_are_named_in_the_order_of_the_rows(notion):
+    """The row after (0, 0) is that of (0, 1): who calls it (1, 0) says that s is hidden where u is."""
+    matrix = [[0.875, 0.125], [0.125, 0.875]] * 2
+    params = composed({"guessing": {"prior": [0.25] * 4}}, notion)
+    document = written(params, matrix, 0.4, inputs=[[0, 0], [1, 0], [0, 1], [1, 1]])
+    assert opinion(json.dumps(document)) == "unreadable"
+    assert judged(document) == "unreadable"
+
+
+@pytest.mark.parametrize(
+    "notion",
+    [
+        {"maximal-leakage": {"leakage": 1e-100}},
+        {"pairs": {"levels": [[0, 1e-100, 1], [1, 0, 1], [1, 1, 0]]}},
+    ],
+)
+def test_a_report_that_tells_nothing_has_every_level(notion):
+    document = written(composed({"guessing": {"prior": THREE}}, notion), [[1.0]] * 3, 0.4)
+    assert opinion(json.dumps(document)) == "verified"
+    assert judged(document) != "refuted"
+
+
+def test_a_score_has_mean_zero():
+    goal = {"fisher": {"prior": [0.5, 0.5, 0.0], "score": [1.0, 1.0, 1e10]}}
+    document = written(composed(goal, {"ldp": {"epsilon": 1}}), [[1.0]] * 3, 1.0)
+    assert judged(document) == "unreadable"
+
+
+def test_the_power_divergence_is_not_called_renyi_alone():
+    result = solve(Program(privacy.LDP(1), objective.Renyi([THREE, THREE[::-1]], 3)))
+    (claim,) = [c for c in verify(result).claims if "renyi" in str(c)]
+    assert "power divergence" in str(claim)
+
+
+@pytest.mark.parametrize(
+    "notion", [[privacy.Sensitive(1, [0]), privacy.Sensitive(0.5, [1])], privacy.MaximalLeakage(0.5)]
+)
+def test_solvers_take_cones_of_one_point_and_infinite_worths(notion):
+    """Two notions may share only w = 0 in one of their cones; a divergence may be infinite."""
+    goal = objective.KL([THREE, THREE[::-1]] if isinstance(notion, list) else ZERO)
+    assert solve(Program(notion, goal)).status.value in ("optimal", "unbounded")
+
+
+def test_an_infinite_worth_that_no_mechanism_reaches():
+    """The last entry is the largest of every column, so it is as large as the others: they sum to 1."""
+    question = Program(privacy.Cone([[-1, 0, 1], [0, -1, 1]]), objective.KL(ZERO))
+    result = solve(question)
+    assert (result.status.value, result.value, result.bound) == ("feasible", 0.0, None)
+    assert verify(result)

@@ -1,0 +1,346 @@
+"""Composed questions: optima of the literature, other programs, and what the checker refuses."""
+
+import copy
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import ldpopt
+from ldpopt import Program, objective, privacy, solve, verify
+from ldpopt.core.errors import InvalidInputError, NoSolverError
+from ldpopt.problems import SecretStaircase, Staircase
+
+E = math.e
+PRIOR = [0.4, 0.3, 0.2, 0.1]
+PATH = np.abs(np.subtract.outer(range(6), range(6)))
+
+
+def proven(question, solver="auto", gap=1e-9):
+    result = solve(question, solver)
+    assert result.status.value == "optimal"
+    assert result.gap <= gap
+    assert verify(result)
+    return result
+
+
+# ---------------------------------------------------------------- the literature
+
+
+def test_geometric_mechanism_with_remap_on_a_path():
+    """It is the best for every prior and loss (Ghosh, Roughgarden and Sundararajan 2012)."""
+    rng = np.random.default_rng(1)
+    prior, level = rng.dirichlet(np.ones(6)), 0.8
+    loss = PATH**1.5
+    a = math.exp(-level)
+    inner = a ** np.abs(np.subtract.outer(range(6), range(-60, 66))) * (1 - a) / (1 + a)
+    best = (prior[:, None, None] * inner[:, :, None] * loss[:, None, :]).sum(axis=0).min(axis=1).sum()
+    found = proven(Program(privacy.Metric(level, PATH), objective.Loss(prior, loss)))
+    assert found.value == pytest.approx(best, abs=1e-9)
+
+
+@pytest.mark.parametrize("delta", [0.01, 0.3])
+def test_guessing_one_of_two_with_a_delta(delta):
+    question = Program(privacy.LDP(0.7, delta), objective.Guessing([0.5, 0.5]))
+    assert proven(question).value == pytest.approx((math.exp(0.7) + delta) / (1 + math.exp(0.7)))
+
+
+def test_mangat():
+    """One sensitive answer: it is always given as it is, the other one is hidden in it (Mangat 1994)."""
+    matrix = proven(Program(privacy.Sensitive(1, [0]), objective.Guessing([0.5, 0.5]))).mechanism.matrix
+    rows = matrix[:, np.argsort(-matrix[0])]
+    assert rows == pytest.approx(np.array([[1, 0], [1 / E, 1 - 1 / E]]), abs=1e-12)
+
+
+@pytest.mark.parametrize(("k", "m"), [(4, 1), (4, 2), (5, 2), (6, 3)])
+def test_pml_of_uniform_inputs(k, m):
+    """At e^ε = k/m the reports name m inputs each, and tell ε (Grosse, Saeidian and Oechtering 2023)."""
+    question = Program(
+        privacy.PML(math.log(k / m), [1 / k] * k), objective.MutualInformation([1 / k] * k)
+    )
+    assert proven(question).value == pytest.approx(math.log(k / m), abs=1e-9)
+
+
+def test_pml_at_high_privacy():
+    """Below e^ε = 1/(1 − min P) every ray has one entry that is smaller than the others."""
+    prior = np.array([0.5, 0.3, 0.2])
+    top = math.exp(0.15)
+    assert top < 1 / (1 - prior.min())
+    rays = np.full((3, 3), top)
+    for x in range(3):
+        rays[x, x] = (1 - top * (1 - prior[x])) / prior[x]
+    weights = np.linalg.solve(rays, np.ones(3))
+    value = (weights * (prior[:, None] * rays * np.log(rays)).sum(axis=0)).sum()
+    question = Program(privacy.PML(0.15, prior), objective.MutualInformation(prior))
+    assert proven(question).value == pytest.approx(value, abs=1e-10)
+
+
+def test_maximal_leakage_with_hamming_loss():
+    """The likeliest inputs are named as long as e^L lasts."""
+    found = proven(Program(privacy.MaximalLeakage(0.9), objective.Loss(PRIOR, 1 - np.eye(4))))
+    assert found.value == pytest.approx(1 - 0.4 - 0.3 - 0.2 * (math.exp(0.9) - 2))
+
+
+# ---------------------------------------------------------------- other problems
+
+
+def test_ldp_is_the_staircase():
+    for own in (
+        (objective.MutualInformation(PRIOR), {"prior": PRIOR}),
+        (objective.KL([PRIOR, PRIOR[::-1]]), {"hypotheses": [PRIOR, PRIOR[::-1]], "utility": "kl"}),
+    ):
+        same = solve(Staircase(1.0, **own[1])).value
+        assert proven(Program(privacy.LDP(1), own[0])).value == pytest.approx(same, abs=1e-9)
+        assert proven(Program(privacy.LDP(1), own[0]), "mechanism-rays").value == pytest.approx(same)
+
+
+def test_a_secret_is_the_secret_staircase():
+    joint = [[0.3, 0.1, 0.1], [0.1, 0.2, 0.2]]
+    same = solve(SecretStaircase(prior=joint, epsilon=1.0)).value
+    question = Program(
+        privacy.Secret(1, [0, 0, 0, 1, 1, 1]), objective.MutualInformation(np.ravel(joint))
+    )
+    assert proven(question).value == pytest.approx(same, abs=1e-9)
+    assert proven(question, "mechanism-rays").value == pytest.approx(same, abs=1e-9)
+
+
+def test_notions_that_say_the_same():
+    information = objective.MutualInformation(PRIOR)
+    value = proven(Program(privacy.LDP(1), information)).value
+    E_rows = [
+        [E if z == j else -1 if x == j else 0 for j in range(4)]
+        for x in range(4)
+        for z in range(4)
+        if x != z
+    ]
+    for same in (
+        privacy.Pairs(np.ones((4, 4))),
+        privacy.Metric(1, 1 - np.eye(4)),
+        privacy.Given(1, (4, 1)),
+        privacy.Secret(1, list("abcd")),
+        privacy.Sensitive(1, range(4)),
+        privacy.Scenarios(1, [np.array(PRIOR)[:, None]]),
+        privacy.Cone(E_rows),
+        [privacy.LDP(1), privacy.LDP(3)],
+        [privacy.LDP(1), privacy.MaximalLeakage(5)],
+    ):
+        assert proven(Program(same, information)).value == pytest.approx(value, abs=1e-8)
+
+
+def test_levels_that_are_infinite_need_no_hiding():
+    levels = np.where(np.add.outer(range(4), range(4)) % 2, 1.0, math.inf)
+    question = Program(privacy.Pairs(levels), objective.Guessing(PRIOR))
+    two = Program(privacy.Secret(1, [0, 1, 0, 1]), objective.Guessing(PRIOR))
+    assert proven(question).value == pytest.approx(proven(two).value, abs=1e-9)
+
+
+def independent(prior, loss, D, costs=None, most=None):
+    """The least loss over one column a decision, as a dense linear program of its own."""
+    k, m = loss.shape
+    rows = np.kron(np.eye(m), D)
+    limit = np.zeros(len(rows))
+    if costs is not None:
+        rows, limit = np.vstack([rows, costs.T.ravel()]), np.append(limit, most)
+    found = linprog(
+        (prior[:, None] * loss).T.ravel(), rows, limit, np.tile(np.eye(k), m), np.ones(k), method="highs"
+    )
+    return found.fun
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_against_a_linear_program_of_its_own(seed):
+    rng = np.random.default_rng(seed)
+    k, m = int(rng.integers(2, 6)), int(rng.integers(2, 6))
+    prior, loss = rng.dirichlet(np.ones(k)), rng.random((k, m))
+    levels = rng.random((k, k)) * 2 + 0.1
+    D = np.array(
+        [
+            np.eye(k)[x] - math.exp(levels[x, z]) * np.eye(k)[z]
+            for x in range(k)
+            for z in range(k)
+            if x != z
+        ]
+    )
+    question = Program(privacy.Pairs(levels), objective.Loss(prior, loss))
+    assert proven(question).value == pytest.approx(independent(prior, loss, D), abs=1e-8)
+    costs = rng.random((k, m))
+    constant = costs.sum(axis=0)
+    most = (constant.min() + constant.mean()) / 2
+    question = Program(privacy.Pairs(levels), objective.Loss(prior, loss), at_most=[(costs, most)])
+    assert proven(question).value == pytest.approx(independent(prior, loss, D, costs, most), abs=1e-8)
+    question = Program(privacy.Pairs(levels), objective.Loss(prior, loss), at_least=[(-costs, -most)])
+    assert proven(question).value == pytest.approx(independent(prior, loss, D, costs, most), abs=1e-8)
+
+
+def test_cvxpy_gives_a_second_opinion():
+    question = Program(privacy.Metric(0.5, PATH), objective.Loss([1 / 6] * 6, PATH))
+    second = solve(question, "mechanism-cvxpy", gap=1e-6)
+    assert second.value == pytest.approx(proven(question).value, rel=1e-6)
+    assert verify(second)
+
+
+def test_fisher_information_is_chi_squared_nearby():
+    """χ² of a small step h along the score is h² times the Fisher information, to first order."""
+    prior, score, h = np.array([0.4, 0.4, 0.2]), np.array([1.0, -1.0, 0.0]), 1e-4
+    fisher = proven(Program(privacy.LDP(1), objective.Fisher(prior, score))).value
+    moved = prior * (1 + h * score)
+    chi = solve(Program(privacy.LDP(1), objective.ChiSquared([moved, prior])), gap=1e-6).value
+    assert chi / h**2 == pytest.approx(fisher, rel=1e-3)
+
+
+# ---------------------------------------------------------------- files
+
+
+def saved(question, tmp_path):
+    path = tmp_path / "result.json"
+    solve(question).save(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        Program(privacy.Metric(0.5, PATH), objective.Loss([1 / 6] * 6, PATH)),
+        Program([privacy.LDP(2), privacy.MaximalLeakage(0.5)], objective.MutualInformation(PRIOR)),
+        Program(privacy.LDP(1, 0.05), objective.Guessing(PRIOR)),
+        Program(privacy.Sensitive(1, [0, 1]), objective.MutualInformation(PRIOR)),
+    ],
+    ids=["metric", "two", "delta", "sensitive"],
+)
+def test_forgeries_are_refuted(question, tmp_path):
+    path = saved(question, tmp_path)
+    genuine = json.loads(path.read_text())
+    assert verify(path)
+    sign = 1 if question.sense == "maximise" else -1
+
+    def verdict(change):
+        forged = copy.deepcopy(genuine)
+        change(forged)
+        path.write_text(json.dumps(forged))
+        return verify(path)
+
+    def raise_value(d):
+        d["value"] += sign * 1e-9
+        d["bound"] += sign * 1e-9
+        d.pop("gap", None)
+
+    def lower_bound(d):
+        d["bound"] = d["value"] = d["value"] - sign * 1e-9
+        d.pop("gap", None)
+        d["certificate"]["proof"]["dual"][0] -= 1e-9
+
+    def less_private(d):
+        (part,) = d["params"]["privacy"][0].values()
+        part["epsilon"] *= 0.999
+
+    for change in (raise_value, lower_bound, less_private):
+        assert verdict(change).verdict is False, change.__name__
+
+
+def test_a_proof_without_its_multipliers_proves_nothing(tmp_path):
+    question = Program(privacy.Metric(0.5, PATH), objective.Loss([1 / 6] * 6, PATH))
+    path = saved(question, tmp_path)
+    forged = json.loads(path.read_text())
+    for column in forged["certificate"]["proof"]["rows"].values():
+        column.clear()
+    path.write_text(json.dumps(forged))
+    assert verify(path).verdict is False
+
+
+def test_a_budget_without_a_price_is_not_spent(tmp_path):
+    """A smaller price of the budget lowers the bound; the rays then refute it."""
+    question = Program([privacy.LDP(2), privacy.MaximalLeakage(0.5)], objective.MutualInformation(PRIOR))
+    path = saved(question, tmp_path)
+    forged = json.loads(path.read_text())
+    forged["certificate"]["proof"]["prices"] = [0.0]
+    path.write_text(json.dumps(forged))
+    assert verify(path).verdict is False
+
+
+def test_files_hold_words_that_a_person_can_write(tmp_path, ldpopt):
+    path = tmp_path / "question.json"
+    path.write_text(
+        json.dumps(
+            {
+                "problem": "program",
+                "params": {
+                    "privacy": [{"ldp": {"epsilon": 1, "delta": 0.05}}],
+                    "maximise": {"guessing": {"prior": [0.5, 0.5]}},
+                },
+            }
+        )
+    )
+    out = tmp_path / "best.json"
+    assert ldpopt("solve", path, "--out", out).code == 0
+    said = ldpopt("verify", out)
+    assert said.code == 0
+    assert "a set of reports has p ≤ e^1.0 p' + 0.05" in said.out
+
+
+def test_questions_survive_json():
+    question = Program(
+        [privacy.Pairs([[0, math.inf], [1, 0]]), privacy.LDP(3)],
+        objective.Loss([0.5, 0.5], [[0, 1], [1, 0]]),
+        at_most=[([[1, 0], [0, 1]], 1.5)],
+    )
+    params = json.loads(json.dumps(question.to_params()))
+    assert params["privacy"][0] == {"pairs": {"levels": [[0, None], [1, 0]]}}
+    assert Program.from_params(**params).to_params() == params
+
+
+# ---------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("parts", "goal", "words"),
+    [
+        (privacy.LDP(-1), objective.Guessing(PRIOR), r"privacy\[0\].ldp.epsilon must be"),
+        (privacy.LDP(1, 2), objective.Guessing(PRIOR), r"privacy\[0\].ldp.delta must be"),
+        (privacy.PML(1, [0.5, 0.5]), objective.Guessing(PRIOR), "prior must be 4, the number of inputs"),
+        (privacy.Metric(1, [[0, 1], [2, 0]]), objective.Guessing([0.5, 0.5]), "symmetric"),
+        (privacy.Metric(1, [[0, 40], [40, 0]]), objective.Guessing([0.5, 0.5]), "at most 30"),
+        (privacy.Sensitive(1, [4]), objective.Guessing(PRIOR), "from 0 to 3"),
+        (privacy.Secret(1, list("aaaa")), objective.Guessing(PRIOR), "two different labels"),
+        (privacy.LDP(1), objective.Fisher(PRIOR, [1, 1, 1, 1]), "mean 0"),
+        (privacy.LDP(1), objective.Renyi([PRIOR, PRIOR], 1), "order other than 1"),
+        ([], objective.Guessing(PRIOR), "privacy must be"),
+        ("ldp", objective.Guessing(PRIOR), "a part must be a Privacy"),
+        ({"lpd": {}}, objective.Guessing(PRIOR), "one of ldp, secret"),
+        ({"ldp": {"eps": 1}}, objective.Guessing(PRIOR), "ldp takes epsilon, delta"),
+        ({"ldp": {}}, objective.Guessing(PRIOR), "ldp needs epsilon, delta"),
+    ],
+)
+def test_bad_parts_get_a_sentence(parts, goal, words):
+    with pytest.raises(InvalidInputError, match=words):
+        Program(parts, goal)
+
+
+def test_side_conditions_need_pieces():
+    with pytest.raises(InvalidInputError, match="linear pieces, not mutual-information"):
+        Program(privacy.LDP(1), objective.MutualInformation(PRIOR), at_most=[(np.ones((4, 4)), 1)])
+    with pytest.raises(InvalidInputError, match="costs must be 4 × 4"):
+        Program(privacy.LDP(1), objective.Guessing(PRIOR), at_most=[(np.ones((4, 3)), 1)])
+    with pytest.raises(InvalidInputError, match="a pair"):
+        Program(privacy.LDP(1), objective.Guessing(PRIOR), at_most=[3])
+
+
+def test_the_sense_is_that_of_the_objective():
+    with pytest.raises(InvalidInputError, match="loss is minimised, not maximised"):
+        ldpopt.problem(
+            "program",
+            privacy=[{"ldp": {"epsilon": 1}}],
+            maximise={"loss": {"prior": [0.5, 0.5], "loss": [[0, 1], [1, 0]]}},
+        )
+
+
+def test_side_conditions_that_nothing_meets_are_infeasible():
+    question = Program(privacy.LDP(1), objective.Guessing(PRIOR), at_most=[(np.ones((4, 4)), 1)])
+    assert solve(question).status.value == "infeasible"
+
+
+def test_what_no_solver_takes_is_said():
+    question = Program(privacy.LDP(1, 0.1), objective.MutualInformation(PRIOR))
+    with pytest.raises(NoSolverError, match="not the largest of linear functions"):
+        solve(question, "mechanism-highs")

@@ -1,0 +1,388 @@
+"""``program``: composed questions; multipliers entry by entry, rays as all k − 1 planes that meet.
+
+A number is {c: a rational}, Σ_c a e^c, and a linear function {c: a list}. So what holds without
+exponentials is decided exactly, and all else by one comparison of intervals.
+"""
+
+import itertools
+import math
+from fractions import Fraction
+
+from mpmath import iv
+
+from second_checker import columns
+from second_checker.intervals import both, interval, surely, top, total
+from second_checker.notions import of_notion
+from second_checker.reading import demand, distribution, in_order, keys, matrix, number, numbers, whole
+
+MOST_PLANES = 20_000
+"""How many sets of k − 1 planes are tried for each cone."""
+LARGEST = 1e15
+"""What numbers of a question may be."""
+
+
+def maximise(found):
+    return "maximise" in found["params"]
+
+
+def is_at_most(one, other):
+    """Whether one number is at most another."""
+    parts = {c: one.get(c, 0) - other.get(c, 0) for c in {*one, *other}}
+    parts = {c: a for c, a in parts.items() if a}
+    if set(parts) <= {0}:
+        return parts.get(0, 0) <= 0
+    if len(parts) == 2 and 0 in parts:
+        ((c, a),) = [(c, a) for c, a in parts.items() if c]
+        limit, E = -parts[0] / a, iv.exp(interval(c))
+        return surely(E, limit) if a > 0 else surely(limit, E)
+    return surely(total(interval(a) * iv.exp(interval(c)) for c, a in parts.items()), 0)
+
+
+def at(function, w):
+    """The number that a linear function has at w."""
+    return {
+        c: sum((a * x for a, x in zip(row, w, strict=True)), Fraction(0)) for c, row in function.items()
+    }
+
+
+def added(*numbers_):
+    return {
+        c: sum((n.get(c, 0) for n in numbers_), Fraction(0)) for c in {c for n in numbers_ for c in n}
+    }
+
+
+def times(factor, number_):
+    return {c: factor * a for c, a in number_.items()}
+
+
+class Goal:
+    """The objective: its worth of a column, and its pieces if it has any."""
+
+    def __init__(self, params):
+        demand(("maximise" in params) != ("minimise" in params), "one of maximise and minimise")
+        sense = "maximise" if "maximise" in params else "minimise"
+        demand(isinstance(params[sense], dict) and len(params[sense]) == 1, "one objective")
+        ((self.name, own),) = params[sense].items()
+        demand((self.name == "loss") == (sense == "minimise"), "only a loss is minimised")
+        self.extra, self.rows, self.pieces = None, [], None
+        if self.name in (*columns.OF_A_PRIOR, *columns.OF_TWO, "bayes"):
+            self.of_columns(own)
+        elif self.name == "fisher":
+            keys(own, {"prior", "score"})
+            self.rows = [distribution(own["prior"])]
+            self.extra = table([own["score"]])[0]
+            demand(len(self.extra) == len(self.rows[0]), "a score per input")
+            mean = sum(p * s for p, s in zip(self.rows[0], self.extra, strict=True))
+            demand(abs(mean) <= max(map(abs, self.extra)) / 10**9, "the mean of the score")
+        elif self.name == "largest":
+            keys(own, {"pieces"})
+            self.pieces = table(own["pieces"])
+        else:
+            demand(self.name == "loss", "an unknown objective")
+            keys(own, {"prior", "loss"})
+            prior = distribution(own["prior"])
+            loss = table(own["loss"], len(prior))
+            self.pieces = [
+                [-p * row[d] for p, row in zip(prior, loss, strict=True)] for d in range(len(loss[0]))
+            ]
+        self.k = len((self.pieces or self.rows)[0])
+        demand(self.k > 1, "two inputs or more")
+
+    def of_columns(self, own):
+        needed = "prior" if self.name in columns.OF_A_PRIOR else "hypotheses"
+        optional = {"weights"} if self.name == "bayes" else set()
+        keys(own, {needed} | ({"order"} if self.name == "renyi" else set()), optional)
+        given = [own["prior"]] if needed == "prior" else own["hypotheses"]
+        demand(isinstance(given, list), "no hypotheses")
+        demand(needed == "prior" or len(given) == 2 or (self.name == "bayes" and len(given) > 2), "two")
+        self.rows = [distribution(row) for row in given]
+        demand(len({len(row) for row in self.rows}) == 1, "other lengths")
+        if self.name == "renyi":
+            self.extra = number(own["order"], 0.01, 60)
+            demand(self.extra != 1, "an order other than 1")
+        elif self.name == "guessing":
+            (P,) = self.rows
+            self.pieces = [
+                [p if i == x else Fraction(0) for i in range(len(P))] for x, p in enumerate(P)
+            ]
+        elif self.name == "bayes":
+            count = len(self.rows)
+            self.extra = distribution(own.get("weights", [1 / count] * count))
+            demand(len(self.extra) == count, "a weight per hypothesis")
+            self.pieces = [[v * p for p in row] for v, row in zip(self.extra, self.rows, strict=True)]
+        elif self.name == "total-variation":
+            half = [(p - q) / 2 for p, q in zip(*self.rows, strict=True)]
+            self.pieces = [half, [-h for h in half]]
+
+    def worth(self, w):
+        """g(w), or an interval around it: its limit where a mass is 0, None if that is infinite."""
+        if self.pieces:
+            return max(dot(piece, w) for piece in self.pieces)
+        masses = [dot(row, w) for row in self.rows]
+        if self.name == "fisher":
+            part = sum(
+                (p * s * x for p, s, x in zip(self.rows[0], self.extra, w, strict=True)), Fraction(0)
+            )
+            return part * part / masses[0] if masses[0] else Fraction(0)
+        if self.name in columns.OF_TWO and masses[0] == masses[1]:
+            return Fraction(0)
+        if self.name in columns.OF_TWO and masses[1] == 0:
+            order = {"hellinger": Fraction(0), "renyi": self.extra}.get(self.name, Fraction(1))
+            return masses[0] / (1 - order) if order < 1 else None
+        return columns.worth(self.name, self.rows, w, self.extra)
+
+
+def least(one, other):
+    """Whether one is at most the other: exactly, if both are rational."""
+    exact = isinstance(one, Fraction) and isinstance(other, Fraction)
+    return one <= other if exact else surely(one, other)
+
+
+def dot(a, w):
+    return sum((x * y for x, y in zip(a, w, strict=True)), Fraction(0))
+
+
+def table(rows, count=None):
+    """A rectangular matrix."""
+    demand(isinstance(rows, list) and rows and isinstance(rows[0], list), "a matrix is missing")
+    demand(count is None or len(rows) == count, "another number of rows")
+    found = [numbers(row, len(rows[0])) for row in rows]
+    demand(all(abs(a) <= LARGEST for row in found for a in row), "numbers up to 10^15")
+    return found
+
+
+def sides(params, goal):
+    """The side conditions Σ costs ≤ b, those of at_least with both signs changed."""
+    found = []
+    for name, key, sign in (("at_most", "most", 1), ("at_least", "least", -1)):
+        given = params.get(name, [])
+        demand(isinstance(given, list), "side conditions are a list")
+        for own in given:
+            demand(goal.pieces is not None, "side conditions need pieces")
+            keys(own, {"costs", key})
+            costs = table(own["costs"], goal.k)
+            demand(len(costs[0]) == len(goal.pieces), "a cost for every piece")
+            found.append(
+                ([[sign * c for c in row] for row in costs], sign * number(own[key], -LARGEST, LARGEST))
+            )
+    return found
+
+
+def claims(found):
+    """The claims of the kind, each with its answer."""
+    params = found["params"]
+    keys(params, {"privacy"}, {"maximise", "minimise", "at_most", "at_least"})
+    goal = Goal(params)
+    demand(isinstance(params["privacy"], list) and 1 <= len(params["privacy"]) <= 8, "1 to 8 notions")
+    notions = [of_notion(own, goal.k) for own in params["privacy"]]
+    budgets = [budget for _, own in notions for budget in own]
+    conditions = sides(params, goal)
+    W = matrix(found, goal.k)
+    for a, b in tables(params["privacy"]):
+        names = found["mechanism"].get("inputs") or range(goal.k)
+        demand(in_order(list(names), {"prior": [[0] * b] * a}), "pairs in another order")
+    own = list(zip(*W, strict=True))
+    yield "stochastic", all(sum(row) == 1 for row in W)
+    for cones, _ in notions:
+        yield "private", both(*(some(is_inside(cone, w) for cone in cones) for w in own))
+    for budget in budgets:
+        yield "budget", is_kept(budget, own)
+    if conditions:
+        demand(len(own) == len(goal.pieces), "a column for every piece")
+        for costs, most in conditions:
+            yield "side", sum(map(dot, costs, W)) <= most
+        reached = sum(map(dot, goal.pieces, own))
+    else:
+        reached = summed([goal.worth(w) for w in own])
+    sign = 1 if maximise(found) else -1
+    yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
+    proof = found["certificate"]["proof"]
+    if proof is not None or found["bound"] is not None:
+        keys(proof, {"dual"}, {"prices", "costs", "rows", "budgets"})
+        numbers(proof["dual"], goal.k)
+    if found["bound"] is not None:
+        bound = sign * Fraction(found["bound"])
+        yield "bound", is_bound(bound, proof, goal, notions, budgets, conditions)
+
+
+def summed(worths):
+    """Their sum, rational if all are; None if one is infinite."""
+    if None in worths:
+        return None
+    exact = all(isinstance(worth, Fraction) for worth in worths)
+    return sum(worths) if exact else total(map(interval, worths))
+
+
+def tables(notions):
+    """The shapes (s, u) of the notions that read inputs as pairs."""
+    for notion in notions:
+        ((name, own),) = notion.items()
+        if name == "given":
+            yield own["shape"]
+        elif name == "scenarios":
+            yield from ((len(rows), len(rows[0])) for rows in own["distributions"])
+
+
+def some(answers):
+    """The disjunction of True, False and None."""
+    answers = list(answers)
+    return True if True in answers else None if None in answers else False
+
+
+def is_inside(cone, w):
+    return both(True, *(is_at_most(at(row, w), {}) for row in cone))
+
+
+def is_kept(budget, own):
+    """Whether Σ_y max_l c_l·w_y is at most the limit."""
+    parts, limit = budget
+    spent = []
+    for w in own:
+        best = at(parts[0], w)
+        for part in parts[1:]:
+            other = at(part, w)
+            less = is_at_most(other, best)
+            if less is None:
+                return None
+            best = best if less else other
+        spent.append(best)
+    return is_at_most(added(*spent), limit)
+
+
+def is_bound(bound, proof, goal, notions, budgets, conditions):
+    """Whether the numbers of the proof show that no mechanism is worth more."""
+    beta = [number(b, -1e30, 1e30) for b in listed(proof["dual"], goal.k)]
+    prices, kappa = (
+        [number(x, 0, 1e30) for x in listed(proof.get(name, [0] * count), count)]
+        for name, count in (("prices", len(budgets)), ("costs", len(conditions)))
+    )
+    spent = [times(price, limit) for price, (_, limit) in zip(prices, budgets, strict=True)]
+    spent += [{0: price * most} for price, (_, most) in zip(kappa, conditions, strict=True)]
+    answer = is_at_most(added({0: sum(beta)}, *spent), {0: bound})
+    if answer is False:
+        return False
+    cones = [
+        list(itertools.chain(*choice)) for choice in itertools.product(*(own for own, _ in notions))
+    ]
+    if "rows" in proof or "budgets" in proof:
+        demand(goal.pieces is not None, "multipliers need pieces")
+        return both(answer, compared(proof, goal, cones, budgets, conditions, beta, prices, kappa))
+    demand(not conditions, "side conditions need multipliers")
+    paid = [(price, parts) for price, (parts, _) in zip(prices, budgets, strict=True) if price]
+    return both(answer, *(dominates(beta, goal, cone, paid) for cone in cones))
+
+
+def listed(values, count):
+    demand(isinstance(values, list) and len(values) == count, "a list of another length")
+    return values
+
+
+def multipliers(proof, name, fields):
+    """The entries of a list of multipliers, each (places…, a number ≥ 0)."""
+    if name not in proof:
+        return []
+    own = proof[name]
+    keys(own, {*fields, "times"})
+    demand(all(isinstance(own[field], list) for field in own), "lists")
+    demand(len({len(own[field]) for field in own}) == 1, "lists of other lengths")
+    entries = zip(*(own[field] for field in fields), own["times"], strict=True)
+    return [([whole(i, 0, 10**18) for i in places], number(x, 0, 1e30)) for *places, x in entries]
+
+
+def compared(proof, goal, cones, budgets, conditions, beta, prices, kappa):
+    """Whether a_i − Σ η c − Σ κ costs − Σ ν D ≤ β, entry by entry, and Σ η ≤ λ, for all of them."""
+    taken = {(i, c): [] for i in range(len(goal.pieces)) for c in range(len(cones))}
+    shares = {}
+    for (i, c, r), x in multipliers(proof, "rows", ("piece", "cone", "row")):
+        if (i, c) in taken:  # what is of no piece or cone counts for nothing
+            demand(r < len(cones[c]), "no such row")
+            taken[i, c].append((x, cones[c][r]))
+    for (i, c, j, part), x in multipliers(proof, "budgets", ("piece", "cone", "budget", "part")):
+        if (i, c) in taken:
+            demand(j < len(budgets) and part < len(budgets[j][0]), "no such part")
+            taken[i, c].append((x, budgets[j][0][part]))
+            shares[i, c, j] = shares.get((i, c, j), Fraction(0)) + x
+    answers = [share <= prices[j] for (_, _, j), share in shares.items()]
+    for (i, _), functions in taken.items():
+        for x in range(goal.k):
+            own = sum(
+                (p * costs[x][i] for p, (costs, _) in zip(kappa, conditions, strict=True)), Fraction(0)
+            )
+            needed = [{c: -v * row[x] for c, row in D.items()} for v, D in functions]
+            answers.append(is_at_most(added({0: goal.pieces[i][x] - own}, *needed), {0: beta[x]}))
+    return both(True, *answers)
+
+
+def rational(function):
+    """The function with numbers just above e^c."""
+    E = {c: Fraction(1) if c == 0 else top(iv.exp(interval(c))) for c in function}
+    return [
+        sum(E[c] * row[x] for c, row in function.items())
+        for x in range(len(next(iter(function.values()))))
+    ]
+
+
+def dominates(beta, goal, cone, paid):
+    """Whether g(w) − Σ λ_j max_l c_jl·w ≤ β·w for all w of a cone.
+
+    The planes c_jl·w = c_jl'·w cut the cone into parts on which the left side is convex. A ray of a part
+    lies on k − 1 independent planes, of these and of the cone's own.
+    """
+    k = goal.k
+    rows = [rational(row) for row in cone]
+    paid = [(price, [rational(part) for part in parts]) for price, parts in paid]
+    planes = [[Fraction(int(x == z)) for z in range(k)] for x in range(k)] + rows
+    for _, parts in paid:
+        planes += [
+            [a - b for a, b in zip(*pair, strict=True)] for pair in itertools.combinations(parts, 2)
+        ]
+    planes = list(dict.fromkeys(filter(None, map(scaled, planes))))
+    if math.comb(len(planes), k - 1) > MOST_PLANES:
+        return None
+    answers = {True}
+    for w in dict.fromkeys(rays(planes, k, rows)):
+        worth = goal.worth(w)
+        if worth is None:
+            return False
+        spent = dot(beta, w) + sum(price * max(dot(part, w) for part in parts) for price, parts in paid)
+        answers.add(least(worth, spent))
+        if False in answers:
+            return False
+    return both(*answers)
+
+
+def scaled(plane):
+    """The plane with its first entry 1; None if it has none."""
+    first = next((a for a in plane if a), None)
+    return None if first is None else tuple(a / first for a in plane)
+
+
+def rays(planes, k, rows):
+    """The w ≥ 0 with largest entry 1 and D w ≤ 0 that lie on k − 1 independent planes."""
+    for free in meeting(planes, [], k):
+        for sign in (1, -1):
+            w = [sign * x for x in free]
+            if min(w) >= 0 and all(dot(row, w) <= 0 for row in rows):
+                yield tuple(x / max(w) for x in w)
+
+
+def meeting(planes, reduced, k):
+    """The line on which k − 1 independent planes meet, for all choices; reduced: (pivot, row) so far."""
+    if len(reduced) == k - 1:
+        pivots = dict(reduced)
+        (free,) = set(range(k)) - set(pivots)
+        yield [Fraction(1) if x == free else -pivots[x][free] for x in range(k)]
+        return
+    for n, plane in enumerate(planes):
+        row = plane
+        for pivot, known in reduced:
+            if row[pivot]:
+                row = [a - row[pivot] * b for a, b in zip(row, known, strict=True)]
+        pivot = next((x for x, a in enumerate(row) if a), None)
+        if pivot is None:
+            continue
+        row = [a / row[pivot] for a in row]
+        others = [
+            (p, [a - known[pivot] * b for a, b in zip(known, row, strict=True)]) for p, known in reduced
+        ]
+        yield from meeting(planes[n + 1 :], [*others, (pivot, row)], k)

@@ -1,0 +1,108 @@
+"""The two checkers agree on composed questions: every notion, every objective, and proofs of others."""
+
+import copy
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+from forgeries.contradicting import judged
+from forgeries.small import LINE, THREE, TWO
+
+from ldpopt import Program, objective, privacy, solve
+from second_checker import opinion
+
+LEVELS = [[0, 1, np.inf], [0.5, 0, 2], [1, 1, 0]]
+NOTIONS = {
+    "ldp": privacy.LDP(1),
+    "delta": privacy.LDP(1, 0.05),
+    "secret": privacy.Secret(1, [0, 0, 1]),
+    "pairs": privacy.Pairs(LEVELS),
+    "metric": privacy.Metric(0.5, LINE),
+    "given": privacy.Given(1, (3, 1)),
+    "pml": privacy.PML(0.5, THREE),
+    "information-privacy": privacy.InformationPrivacy(0.5, THREE),
+    "sensitive": privacy.Sensitive(1, [0, 1]),
+    "scenarios": privacy.Scenarios(1, [[[0.5], [0.3], [0.2]], [[0.5], [0.5], [0]]]),
+    "cone": privacy.Cone([[2, -1, 0], [0, 2, -1], [-1, 0, 3]]),
+    "maximal-leakage": privacy.MaximalLeakage(0.5),
+    "statistic-leakage": privacy.StatisticLeakage(0.5, [0, 0, 1]),
+    "two": [privacy.LDP(2), privacy.MaximalLeakage(0.4)],
+    "several cones": [privacy.Sensitive(1, [0]), privacy.MaximalLeakage(0.5)],
+}
+OBJECTIVES = {
+    "mutual-information": objective.MutualInformation(THREE),
+    "kl": objective.KL(TWO),
+    "total-variation": objective.TotalVariation(TWO),
+    "chi-squared": objective.ChiSquared(TWO),
+    "hellinger": objective.Hellinger(TWO),
+    "renyi": objective.Renyi(TWO, 3),
+    "fisher": objective.Fisher([0.4, 0.4, 0.2], [1, -1, 0]),
+    "guessing": objective.Guessing(THREE),
+    "bayes": objective.Bayes(TWO, [0.6, 0.4]),
+    "largest": objective.Largest([[1, 0, -1], [0, 2, 0.5]]),
+    "loss": objective.Loss(THREE, [[0, 1], [1, 0], [0.5, 2]]),
+}
+
+
+@cache
+def text(notion, goal):
+    return json.dumps(solve(Program(NOTIONS[notion], OBJECTIVES[goal])).to_json())
+
+
+def said(document):
+    return judged(document), opinion(json.dumps(document))
+
+
+@pytest.mark.parametrize("notion", NOTIONS)
+def test_compositions(notion):
+    """Both verify the file; neither does with a better value, or a better bound and a dual to it."""
+    for goal in OBJECTIVES:
+        document = json.loads(text(notion, goal))
+        assert said(document) == ("verified", "verified"), goal
+        sign = -1 if goal == "loss" else 1
+        document.pop("gap")
+        document["status"] = "gap"
+        more = {name: document[name] + sign * 1e-6 for name in ("value", "bound")}
+        assert said(document | more) == ("refuted", "refuted"), goal
+        document["certificate"]["proof"]["dual"][0] -= 1e-6
+        less = {"value": document["value"] - sign, "bound": document["bound"] - sign * 1e-6}
+        assert said(document | less) == ("refuted", "refuted"), goal
+
+
+@pytest.mark.parametrize("goal", ["mutual-information", "guessing", "loss"])
+def test_proofs_of_other_questions(goal):
+    """A bound with the proof of another notion is verified by both or none, and then is a true one."""
+    verified = 0
+    notions = ["ldp", "delta", "pairs", "pml", "sensitive", "maximal-leakage", "two"]
+    for own in notions:
+        for other in notions:
+            document, proven = json.loads(text(own, goal)), json.loads(text(other, goal))
+            best, bound = document["value"], proven["bound"]
+            document["certificate"]["proof"] = copy.deepcopy(proven["certificate"]["proof"])
+            document |= {"bound": bound, "status": "gap"}
+            document.pop("gap")
+            first, second = said(document)
+            assert (first == "verified") == (second == "verified"), (own, other)
+            if first == "verified":
+                verified += 1
+                assert bound <= best if goal == "loss" else bound >= best
+    assert verified >= len(notions)
+
+
+def test_side_conditions():
+    """On both sides; without the price of either, or with a limit that is tighter, nothing is proven."""
+    question = Program(
+        privacy.LDP(1),
+        objective.Guessing(THREE),
+        at_most=[(np.arange(9.0).reshape(3, 3), 10)],
+        at_least=[(np.eye(3)[::-1], 1.1)],
+    )
+    document = json.loads(json.dumps(solve(question).to_json()))
+    assert said(document) == ("verified", "verified")
+    for name, key, step in (("at_most", "most", -1), ("at_least", "least", 1)):
+        other = copy.deepcopy(document)
+        other["params"][name][0][key] += step
+        assert said(other) == ("refuted", "refuted")
+    document["certificate"]["proof"]["costs"] = [0.0, 0.0]
+    assert said(document) == ("refuted", "refuted")
