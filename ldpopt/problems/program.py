@@ -45,6 +45,10 @@ from ldpopt.models.privacy import Privacy
 from ldpopt.models.utilities import Largest
 
 
+MOST_LISTED = 16
+"""Inputs up to which the rows of a cone are listed although a column program asks the same."""
+
+
 @dataclass(frozen=True, eq=False)
 class Program(Problem):
     """Find the best mechanism for an objective under one or several notions of privacy.
@@ -158,6 +162,8 @@ class Program(Problem):
             cone = SecretCone(asked.corners.secrets, asked.corners.epsilon)
             yield ColumnProgram(cone, self.sublinear)
         k, pieces = asked.objective.inputs, asked.objective.pieces
+        if asked.corners is not None and k > MOST_LISTED:
+            return
         yield MechanismProgram(
             k,
             tuple(_matrix(cone, k) for cone in asked.cones()),
