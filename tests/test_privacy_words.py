@@ -370,6 +370,8 @@ SAYS = {
     "cli/report.py": "the meaning of an option",
     "experiments/average_privacy.py": "what a paper says",
     "experiments/optimal_squares.py": "a condition on ε",
+    "models/block_cone.py": "why a solver refuses a cone",
+    "models/cones.py": "why a solver refuses a cone",
     "protocol/run.py": "how many users there must be",
     "protocol/session.py": "how many users there must be",
     "release/summaries.py": "what a method seeks",

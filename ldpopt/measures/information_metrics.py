@@ -3,8 +3,7 @@
 Every metric takes a :class:`Mechanism`, a set-valued one or a matrix; it returns an :class:`Estimate`, a
 float with ``.error`` and ``.method``: "closed-form", "quadrature", "exact-enumeration" or "monte-carlo".
 
->>> from ldpopt.models import utilities
-from ldpopt.models.priors import Dirichlet
+>>> from ldpopt.models.priors import Dirichlet
 >>> flip = [[0.75, 0.25], [0.25, 0.75]]
 >>> average_privacy(flip, Dirichlet.uniform(2)).__round__(6)
 0.823959

@@ -44,7 +44,6 @@ from ldpopt.models.objective import Objective
 from ldpopt.models.privacy import Privacy
 from ldpopt.models.utilities import Largest
 
-
 MOST_LISTED = 16
 """Inputs up to which the rows of a cone are listed although a column program asks the same."""
 

@@ -26,8 +26,8 @@ MOST_ROWS, ROUNDING = 512, 1e-9
 WORDS = {
     NOT_AT_ALL: (
         "the mechanism tells no value of the table from another. Made by the method that it names, it "
-        "depends on the labels and on ε, and no count can be computed back from it [not checked]. Where "
-        "no method was named, the counts chose this one"
+        "depends on labels and level alone, and no count can be computed back from it [not checked]. "
+        "Where no method was named, the counts chose this one"
     ),
     APPROXIMATELY: (
         "the counts of the table can be computed back from the mechanism approximately: they chose one "

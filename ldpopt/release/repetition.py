@@ -259,7 +259,7 @@ def record(
         if most is not None:
             check_budget(made, before, most)
         run = secrets.token_hex(4)
-        name, path = printable(Path(released).name), str(Path(released).resolve())
+        name, path = printable(Path(released).name), printable(str(Path(released).resolve()))
         this = Release(_today(), name, sha256, run, population, path=path)
         listed.append(this)
     return [*before, this]

@@ -306,7 +306,7 @@ def test_a_name_with_a_comma(work, ldpopt):
     TABLE.rename(columns={"job": "job, last"}).to_csv(work / "comma.csv", index=False)
     options = ("--secret", "sex", "--public", '"job, last"', "--epsilon", "1", "--method", "srr")
     said = ldpopt("design", "comma.csv", *options, "-o", "comma.json", cwd=work)
-    assert "public       job, last (3 values)" in said.out
+    assert 'public       "job, last" (3 values)' in said.out
 
 
 @pytest.mark.parametrize(

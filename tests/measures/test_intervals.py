@@ -102,7 +102,7 @@ def exact_coverage(k, epsilon, rare, n, level, simultaneous):
             continue
         rest = np.floor((n - seen) * q[1:] / q[1:].sum())
         counts = np.concatenate([[seen], rest[:-1], [n - seen - rest[:-1].sum()]])
-        low, high = confidence_intervals(W, counts, level, simultaneous=simultaneous)
+        low, high = confidence_intervals(W, counts, level=level, simultaneous=simultaneous)
         covered += chance * (low[0] <= rare <= high[0])
     return covered
 

@@ -53,6 +53,15 @@ WIDE = [
 """Encodings of as many inputs as are allowed."""
 
 
+RARE = [1 - 2e-12, 1e-12, 1e-12]
+GUESSING = {"guessing": {"prior": RARE}}
+PROGRAMS = [
+    ("program", {"privacy": [{name: {"epsilon": epsilon, **more}}], "maximise": GUESSING})
+    for epsilon in LEVELS
+    for name, more in (("pml", {"prior": RARE}), ("given", {"shape": [3, 1]}))
+]
+
+
 def cases():
     """Parameters by kind: levels of 1e-6 and 20, probabilities of 1e-12, 1e-3 to 1e12 samples."""
     for epsilon in LEVELS:
@@ -110,6 +119,7 @@ def cases():
         if set_["kind"] == "known":
             for epsilon in LEVELS:
                 yield "set-optimum", {"epsilon": epsilon, "uncertainty": set_}
+    yield from PROGRAMS
     marginals = [[0.5, 0.5], [1e-12, 1 - 1e-12]]
     yield "composition-bound", {"marginals": marginals, "threshold": 1e-12}
     yield "feature-release", {"threshold": 1e-12, "budget": 1e-12, "marginals": marginals}

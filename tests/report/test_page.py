@@ -20,6 +20,7 @@ from ldpopt.report import heatmap
 from ldpopt.report import page as report
 from ldpopt.report.files import read
 from ldpopt.report.words import abbreviated
+from ldpopt.tables.domain import in_quotes
 
 PATIENT = 3600.0
 """Seconds for a search that ends by its gap, so that it finds the same again on a busy machine."""
@@ -77,8 +78,9 @@ def test_names_of_the_table_are_escaped(files, written):
     text = written(files["nasty table"])
     page = sound(text)
     assert NASTY not in text
-    assert f"Random reports on {NASTY} and $u$ x that hide {NASTY}, ε = 0.5" in page.text
-    assert f"{NASTY}: {NASTY}" in page.text
+    name = in_quotes(NASTY)
+    assert f'Random reports on {name} and "$u$ x" that hide {name}, ε = 0.5' in page.text
+    assert f"{name}: {NASTY}" in page.text
     assert {"b", "i"}.isdisjoint(tag for tag, _ in page.tags)
 
 
