@@ -20,9 +20,6 @@ from ldpopt.measures.information_metrics import (
 from ldpopt.mechanisms import randomized_response
 from ldpopt.models.priors import Dirichlet
 
-MOST_TALLIES = 80
-"""Beyond so many users the tally utility of three values takes minutes."""
-
 
 def points(quick: bool) -> Iterable[Point]:
     """List randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
@@ -41,6 +38,7 @@ def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
     digits, share = digit_utility(m, prior, n), distribution_utility(m, prior, n)
     known = float(asymptotic_utility(m, prior))
     limit = 0.5 * math.log(n) + known
+    # beyond so many users the tally utility of three values takes minutes
     return {
         "digit_utility": float(digits),
         "limit": limit,
@@ -48,7 +46,7 @@ def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
         "distribution_utility": float(share),
         "distribution_error": share.error,
         "distribution_predicted": 1 - 2 * (unobfuscated_utility(prior) - known) / math.log(n),
-        "tally_utility": float(tally_utility(m, prior, n)) if n <= MOST_TALLIES else None,
+        "tally_utility": float(tally_utility(m, prior, n)) if n <= 80 else None,
         "method": digits.method,
     }
 

@@ -25,7 +25,6 @@ from ldpopt.measures.exposure_rules import best_choice
 from ldpopt.problems.composition_bound import CompositionBound
 from ldpopt.tables.datasets import adult_features
 
-MILP_NODES, PROOF_LPS = 300, 60
 LINES: dict[str, tuple[str, str, str, Literal["pre", "post"]]] = {
     "printed": ("Theorems 2 and 3", "black", "-", "pre"),
     "tighter": ("their tighter variants", "tab:orange", "--", "pre"),
@@ -50,9 +49,7 @@ def measure(features: int, threshold: float) -> Row:
         rule: best_choice(ThresholdSearch(marginals, threshold, rule)).bound
         for rule in ("theorem-2", "theorem-3", "theorem-2-tight", "theorem-3-tight")
     }
-    best = solve(
-        CompositionBound(marginals, threshold, "best"), milp_nodes=MILP_NODES, proof_lps=PROOF_LPS
-    )
+    best = solve(CompositionBound(marginals, threshold, "best"), milp_nodes=300, proof_lps=60)
     return {
         **rules,
         "printed": min(rules["theorem-2"], rules["theorem-3"]),

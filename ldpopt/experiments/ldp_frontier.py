@@ -22,9 +22,6 @@ from ldpopt.experiments.drawing import save
 from ldpopt.mechanisms import binary_mechanism, randomized_response
 from ldpopt.problems.staircase import Staircase
 
-OPTIMAL_WITHIN = 1e-8
-"""A mechanism counts as optimal if its relative distance to the proven bound is below this."""
-
 
 def prior(name: str, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
     """Build a prior of the study: uniform, Zipf (p_i ∝ 1/i), geometric (p_i ∝ 2^−i)."""
@@ -83,7 +80,8 @@ def switches(rows: list[Row]) -> tuple[float | None, float | None]:
 
 
 def _attains(row: Row, mechanism: str) -> bool:
-    return bool(row["bound"] - row[mechanism] <= OPTIMAL_WITHIN * row["bound"])
+    # a mechanism counts as optimal if its relative distance to the proven bound is below this
+    return bool(row["bound"] - row[mechanism] <= 1e-8 * row["bound"])
 
 
 def curves(rows: list[Row]) -> dict[tuple[int, str], list[Row]]:

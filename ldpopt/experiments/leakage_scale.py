@@ -18,8 +18,6 @@ from ldpopt.experiments.drawing import save
 from ldpopt.problems import StatisticLeakage
 from ldpopt.solvers.milp_highs import FacilityModel
 
-LP_LIMIT = 600.0
-
 
 def points(quick: bool) -> Iterable[Point]:
     """List deterministic mechanisms of growing size, then random ones; also the LP without cuts."""
@@ -54,7 +52,7 @@ def _full_lp(problem: StatisticLeakage) -> float | None:
     link, assign, equal = (constraint.A for constraint in model.constraints)
     upper: Any = vstack([link, assign])
     limits = np.concatenate([np.zeros(link.shape[0]), np.ones(assign.shape[0])])
-    options: Any = {"time_limit": LP_LIMIT}
+    options: Any = {"time_limit": 600.0}
     found = linprog(model.cost, upper, limits, equal, np.ones(equal.shape[0]), options=options)
     return float(np.log(-found.fun)) if found.fun is not None else None
 

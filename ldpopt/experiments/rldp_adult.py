@@ -18,8 +18,6 @@ from ldpopt.experiments.robust_study import STYLES
 from ldpopt.tables.datasets import table as read_table
 from ldpopt.tables.datasets import tables
 
-SMALL = 10
-"""Inputs up to which PolyOpt is measured."""
 LEVELS = (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0)
 
 
@@ -29,7 +27,8 @@ def points(quick: bool) -> Iterable[Point]:
         for source in ("adult", "synthetic"):
             for method in STYLES:
                 a1, a2 = read_table(name).counts.shape
-                fits = (method != "polyopt" or a1 * a2 <= SMALL) and (
+                # inputs up to which PolyOpt is measured
+                fits = (method != "polyopt" or a1 * a2 <= 10) and (
                     method != "ue-cr" or a1 <= MOST_UNARY_SECRETS
                 )
                 for epsilon in (0.5, 2.0) if quick else LEVELS:

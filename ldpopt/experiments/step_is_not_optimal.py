@@ -29,8 +29,6 @@ FAMILIES: dict[str, Callable[[int, float], PhiProblem]] = {
     "square": SquareFidelity,
     "broad": BroadFidelity,
 }
-BETTER = 1e-9
-"""A mechanism counts as better than the step mechanism if its φ is lower by this relative amount."""
 
 
 def points(quick: bool) -> Iterable[Point]:
@@ -89,7 +87,9 @@ def conclude(rows: list[Row]) -> str:
         curve = [row for row in rows if row["k"] == k]
         beaten = []
         for name in FAMILIES:
-            better = [r["epsilon"] for r in curve if r[name] < r["step"] * (1 - BETTER)]
+            # a mechanism counts as better than the step mechanism if its φ is lower by this relative
+            # amount
+            better = [r["epsilon"] for r in curve if r[name] < r["step"] * (1 - 1e-9)]
             exact = sum(r[f"{name}_status"] == "optimal" for r in curve)
             until = f"up to ε = {max(better):g}" if better else "nowhere"
             beaten.append(f"{name} {until} (proven optimal at {exact} of {len(curve)})")

@@ -23,8 +23,6 @@ from ldpopt.measures.tallies import Tallies
 from ldpopt.models.priors import Dirichlet
 
 LEAP, LEAPS = 0.35, 4
-FITS = 8
-"""How often the moves are fitted to the density along the way."""
 TINY = 1e-300
 
 
@@ -108,7 +106,8 @@ class Path:
             rng: moves the chains.
         """
         total, p = np.zeros(len(points)), np.maximum(points, TINY)
-        every = max(1, len(powers) // FITS)
+        # how often the moves are fitted to the density along the way
+        every = max(1, len(powers) // 8)
         for i, (power, following) in enumerate(pairwise(powers)):
             if i % every == 0:
                 root = self._root(float(powers[min(i + every // 2, len(powers) - 1)]))

@@ -21,12 +21,8 @@ from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior
 
 HALF_LOG_2PIE = 0.5 * math.log(2 * math.pi * math.e)
-BLOCK_CELLS = 4_000_000
-"""Numbers in the matrices that are held at a time."""
 LARGEST_FINE = 4
 """Up to this many values the rules are double-exponential: their error is far below their difference."""
-LARGEST_QUADRATURE = 6
-"""Beyond this many values the expectation over P is sampled."""
 CONVERGED = 1e-4
 """Where two Gauss rules differ by more, they have not begun to converge: at ε = 10 with six values their
 difference is a fifth of the error. Below, it was at least twice the error wherever it was measured."""
@@ -125,7 +121,8 @@ def expected_value(f: LogDet, epsilon: float, prior: Dirichlet, method: str, see
         InvalidInputError: "exact" was asked for, and there are too many values or the rules disagree.
     """
     a = prior.size
-    largest = LARGEST_QUADRATURE if epsilon < math.inf else LARGEST_FINE
+    # beyond this many values the expectation over P is sampled
+    largest = 6 if epsilon < math.inf else LARGEST_FINE
     if a > largest and method == "exact":
         raise InvalidInputError(
             f"U^as is computed exactly for at most {largest} values at level {epsilon:.6g}, or for as "
@@ -162,7 +159,8 @@ def _integrated(f: LogDet, prior: Dirichlet) -> Estimate:
 def _blockwise(f: LogDet, points: Array) -> Array:
     # a point on the boundary to rounding would divide by zero
     inside = np.maximum(points, 1e-290)
-    step = max(1, BLOCK_CELLS // inside.shape[1] ** 2)
+    # numbers in the matrices that are held at a time
+    step = max(1, 4_000_000 // inside.shape[1] ** 2)
     return np.concatenate([f(inside[i : i + step]) for i in range(0, len(inside), step)])
 
 

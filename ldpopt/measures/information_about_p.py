@@ -36,11 +36,8 @@ LEAST_DRAWS = 100
 WIDENED = 1.1
 """The factor of the standard error. Log ratios are skewed: for means of 100 of them, two standard errors
 cover the truth less often than 95 %."""
-MOST_NODES = 1e5
-"""Gauss quadrature with more points takes longer than annealing."""
 ANNEALING_STEPS = 150
 ANNEALING_WORK = 3e11
-ANNEALING_CELLS = 2_000_000
 WIDEST = 0.05
 """The most nats, for each unknown of P, by which annealing may be off; beyond, it is refused."""
 
@@ -146,7 +143,8 @@ def _log_evidence(
         aligned = counts[:, own].astype(np.float64)
         exact = np.array([response_evidence.log_probability(prior, beta, row) for row in aligned])
         return Bracket(exact, exact)
-    if not isinstance(prior, Dirichlet) or prior.node_count(n) <= MOST_NODES:
+    # Gauss quadrature with more points takes longer than annealing
+    if not isinstance(prior, Dirichlet) or prior.node_count(n) <= 1e5:
         exact = log_probabilities(counts, W, *prior.nodes(n))
         return Bracket(exact, exact)
     k, b = W.shape
@@ -156,7 +154,7 @@ def _log_evidence(
             f"I(Y; P) with {k} inputs, {b} outputs and {len(counts)} draws would take {work:.2g} "
             f"operations, more than {ANNEALING_WORK:.2g}"
         )
-    size = max(1, ANNEALING_CELLS // (k * (k + b)))
+    size = max(1, 2_000_000 // (k * (k + b)))
     parts = [
         bracket(W, prior, points[i : i + size], counts[i : i + size], ANNEALING_STEPS, rng)
         for i in range(0, len(counts), size)

@@ -29,10 +29,6 @@ from ldpopt.core.validate import Array
 
 LEVEL = 0.95
 """The confidence level at which what is determined is told from what is not."""
-RANK = 1e-11
-"""Singular values below this share of the largest are 0."""
-ERROR = 1e-9
-"""How close W·a must be to c to count as equal."""
 
 Counts = NDArray[np.int64] | Array
 
@@ -66,7 +62,8 @@ def unbiased_weights(W: Array, functionals: Array, law: Array) -> Array:
     """
     root = np.sqrt(law)
     left, values, right = np.linalg.svd(W / root, full_matrices=False)
-    kept = values > RANK * values[0]
+    # singular values below this share of the largest are 0
+    kept = values > 1e-11 * values[0]
     parts = (functionals @ left)[:, kept] / values[kept]  # before the large inverses are added up
     weights: Array = parts @ right[kept] / root
     return weights
@@ -80,7 +77,8 @@ def are_solved(W: Array, functionals: Array, weights: Array) -> NDArray[np.bool_
         functionals: c, one per row.
         weights: a, one per row.
     """
-    found: NDArray[np.bool_] = np.abs(weights @ W.T - functionals).max(axis=1) < ERROR
+    # how close W·a must be to c to count as equal
+    found: NDArray[np.bool_] = np.abs(weights @ W.T - functionals).max(axis=1) < 1e-9
     return found
 
 

@@ -31,8 +31,6 @@ from ldpopt.models.set_climb import Climb, Place, inside
 
 RISES = (2e-10, 2e-9, 2e-8, 5e-7, 1e-5, 1e-3, 0.1)
 """The proven bound lies above the level found by the first of these, relatively, that can be proven."""
-SMALL = 1e-4
-"""Lower levels count as this large where something is relative to the level."""
 
 
 def worst_place(
@@ -124,7 +122,8 @@ def proven_level(
     value = exact_level(place, question)
     for rise in RISES:
         while True:
-            bound = value + rise * max(value, SMALL)
+            # lower levels count as this large where something is relative to the level
+            bound = value + rise * max(value, 1e-4)
             better = _better(columns, question, bound, limits)
             if better is None:
                 return place, value, bound

@@ -19,9 +19,6 @@ from ldpopt.core.validate import Array
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-CELLS = 2_000_000
-"""Densities are evaluated in parts of this many numbers."""
-
 
 class Marginal(ABC):
     """The posterior of one number."""
@@ -83,7 +80,8 @@ class BetaMixture(Marginal):
     def _by_parts(self, f: Callable[[Array], Array], z: ArrayLike) -> Array:
         """Evaluate f of z as a column, in parts that fit into memory."""
         column = np.asarray(z, dtype=np.float64).reshape(-1, 1)
-        parts = np.array_split(column, math.ceil(column.size * len(self.a) / CELLS))
+        # densities are evaluated in parts of this many numbers
+        parts = np.array_split(column, math.ceil(column.size * len(self.a) / 2_000_000))
         return np.concatenate([f(part) for part in parts]).reshape(np.shape(z))
 
 

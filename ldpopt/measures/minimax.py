@@ -21,9 +21,6 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.channel import square_matrix
 from ldpopt.measures.channel_fidelity import LOSSES, alpha_of, phi_bound, phi_matrix, weighted_phi_bound
 
-MOST_PIECES = 64
-"""Into how many pieces the range of a probability may be cut to prove convexity."""
-
 
 class Supremum(NamedTuple):
     """sup α over {p ≥ p0}: a value attained at p, and a proven upper bound; equal where exact."""
@@ -84,7 +81,8 @@ def convex_from(Phi: Array, p0: float, least: float) -> float:
     """
     reach = _Reach(Phi, p0)
     pieces = [(reach.needed(p0, reach.high), p0, reach.high)]
-    while pieces[-1][0] > least and len(pieces) < MOST_PIECES:
+    # into how many pieces the range of a probability may be cut to prove convexity
+    while pieces[-1][0] > least and len(pieces) < 64:
         _, low, high = pieces.pop()
         middle = cut(low, high)
         pieces += [(reach.needed(low, middle), low, middle), (reach.needed(middle, high), middle, high)]

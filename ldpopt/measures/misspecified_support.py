@@ -30,7 +30,6 @@ from ldpopt.measures.selection_lp import Branching
 from ldpopt.mechanisms.histograms import HistogramQuantization, HistogramRandomizedResponse, log_count
 
 MOST_MISSED = 12
-MOST_NODES = 300
 MOST_GROUPS = 48
 
 
@@ -300,7 +299,7 @@ def _log_minus_1(epsilon: float) -> float:
 def _coverage(form: SelectionProgram) -> tuple[float, float]:
     """Bound the largest coverage: what is reached, and what is proven."""
     start = selection.improve(form, selection.greedily(form))
-    branching = Branching(Limits(gap=1e-10), MOST_NODES)
+    branching = Branching(Limits(gap=1e-10), 300)
     best, tree = branching.run(form, start)
     reached = float(selection.covered(form.matrix, best).sum())
     return reached, max(reached, selection.coverage_bound(form, tree))

@@ -34,10 +34,6 @@ from ldpopt.measures.tallies import Tallies
 from ldpopt.mechanisms.encodings import SetMechanism
 from ldpopt.models.priors import Dirichlet, Prior
 
-ENUMERATION_WORK = 2e8
-"""The tallies are listed up to (n + 1)^(k − 1) · n k operations."""
-RESPONSE_WORK = 3e7
-"""The polynomials of randomised response are multiplied up to n² k operations."""
 DRAWS = 4000
 """Draws for a linear functional of an exact posterior."""
 SHOWN = 12
@@ -356,10 +352,12 @@ def of_columns(columns: Array, prior: Dirichlet, s: Tallies, seed: int) -> Poste
         seed: the seed of the sampler.
     """
     n, beta = int(s.sum()), response_level(columns)
-    if beta is not None and float(n) ** 2 * prior.size <= RESPONSE_WORK:
+    # the polynomials of randomised response are multiplied up to n² k operations
+    if beta is not None and float(n) ** 2 * prior.size <= 3e7:
         return ResponsePosterior(columns, prior, s, beta)
     few = prior.size <= 30  # with more values only n = 0 takes little work
-    if few and (n + 1.0) ** (prior.size - 1) * n * prior.size <= ENUMERATION_WORK:
+    # the tallies are listed up to (n + 1)^(k − 1) · n k operations
+    if few and (n + 1.0) ** (prior.size - 1) * n * prior.size <= 2e8:
         return EnumeratedPosterior(columns, prior, s)
     return SampledPosterior(columns, prior, s, seed)
 

@@ -24,23 +24,12 @@ from scipy.special import gammainc, gammaincinv, ndtr, ndtri
 from ldpopt.core.validate import Array
 
 CHAINS = 8
-KEPT = 750
-"""About this many draws of each chain are kept, evenly spaced."""
 WARM_UP, FIRST_ROUND = 300, 300
 """Steps that adapt the moves, and steps before the first diagnosis; each next one takes half as many
 again as were made."""
 STEPS, WORK = 16_000, 1e11
 """Sampling stops after this many steps of each chain or this many operations, converged or not."""
-RHAT, EFFECTIVE_SIZE = 1.01, 1000.0
-"""Converged: no frequency has a larger split R̂ or fewer effective draws."""
 
-SHAPE = 3.5
-"""α + m where α < 2.5: the larger it is, the rounder is the density given λ, but the less g can move."""
-INTERIOR = 6.0
-"""A frequency at least this many standard deviations above 0 needs no λ."""
-LENGTH, MOST_LEAPS = 2.5, 100
-"""The time of a trajectory; between a quarter and half of a period moves g furthest."""
-ACCEPTED = 0.75
 OVERRELAXATION = 0.95
 UNFINISHED = "monte-carlo, not converged"
 """The method of a result whose chains did not agree before the limit on the work."""
@@ -65,7 +54,8 @@ class Draws:
     @property
     def converged(self) -> bool:
         """Whether R̂ ≤ 1.01 and at least 1000 effective draws."""
-        return self.rhat <= RHAT and self.effective_size >= EFFECTIVE_SIZE
+        # converged: no frequency has a larger split R̂ or fewer effective draws
+        return self.rhat <= 1.01 and self.effective_size >= 1000.0
 
 
 def sample(columns: Array, alpha: Array, counts: Array, rng: np.random.Generator) -> Draws:
@@ -90,7 +80,8 @@ def sample(columns: Array, alpha: Array, counts: Array, rng: np.random.Generator
         draws = Draws(late, rhat, size, walk.steps)
         if draws.converged or 1.5 * walk.steps > STEPS or 1.5 * walk.work > WORK:
             return draws
-        if values.shape[1] > 2 * KEPT:
+        # at least half as many draws of each chain are kept, evenly spaced
+        if values.shape[1] > 1500:
             values, every = values[:, ::2], 2 * every
 
 
@@ -108,11 +99,14 @@ class Target:
         centre = _centre(W, alpha, self.counts)
         V = centre[:, None] * W
         spread = np.sqrt(np.diag(np.linalg.inv(_precision(V, self.counts) + np.diag(alpha))))
-        loose = spread > 1 / INTERIOR
+        # a frequency at least six standard deviations above 0 needs no λ
+        loose = spread > 1 / 6
         self.order = np.argsort(~loose, kind="stable")
         self.loose = b = int(loose.sum())
         self.alpha, self.centre, V = alpha[self.order], centre[self.order], V[self.order]
-        self.extra = np.maximum(SHAPE - self.alpha[:b], 1.0)
+        # α + m where α < 2.5: the larger it is, the rounder is the density given λ, but the less g can
+        # move
+        self.extra = np.maximum(3.5 - self.alpha[:b], 1.0)
         self.shape = self.alpha[:b] + self.extra
         self.power = np.concatenate([self.shape, self.alpha[b:]]) - 1
         self.q = V.sum(axis=0)
@@ -211,7 +205,8 @@ class Walk:
         start = chosen = math.log(self._leap)
         excess = 0.0
         for i in range(1, steps + 1):
-            excess += (ACCEPTED - self._step() - excess) / (i + 10)
+            # the wanted acceptance is 0.75
+            excess += (0.75 - self._step() - excess) / (i + 10)
             tried = min(start - 20 * math.sqrt(i) * excess, 0.0)
             chosen += i**-0.75 * (tried - chosen)
             self._leap = math.exp(tried)
@@ -272,7 +267,8 @@ class Walk:
         target, theta, b = self.target, self._theta, self.target.loose
         chains, k = theta.shape
         leap = self._leap * self.rng.uniform(0.8, 1.2, (chains, 1))
-        leaps = min(math.ceil(LENGTH / self._leap), MOST_LEAPS)
+        # the time of a trajectory; between a quarter and half of a period moves g furthest
+        leaps = min(math.ceil(2.5 / self._leap), 100)
 
         def acceleration(at: Array) -> Array:
             force = target.force(at, self._scales)

@@ -47,9 +47,6 @@ from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.measures.exposure_rules import Choice, least_proven
 
-NEAR = 1e-9
-"""Where rounding errors could decide, a risk is compared with the budget in rationals."""
-
 
 def least_risk(marginals: Marginals, threshold: float, limits: Limits = UNLIMITED) -> tuple[str, Choice]:
     """Return the rule that proves the least, its thresholds, and what they prove, rounded up.
@@ -88,7 +85,8 @@ def risk_beside(
     0.3
     """
     risk = least_risk(marginals, threshold, limits)[1].bound
-    if abs(risk - budget) > NEAR:
+    # where rounding errors could decide, a risk is compared with the budget in rationals
+    if abs(risk - budget) > 1e-9:
         return risk
     if provably_safe(marginals, threshold, budget):
         return min(risk, budget)

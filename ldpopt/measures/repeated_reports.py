@@ -43,8 +43,6 @@ MOST_ENTRIES = 50_000_000
 """The most entries of their product columns for which :func:`together` lists them: some seconds."""
 CHUNK, FEW = 2_000, 20_000
 """How many collections are looked at together, and how many count as few."""
-MOST_CLIMBED = 64
-"""The most reports for which :func:`together` adds one at a time if the collections are too many."""
 ROUNDING = 1e-12
 """The relative rounding of a level in floats."""
 LEAST_LOG, MOST_LEVEL = -700.0, 600.0
@@ -169,7 +167,8 @@ def together(mechanism: Mechanism, uncertainty: Uncertainty, reports: int) -> To
     if few and _told(found):
         proven = not isinstance(uncertainty, ConvexSet)  # there a climb finds the worst member
         return Together(composed_level(uses, uncertainty), exact=proven)
-    if reports <= MOST_CLIMBED and _told(found):
+    # the most reports for which :func:`together` adds one at a time if the collections are too many
+    if reports <= 64 and _told(found):
         found = max(found, _climbed(mechanism, uncertainty, reports), key=lambda one: one.level)
     return Together(found, exact=found.level == math.inf)
 

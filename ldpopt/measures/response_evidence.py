@@ -30,9 +30,6 @@ Complex = NDArray[np.complexfloating[Any, Any]]
 
 NEGLIGIBLE = 40.0
 """Terms below e^−40 of the largest do not change a float."""
-STEEP = 20.0
-"""With a total A ≥ 20 and every α_y ≤ A/20, Π F is negligible along a vertical line before any
-single wave e^{−iup} becomes too fast for the nodes."""
 MOST_NODES = 50_000
 BLOCK = 64
 
@@ -51,7 +48,9 @@ def log_probability(prior: Dirichlet, beta: float, counts: Array) -> float:
     rows = np.column_stack([prior.alpha, counts])
     kinds, times = np.unique(rows, axis=0, return_counts=True)
     transforms = Transforms(kinds[:, 0], kinds[:, 1], times.astype(np.float64), beta)
-    steep = prior.total >= STEEP * max(1.0, float(prior.alpha.max()))
+    # with a total A ≥ 20 and every α_y ≤ A/20, Π F is negligible along a vertical line before any single
+    # wave e^{−iup} becomes too fast for the nodes
+    steep = prior.total >= 20.0 * max(1.0, float(prior.alpha.max()))
     log_integral = transforms.inverted(steep)
     return log_integral - prior.log_beta - float(counts.sum()) * math.log(len(counts) + beta)
 

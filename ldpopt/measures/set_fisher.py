@@ -24,10 +24,6 @@ LISTED, LISTED_BY_SIZE = 10, 16
 """Up to this many inputs the sets are listed; beyond, generating functions sum over them."""
 LARGEST_LEVEL = 9.0
 """The rule for 1/s is exact to 1e-12 up to s = e^9."""
-CELLS = 2_000_000
-"""Numbers that are held at a time."""
-NEGLIGIBLE = 50.0
-"""Terms below e^−50 of the sum do not change a float."""
 
 Complex = NDArray[np.complexfloating[Any, Any]]
 
@@ -72,7 +68,8 @@ def _listed(points: Array, mechanism: SetMechanism) -> Array:
     weight = (mechanism.sizes / comb(k, np.arange(k + 1)))[sets.sum(axis=1).astype(int)]
     used = (weight > 0) & columns.any(axis=1)
     columns, weight = columns[used], weight[used]
-    step = max(1, CELLS // columns.size)
+    # numbers that are held at a time
+    step = max(1, 2_000_000 // columns.size)
     parts = [points[i : i + step] for i in range(0, len(points), step)]
     return np.concatenate(
         [(columns.T * (weight / (part @ columns.T))[:, None, :]) @ columns for part in parts]
@@ -107,7 +104,8 @@ def _of_size(p: Array, c: float, m: int) -> Array:
     log_sets = float(gammaln(k + 1) - gammaln(m + 1) - gammaln(k - m + 1))
     result = np.zeros((k, k))
     for t, weight in zip(*laplace_rule(), strict=True):
-        if t * (1 + c * float(np.sort(p)[:m].sum())) > NEGLIGIBLE:
+        # terms below e^−50 of the sum do not change a float
+        if t * (1 + c * float(np.sort(p)[:m].sum())) > 50.0:
             break
         log_uz, times = _half_circle(-t * c * p, m)
         share = 1 / (1 + np.exp(-log_uz))

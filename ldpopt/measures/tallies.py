@@ -21,7 +21,6 @@ from ldpopt.models.priors import Dirichlet, Prior
 EXACT_WORK = 3e8
 """Elementary operations beyond which exact enumeration is refused or replaced by sampling."""
 MOST_REPORTS = 10_000_000
-CHUNK = 2_000_000
 
 Tallies = NDArray[np.int64]
 
@@ -58,7 +57,7 @@ def log_probabilities(counts: Tallies, columns: Array, points: Array, weights: A
     """
     log_q = np.log(np.maximum(points @ columns, 1e-300))
     log_w = np.log(weights)
-    step = max(1, CHUNK // len(points))
+    step = max(1, 2_000_000 // len(points))
     rows = counts.astype(np.float64)
     parts = [_log_sum(rows[i : i + step] @ log_q.T + log_w) for i in range(0, len(rows), step)]
     return np.concatenate(parts)

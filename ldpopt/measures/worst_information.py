@@ -25,9 +25,6 @@ from ldpopt.core.validate import Array
 from ldpopt.measures.channel import matrix_of
 from ldpopt.models.convex_set import ConvexSet
 
-STARTS = 8
-"""The number of random directions whose extreme members start a descent."""
-
 
 class Bracket(NamedTuple):
     """min over P ∈ F of I_P(X; Y) lies between two numbers; the witness is a member at the upper."""
@@ -82,7 +79,8 @@ def _information(W: Array, own: Array, P: Array) -> float:
 def _descents(W: Array, own: Array, F: UncertaintySet) -> list[tuple[float, Array]]:
     """Descend from several members, by linear steps."""
     rng, found = np.random.default_rng(0), []
-    for _ in range(STARTS):
+    # the number of random directions whose extreme members start a descent
+    for _ in range(8):
         P = np.array(F.cells(F.worst(rng.normal(size=len(W)).tolist())))
         value = _information(W, own, P)
         while True:

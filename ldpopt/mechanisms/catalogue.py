@@ -16,9 +16,6 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.mechanism import Label, Mechanism
 from ldpopt.core.validate import Array
 
-MOST_CELLS = 2**22
-"""The most cells of a matrix; beyond them only the sampler is offered."""
-
 
 def randomized_response(k: int, epsilon: float) -> Mechanism:
     """Build generalised randomised response: the truth e^ε times as likely as each lie.
@@ -173,7 +170,8 @@ class UEConditional:
         """Build the dense matrix, for few secrets."""
         given = _conditionals(self.p_hat)
         a1, a2 = given.shape
-        if self.outputs * a1 * a2 > MOST_CELLS:
+        # the most cells of a matrix; beyond them only the sampler is offered
+        if self.outputs * a1 * a2 > 2**22:
             raise InvalidInputError(
                 f"UE conditional reporting has {self.outputs:.3g} outputs here: use its sampler"
             )

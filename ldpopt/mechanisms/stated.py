@@ -27,8 +27,6 @@ BITS = 52
 """The probabilities are multiples of 2^−52."""
 MOST_WORDS = 1 << 22
 """Random words that are drawn at once: 32 MB."""
-MOST_MARKS = 1 << 25
-"""Marks (report, input) that are computed at once."""
 
 Words = NDArray[np.uint64]
 RandomWords = Callable[[int], Words]
@@ -163,7 +161,8 @@ class StatedEncoding(ABC):
         return found
 
     def _chunks(self, reports: Reports) -> Iterator[Reports]:
-        step = max(1, MOST_MARKS // self.inputs)
+        # marks (report, input) that are computed at once
+        step = max(1, (1 << 25) // self.inputs)
         return (reports[start : start + step] for start in range(0, len(reports), step))
 
     def estimates(self, supported: NDArray[np.int64], n: int) -> Array:

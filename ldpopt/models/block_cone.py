@@ -27,8 +27,6 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
 
 PAIRS = ("distinct", "all")
-SHARE_ERROR = 1e-6
-"""How close the share of a constant release is to the least that brings a mechanism into a cone."""
 
 
 class Product(NamedTuple):
@@ -345,7 +343,8 @@ def mixed_inside(rows: Array, level: Callable[[Array], float], epsilon: float) -
         epsilon: the level.
     """
     constant, low, high = rows.mean(axis=0), 0.0, 1.0
-    while high - low > SHARE_ERROR:
+    # how close the share of a constant release is to the least that brings a mechanism into a cone
+    while high - low > 1e-6:
         share = (low + high) / 2
         inside = level((1 - share) * rows + share * constant) <= epsilon
         low, high = (low, share) if inside else (share, high)

@@ -26,8 +26,6 @@ from ldpopt.models.uncertainty_sets import Chi2Set
 if TYPE_CHECKING:
     from ldpopt.models.half_share_cone import HalfCone
 
-SHARE_STEPS = 12
-"""Steps of the search for a share of the slack, whose error counts squared."""
 SHRINK = 1e-12
 """Cuts come from a set smaller than F by this, relatively, so that they stay in F despite rounding."""
 WORST = 0.3
@@ -36,8 +34,6 @@ FAR, MOST_LOG = 18.0, 300.0
 """The largest log x/(1 − x) of a share x; the value at which infinite logarithms are cut off."""
 ROOM = 1e-12
 """Added to an excess to allow for rounding, relative to the largest entry of the column."""
-RISE_STEPS = 30
-"""Steps by which the rise of a column is lowered; each has e^−ε of the effect of the one before it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,7 +180,8 @@ def raised(columns: Array, excess: Array, shape: tuple[int, ...], epsilon: float
     over[:, ~np.eye(a1, dtype=bool)] = excess + ROOM * columns.max(axis=0)[:, None]
     most = np.maximum(over.max(axis=(1, 2)), 0.0)
     rise = np.repeat(most[:, None] / math.expm1(epsilon), a1, axis=1)
-    for _ in range(RISE_STEPS):
+    # steps by which the rise of a column is lowered; each has e^−ε of the effect of the one before it
+    for _ in range(30):
         rise = np.maximum((over + rise[:, :, None]).max(axis=1) / math.exp(epsilon), 0.0)
     return columns + np.repeat(rise, a2, axis=1).T
 
@@ -198,7 +195,8 @@ def falling_root(f: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     low, high = np.full(shape, -FAR), np.full(shape, FAR)
     at_low, at_high = np.maximum(f(expit(low)), 0.0), np.minimum(f(expit(high)), 0.0)
     before = np.zeros(shape)
-    for _ in range(SHARE_STEPS):
+    # steps of the search for a share of the slack, whose error counts squared
+    for _ in range(12):
         width = at_low - at_high
         share = np.divide(at_low, width, out=np.full(shape, 0.5), where=width > 0)
         z = low + (high - low) * share

@@ -13,10 +13,6 @@ from numpy.typing import NDArray
 from ldpopt.core.exact import Marginals
 from ldpopt.core.validate import Array
 
-FINE = 10**24
-"""Masses are whole multiples of a unit; the threshold is at least this many units."""
-MEANT_SMALL = 1 + 1e-7
-"""A float up to this many thresholds was meant to be a small cell; rounding made it larger."""
 MOST_TRIES = 5000
 Cell = tuple[int, ...]
 
@@ -45,10 +41,12 @@ def exact_joint(
         strict: whether a small cell must stay strictly below t.
     """
     unit = math.lcm(t.denominator, *(p.denominator for row in marginals for p in row))
-    unit *= max(1, math.ceil(FINE / (t * unit)))
+    # masses are whole multiples of a unit; the threshold is at least this many units
+    unit *= max(1, math.ceil(10**24 / (t * unit)))
     limit = int(t * unit) - strict
+    # a float up to this many thresholds was meant to be a small cell; rounding made it larger
     masses = {
-        tuple(cell): min(int(Fraction(mass) * unit), limit if mass <= small * MEANT_SMALL else unit)
+        tuple(cell): min(int(Fraction(mass) * unit), limit if mass <= small * (1 + 1e-7) else unit)
         for cell, mass in zip(cells.tolist(), x.tolist(), strict=True)
         if mass > 0
     }

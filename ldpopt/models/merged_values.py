@@ -13,9 +13,6 @@ from numpy.typing import NDArray
 
 from ldpopt.core.validate import Array
 
-DIGITS = 12
-"""Losses are rounded to so many digits before they are compared, so that all machines agree."""
-
 
 def entropy_keeping_groups(p_hat: Array, width: int) -> NDArray[np.int64]:
     """Group the public values so that ``width`` groups are left; return the group of each value.
@@ -47,7 +44,8 @@ def entropy_keeping_groups(p_hat: Array, width: int) -> NDArray[np.int64]:
 
 def _losses(column: Array, others: Array) -> Array:
     lost = _eta(column + others) - _eta(column) - _eta(others)
-    return np.round(lost.sum(axis=1), DIGITS)
+    # losses are rounded to so many digits before they are compared, so that all machines agree
+    return np.round(lost.sum(axis=1), 12)
 
 
 def _eta(p: Array) -> Array:

@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
 Mask = NDArray[np.bool_]
 
-ALIKE, ALIKE_FROM = 1.5, 16
-"""Inputs are nearly alike if their probabilities differ by at most a factor and there are this many."""
-ZOOMS = 8
 ROUNDING = 1e-15
 """The float error allowed for in every upper bound, relative to the sums involved."""
 
@@ -107,7 +104,9 @@ class InformationPricer:
     def alike(self, box: Box) -> bool:
         """Return whether the free inputs of a box are many and nearly equally probable."""
         shares = self.prior[box.free]
-        return len(shares) >= ALIKE_FROM and bool(shares.max() <= ALIKE * shares.min())
+        # inputs are nearly alike if their probabilities differ by at most a factor and there are this
+        # many
+        return len(shares) >= 16 and bool(shares.max() <= 1.5 * shares.min())
 
 
 class State(NamedTuple):
@@ -197,7 +196,7 @@ def by_size(
     low = np.full(n + 1, 1 + np.log(start.q))
     high = np.full(n + 1, 1 + np.log(start.q + weight.sum()))
     rows = np.arange(n + 1)
-    for _ in range(ZOOMS):
+    for _ in range(8):
         slopes = np.linspace(low, high, 9)
         terms = -np.sort(slopes[:, :, None] * weight - gain, axis=2)
         taken = np.concatenate([np.zeros((9, n + 1, 1)), terms.cumsum(axis=2)], axis=2)

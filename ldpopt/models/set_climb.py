@@ -21,14 +21,8 @@ import numpy as np
 from ldpopt.core.exact import UncertaintySet, set_multiplier
 from ldpopt.core.validate import Array
 
-ROUNDS = 200
-"""The most steps of one climb."""
-KEPT = 6
-"""The number of earlier members from which a climb tries its next step, besides the last two."""
 STILL = 1e-14
 """A climb ends where its slope promises less than this."""
-GRID = 16
-"""The number of values of P(y|s) at which a climb starts again where the proof fails."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +76,8 @@ class Climb:
         best = np.array(start)
         parts = self.parts(start)
         known = [(best, parts)]
-        for _ in range(ROUNDS):
+        # the most steps of one climb
+        for _ in range(200):
             before = self.level(parts)
             if math.isinf(before):
                 break
@@ -95,7 +90,8 @@ class Climb:
                 (self._step(near, far, own, ends) for near, own in known),
                 key=lambda found: self.level(found[1]),
             )
-            known = [*known[-KEPT:], (far, ends), (best, parts)]
+            # the number of earlier members from which a climb tries its next step, besides the last two
+            known = [*known[-6:], (far, ends), (best, parts)]
             if self.level(parts) <= before + STILL:
                 break
         return Place(self.level(parts), self.y, self.s, self.z, best)
@@ -147,7 +143,8 @@ class Climb:
         high = self.parts(self._extreme(0, 2, 1.0))
         first, last = factor * low[3] / low[1], high[0] / high[2]
         blocks = [list(map(Fraction, block)) for block in self._blocks()]
-        for at in np.linspace(first, last, GRID).tolist():
+        # the number of values of P(y|s) at which a climb starts again where the proof fails
+        for at in np.linspace(first, last, 16).tolist():
             weight = set_multiplier(self.F, blocks, (self.s, self.z), at, factor)
             cost = factor * self.rows[3] - at * self.rows[1]
             cost = cost - weight * (self.rows[0] - at * self.rows[2])

@@ -21,9 +21,6 @@ from ldpopt.core.validate import Array
 from ldpopt.models.exact_cone import ROOM, WORST, plain_columns
 from ldpopt.models.set_climb import Climb, Place
 
-SHRINK = 1e-6
-"""The relative amount by which P^min is rounded down."""
-
 
 class ExcessClimb(Climb):
     """Climbs of P(y|s) − E P(y|z) over F, for one column and two secrets."""
@@ -170,4 +167,5 @@ class SetCone:
             own = x // self.F.shape[1]
             pair = ((own + 1) % self.F.shape[0], own)
             found[x] = max(Climb(self.F, column, 0, pair).lowest(), 0.0)
-        return found.reshape(self.F.shape) * (1 - SHRINK)
+        # the relative amount by which P^min is rounded down
+        return found.reshape(self.F.shape) * (1 - 1e-6)

@@ -21,8 +21,6 @@ from ldpopt.core.measure import INFORMATION, Measure
 from ldpopt.core.validate import Array
 from ldpopt.models.pricing import DivergencePricer, InformationPricer, LargestPricer
 
-TINY = 1e-300
-
 
 def entropy(p: ArrayLike) -> float:
     """Compute H(X) = −Σ p log p in nats: the information of the data as they are.
@@ -124,7 +122,7 @@ def _log_reach(p: Array, q: Array, span: float) -> float:
 
     It is reached where v is high on the inputs of the largest ratios p/q.
     """
-    order = np.argsort(-p / np.maximum(p + q, TINY), kind="stable")
+    order = np.argsort(-p / np.maximum(p + q, 1e-300), kind="stable")
     gain = -np.expm1(-span)
     least = np.exp(-span)
     return float(

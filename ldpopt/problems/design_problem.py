@@ -40,8 +40,6 @@ MOST_COLUMNS = 20_000
 SILENCES = (0.0, *(1e-12 * 8**n for n in range(13)), *(1 - 2.0**-n for n in range(1, 21)))
 """Shares of silence, an output that does not depend on the input, that are mixed into a mechanism, one
 after the other, until it hides enough."""
-INSIDE = 1 - 1e-10
-"""The share of the leakage budget that solvers use: the rest covers the rounding of the mechanism."""
 DISCRETISED = "nats, over the points that stand for the prior"
 """The unit of value and bound: both are about the discretised expectation."""
 MOST_RENAMED = 5
@@ -109,7 +107,9 @@ class DesignProblem(Problem):
         costs, budget = np.zeros(len(atoms.labels)), math.inf
         if self.floor is not None:
             costs = np.array([atoms.leakage(label) for label in atoms.labels])
-            budget = INSIDE * (1 - self.floor) * self.prior.expected_entropy()
+            # the share of the leakage budget that solvers use: the rest covers the rounding of the
+            # mechanism
+            budget = (1 - 1e-10) * (1 - self.floor) * self.prior.expected_entropy()
         top = atoms.contrasts[-1]
         mean = 1 + atoms.shares.mean(axis=0) * top
         spread = min(top, 1.0)  # the rows of Σ θ_v v = 1 differ by e^ε − 1 only: stretch what differs

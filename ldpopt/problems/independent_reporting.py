@@ -35,13 +35,6 @@ from ldpopt.problems.reporting_problem import (
     unclaimed,
 )
 
-ROUNDS = 2
-"""How often the best responses for s and for u, given each other, are found in turn."""
-ROUNDING = 1e-12
-"""The rounding error of a difference of probabilities in floats."""
-SPREAD = 32
-"""Splits, spread over the range, whose worst members of F are part of a proof."""
-
 
 @dataclass(frozen=True, eq=False)
 class IndependentReporting(Reporting):
@@ -93,7 +86,8 @@ class IndependentReporting(Reporting):
 
         half = np.full(len(s), 0.5)
         best = apart(half, half).max(axis=1, keepdims=True)
-        near = (apart(2 * half, 2 * half) >= best - ROUNDING).any(axis=0)
+        # the rounding error of a difference of probabilities in floats
+        near = (apart(2 * half, 2 * half) >= best - 1e-12).any(axis=0)
         s, z, v = s[near], z[near], v[near]
         return (s, z, v), golden(lambda x: apart(x, 1 - x), (len(g), len(s)))
 
@@ -117,7 +111,8 @@ class IndependentReporting(Reporting):
     def _members_around(self, best: float) -> list[dict[str, Any]]:
         """List the worst members at splits spread over the range, more densely around the best one."""
         F = self.uncertainty
-        spread = self.epsilon * np.linspace(0, 1, SPREAD + 1)[1:]
+        # splits, spread over the range, whose worst members of F are part of a proof
+        spread = self.epsilon * np.linspace(0, 1, 33)[1:]
         near = best * (1 + np.array([0, -1e-2, 1e-2, -1e-3, 1e-3]))
         g = np.exp(np.clip(np.append(spread, near), 0, self.epsilon))
         (s, z, v), shares = self._worst_shares(g)
@@ -152,7 +147,8 @@ class IndependentReporting(Reporting):
         a1, a2 = P.shape
         secret = catalogue.response(a1, first)
         value = 0.0
-        for _ in range(ROUNDS):
+        # how often the best responses for s and for u, given each other, are found in turn
+        for _ in range(2):
             _, public = best_block(Conditional(secret.matrix.T @ P), a2, second)
             gained, secret = best_block(Conditional((P @ public.matrix).T), a1, first)
             known = float(MutualInformation(P.sum(axis=0))(public.matrix).sum())

@@ -49,10 +49,6 @@ from ldpopt.problems.table_problem import (
 )
 
 HIGHEST = validate.EPSILON_RANGE[1]
-CEILING_SLACK = 1e-12
-"""By how much the ceiling's dual vector is raised, so that rounding does not break its proof."""
-OUTSIDE = 1e-6
-"""How far above ε the level of a point in the sense of Γ is, at least, where the point is outside."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +214,8 @@ class PolyOpt(TableProblem, ColumnProblem):
         return replace(solution, point=point, value=float(self.sublinear(mixed).sum()))
 
     def _is_outside(self, point: Columns) -> bool:
-        return self.cone.level(point.matrix) > self.epsilon + OUTSIDE
+        # how far above ε the level of a point in the sense of Γ is, at least, where the point is outside
+        return self.cone.level(point.matrix) > self.epsilon + 1e-6
 
     def _calibrated(self, solution: FormSolution) -> FormSolution:
         """Give every column of a point of a wider cone the level ε against F."""
@@ -268,7 +265,8 @@ class PolyOpt(TableProblem, ColumnProblem):
         p_hat = self.merged[0].p_hat
         given = p_hat / p_hat.sum(axis=1, keepdims=True)
         dual = given * secret_dual[:, None] + p_hat * -np.log(given, where=given > 0, out=0 * given)
-        return dual.ravel() + CEILING_SLACK / dual.size
+        # by how much the ceiling's dual vector is raised, so that rounding does not break its proof
+        return dual.ravel() + 1e-12 / dual.size
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with columns θ_v v, robustly private in exact arithmetic."""

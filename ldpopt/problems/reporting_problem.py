@@ -45,10 +45,6 @@ from ldpopt.problems.table_problem import (
     secret_ceiling,
 )
 
-LEAST_LEVEL = 1e-6
-"""Blocks below this level have one output."""
-MOST_SECRETS = 12
-"""More secrets make too many staircase columns for the ceiling."""
 BOUND_SLACK, ROUNDING = 1e-12, 4e-15
 """A bound from floats is raised by these, so that rounding does not break its proof.
 
@@ -191,7 +187,8 @@ class Reporting(TableProblem):
         The bracket that the solver found for "optimal" blocks is in floats; it is kept among the counts.
         """
         found = unclaimed(solution)
-        if found.point is None or self.uncertainty.shape[0] > MOST_SECRETS:
+        # more secrets make too many staircase columns for the ceiling
+        if found.point is None or self.uncertainty.shape[0] > 12:
             return found
         asked = RobustPrivacy.against(self.uncertainty, self.epsilon).question
         ceiling = secret_ceiling(self.uncertainty, asked)
@@ -298,7 +295,8 @@ def best_block(utility: Sublinear, k: int, level: float) -> tuple[float, Mechani
     >>> round(value, 9)
     0.110944072
     """
-    if level < LEAST_LEVEL:
+    # blocks below this level have one output
+    if level < 1e-6:
         return float(utility(np.ones((k, 1)))[0]), Mechanism(np.ones((k, 1)))
     rays = staircase_cone(k, min(level, validate.EPSILON_RANGE[1])).rays()
     gains = utility(rays)

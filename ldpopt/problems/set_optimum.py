@@ -39,10 +39,6 @@ from ldpopt.problems.table_problem import ceiling_of
 
 MOST_SECRETS, MOST_INPUTS = 8, 36
 """More secrets or inputs make too many climbs."""
-SEARCH_SHARE = 0.7
-"""The share of the time for the search: the proof of privacy takes as long as some two of its rounds."""
-TOUCH, HASTE = 2e-11, 0.1
-"""Shares of the uniform mechanism mixed in: to leave room for a proof of privacy, or a short one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +102,9 @@ class SetOptimum(Problem):
 
     def stages(self, form: Form) -> Stages:
         """Solve over the cone; the bound is the better one of the tree's and the ceiling."""
-        yield Stage(form, self._proven, SEARCH_SHARE)
+        # the share of the time for the search: the proof of privacy takes as long as some two of its
+        # rounds
+        yield Stage(form, self._proven, 0.7)
 
     def _proven(self, solution: FormSolution) -> FormSolution:
         """Make the proof exact; where the ceiling is lower, it is the bound."""
@@ -130,11 +128,12 @@ class SetOptimum(Problem):
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, private in exact arithmetic."""
-        return self._lifted(solution, TOUCH)
+        # shares of the uniform mechanism mixed in: to leave room for a proof of privacy, or a short one
+        return self._lifted(solution, 2e-11)
 
     def lift_quickly(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism with some more noise: well inside the cone its proof is short."""
-        return self._lifted(solution, HASTE)
+        return self._lifted(solution, 0.1)
 
     def _lifted(self, solution: FormSolution, touch: float) -> Mechanism:
         matrix = solution.point.matrix

@@ -23,9 +23,6 @@ from ldpopt.models.secrets import (
     selection_program,
 )
 
-MOST_DENSE = 2_000
-"""Random instances with more parameters than this are all deterministic."""
-
 
 @dataclass(frozen=True, eq=False)
 class StatisticLeakage(Problem):
@@ -91,7 +88,8 @@ class StatisticLeakage(Problem):
         released = (np.ones(size), (np.arange(size), rng.integers(0, outputs, size)))
         secrets = rng.integers(0, max(size // 3, 1), size).tolist()
         yield f"deterministic size={size}", cls(csr_array(released, shape=(size, outputs)), secrets)
-        if size <= MOST_DENSE:
+        # random instances with more parameters than this are all deterministic
+        if size <= 2_000:
             rows = rng.dirichlet(np.full(outputs, 0.05), size=size)
             few = np.arange(size) // 20 if size >= 40 else np.arange(size) // 3
             yield f"dirichlet size={size}", cls(rows, few.tolist())

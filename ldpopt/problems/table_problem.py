@@ -33,10 +33,6 @@ from ldpopt.models.cones import staircase_cone
 from ldpopt.models.uncertainty_sets import Chi2Set
 from ldpopt.models.utilities import MutualInformation
 
-MOST_LEVEL, LEAST_CELL, MOST_STEP = 10.0, 1e-6, 1e3
-"""For a higher level, a smaller positive cell, or more slack over the probability of the rarest secret,
-floats may miss a level by 1e-9."""
-
 
 def confidence_set(
     kind: str, p_hat: Any, n: Any, counts: Any, alpha: float, instead: str = ""
@@ -143,8 +139,10 @@ def _is_attained(mechanism: Mechanism, found: Level, witness: Array) -> bool:
 
 def _is_extreme(found: Level, F: Chi2Set) -> bool:
     rarest = F.p_hat[F.p_hat > 0].min()
-    wide = F.slack > MOST_STEP * F.secrets.min()
-    return bool(found.level > MOST_LEVEL or rarest < LEAST_CELL or wide)
+    # for a higher level, a smaller positive cell, or more slack over the probability of the rarest
+    # secret, floats may miss a level by 1e-9
+    wide = F.slack > 1e3 * F.secrets.min()
+    return bool(found.level > 10.0 or rarest < 1e-6 or wide)
 
 
 def inside(witness: Array, uncertainty: Chi2Set) -> Array:

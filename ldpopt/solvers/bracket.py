@@ -15,8 +15,6 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
-BATCH = 256
-
 
 class Bracket(Solver[ScalarSearch]):
     """Search a box with a proven bound: only what cannot be better is left unexplored."""
@@ -73,7 +71,7 @@ class Tree:
     def _affordable(self) -> int:
         """Count the boxes that can be halved in a quarter of the time left, at the pace so far."""
         pace = (time.monotonic() - self.start) / self.spent
-        return int(np.clip(self.limits.remaining() / 4 / max(3 * pace, 1e-12), 1, BATCH))
+        return int(np.clip(self.limits.remaining() / 4 / max(3 * pace, 1e-12), 1, 256))
 
     def solution(self) -> FormSolution:
         """Return the best point, and the bound that the open boxes leave.

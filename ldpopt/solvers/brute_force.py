@@ -15,8 +15,6 @@ from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 
 MOST_SELECTIONS = 1_000_000
 QUICK = 256
-MOST_NODES = 5_000
-"""The proof has at most this many nodes; where they do not suffice, the result has a gap."""
 
 
 class BruteForce(Solver[SelectionProgram]):
@@ -53,5 +51,6 @@ class BruteForce(Solver[SelectionProgram]):
         stats: dict[str, float] = {"selections": tried}
         keep_priced(form, np.array(best), stats, limits)
         # the tree branches as long as prices do not prove the best selection
-        nodes = min(tried + 1, MOST_NODES) if finished else 1
+        # the proof has at most this many nodes; where they do not suffice, the result has a gap
+        nodes = min(tried + 1, 5_000) if finished else 1
         return proven(form, np.array(best), nodes, stats, limits)

@@ -20,11 +20,7 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.validate import Array
 
 MOST_INPUTS = 12
-QUICK_INPUTS = 8
-"""Up to here cddlib ends within a second; beyond, it runs in a process that can be stopped in time."""
 MOST_EPSILON = 4.0
-DIRECTIONS = 20
-"""Random directions per input in which the list of rays is checked."""
 TOLERANCE = 1e-6
 ANOTHER = "another solver may answer"
 
@@ -51,7 +47,8 @@ class Cdd(Solver[ColumnProgram]):
         """Enumerate the rays, evaluate, solve."""
         limits.check()
         A = form.cone.inequalities()
-        if limits.deadline is None or form.cone.dimension <= QUICK_INPUTS:
+        # up to here cddlib ends within a second; beyond, it runs in a process that can be stopped
+        if limits.deadline is None or form.cone.dimension <= 8:
             rays = enumerate_rays(A)
         else:  # cddlib knows no time limit
             rays = np.asarray(elsewhere.call(enumerate_rays, A, limits=limits), np.float64)
@@ -94,7 +91,8 @@ def _check(A: Array, rays: Array) -> None:
     """
     k, m = rays.shape
     rng = np.random.default_rng(0)
-    directions = np.vstack([np.eye(k), -np.eye(k), rng.normal(size=(DIRECTIONS * k, k))])
+    # random directions per input in which the list of rays is checked
+    directions = np.vstack([np.eye(k), -np.eye(k), rng.normal(size=(20 * k, k))])
     wrong = (A @ rays).min() < -TOLERANCE * k
     for d in directions:
         found = linprog(-d, -A, np.zeros(len(A)), A_eq=np.ones((1, k)), b_eq=[k])

@@ -30,16 +30,6 @@ from ldpopt.solvers._columns.generation import Generation
 from ldpopt.solvers._columns.relaxation import Part, relax, sampled
 from ldpopt.solvers._robust import block_generation
 
-SCATTER_FROM = 24
-"""Fewer inputs have too few subsets for many of them to be nearly optimal."""
-SAMPLED = 6
-"""Random columns per input: enough to contain their mean."""
-MOST_NEWTON_STEPS = 30
-MOST_WIDTH = 64_000
-"""States of a knapsack: some seconds of work between two looks at the clock."""
-MOST_IDLE = 12
-"""Rounds without a new column or a better bound after which the search ends."""
-
 
 class ColumnGeneration(Solver[ColumnProgram]):
     """Column generation with exact, anytime pricing: memory and time polynomial in k."""
@@ -90,7 +80,7 @@ class BoxSearch(Generation):
         """
         for order in (np.argsort(self.pricer.order), np.argsort(-self.pricer.order)):
             self.add(self._corners(np.argsort(order)[:, None] < np.arange(1, self.k)[None, :]))
-        for _ in range(MOST_NEWTON_STEPS):
+        for _ in range(30):
             size = 1.0
             for rays in self._price(self.level * self.pricer.reference, 0.0, 100):
                 self.add(rays)
@@ -105,7 +95,8 @@ class BoxSearch(Generation):
 
     def scatter(self) -> None:
         """Add random columns that round the relaxation, whose dual vector is nearly optimal."""
-        if not isinstance(self.pricer, InformationPricer) or self.k < SCATTER_FROM:
+        # fewer inputs have too few subsets for many of them to be nearly optimal
+        if not isinstance(self.pricer, InformationPricer) or self.k < 24:
             return
         prior = self.pricer.prior
         relaxed = relax(prior, [Part(box) for box in self.cone.boxes], self.limits)
@@ -118,7 +109,8 @@ class BoxSearch(Generation):
         if relaxed is None:
             return
         self._price(self.classes @ relaxed.dual, 0.0, self.width)
-        for columns in sampled(relaxed.shares, prior, SAMPLED * self.k, self.rng):
+        # random columns per input: enough to contain their mean
+        for columns in sampled(relaxed.shares, prior, 6 * self.k, self.rng):
             self.limits.check()
             self.add(columns)
         self.resolve()
@@ -151,12 +143,14 @@ class BoxSearch(Generation):
             self.mix = min(0.9, self.mix + 0.1)
             return
         if self.mix == 0:
-            self.width = min(4 * self.width, MOST_WIDTH)
+            # states of a knapsack: some seconds of work between two looks at the clock
+            self.width = min(4 * self.width, 64_000)
         self.mix = self.mix / 2 if self.mix > 0.1 else 0.0
 
     def finished(self) -> bool:
         """Return whether to stop, also after too many rounds without progress."""
-        return super().finished() or self.idle > MOST_IDLE
+        # rounds without a new column or a better bound after which the search ends
+        return super().finished() or self.idle > 12
 
     def close(self) -> None:
         """Do nothing: every round has its own proof."""

@@ -13,8 +13,6 @@ from ldpopt.measures import selection
 from ldpopt.measures.selection_lp import PriceLP, rounded
 from ldpopt.solvers._leakage.selection_proof import keep_priced, with_proof
 
-TRIES = 150
-
 
 class Cuts(Solver[SelectionProgram]):
     """Minimise Σ_y v_y + Σ_g max_θ Σ_y (W[θ,y] − v_y)⁺, and round a selection from its dual.
@@ -30,7 +28,7 @@ class Cuts(Solver[SelectionProgram]):
         keep_priced(form, selection.first_rows(form), {}, limits)
         relaxed = PriceLP(form).solve(limits.part(0.6))
         rng, enough = limits.generator(), relaxed.bound * (1 - 1e-12)
-        point = rounded(form, relaxed.weights, TRIES, rng, limits.part(0.8), enough)
+        point = rounded(form, relaxed.weights, 150, rng, limits.part(0.8), enough)
         proof = selection.leaf(relaxed.prices)
         stats: dict[str, float] = {"rounds": relaxed.rounds, "cuts": relaxed.cuts}
         value = math.log(selection.covered(form.matrix, point).sum())

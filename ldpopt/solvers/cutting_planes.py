@@ -28,18 +28,6 @@ from ldpopt.solvers._robust.half_proof import half_proof
 from ldpopt.solvers._robust.outer_bound import BoundTree
 
 Proof = dict[str, Any]
-START_SHARE, START_GAP = 0.3, 1e-3
-"""The largest share of the time for a first mechanism of the inner cone, and its gap."""
-MANY_SECRETS, MANY_SHARE = 8, 0.7
-"""With more secrets, and so many pairs of them, the inner cone has better columns: it gets more time."""
-IMPROVE_SHARE, SEARCH_SHARE, TREE_SHARE = 0.7, 0.35, 0.6
-"""The largest shares of the time left: for better columns in place of those in use (small tables find
-them soon); for columns from elsewhere; for the tree. The rest is for the proof."""
-FIRST_SHARE, HALF_SHARE, HALF_SEARCH = 0.35, 0.65, 0.3
-"""The largest shares of the time left: for better columns before the bound over half shares; for that
-bound; and, of the time of that bound, for prices and pieces."""
-HALF_SECONDS = 8.0
-"""With fewer seconds left, no bound over half shares is computed: it would hardly be finished."""
 TREE_INPUTS, MOST_VALUES = 12, 5
 """The inputs from which the tree is of no use beside the pieces of half shares; the most public values
 whose blocks have their vertices listed."""
@@ -78,21 +66,27 @@ class CuttingPlanes(Solver[CutProgram]):
             self._keep(search, None, limits)
         half = None
         larger = _halves(form)
-        if larger is not None and limits.remaining() > HALF_SECONDS:
+        # with fewer seconds left, no bound over half shares is computed: it would hardly be finished
+        if larger is not None and limits.remaining() > 8.0:
             with suppress(OutOfTime):
-                self._improve(search, limits.part(FIRST_SHARE), limits, None)
-            half = self._half(larger, search, limits.part(HALF_SHARE))
+                # the largest shares of the time left: for better columns before the bound over half
+                # shares; for that bound; and, of the time of that bound, for prices and pieces
+                self._improve(search, limits.part(0.35), limits, None)
+            half = self._half(larger, search, limits.part(0.65))
             self._keep(search, None, limits, half)
         with suppress(OutOfTime):
-            self._improve(search, limits.part(IMPROVE_SHARE), limits, half)
+            # the largest shares of the time left: for better columns in place of those in use (small
+            # tables find them soon); for columns from elsewhere; for the tree. The rest is for the
+            # proof.
+            self._improve(search, limits.part(0.7), limits, half)
         with suppress(OutOfTime):
-            self._search(search, limits.part(SEARCH_SHARE), limits, half)
+            self._search(search, limits.part(0.35), limits, half)
         search.resolve(limits)
         if half is not None and form.cone.dimension > TREE_INPUTS:
             return _solution(search, None, limits.gap, half)
         tree = BoundTree(search)
         with suppress(OutOfTime):
-            self._bound(tree, limits.part(TREE_SHARE), limits, half)
+            self._bound(tree, limits.part(0.6), limits, half)
         with limits.proving():
             return _solution(search, tree, limits.gap, half)
 
@@ -100,7 +94,7 @@ class CuttingPlanes(Solver[CutProgram]):
         """Prove a bound over half shares; its columns, moved inside, make the mechanism better."""
         with suppress(OutOfTime, SolverError):
             known = search.optimum.point.rays
-            half = HalfSearch(larger, search.form.prior, known, limits.part(HALF_SEARCH))
+            half = HalfSearch(larger, search.form.prior, known, limits.part(0.3))
             half.run()
             search.begin(half.optimum.point.rays)
             return half_proof(half, limits)
@@ -145,8 +139,9 @@ def _start(form: CutProgram, limits: Limits) -> Array:
     cone = form.inner.cone
     if accepts(form.inner) is not True or not has_blocks(cone):
         return np.ones((form.cone.dimension, 1))
-    share = MANY_SHARE if cone.shape[0] > MANY_SECRETS else START_SHARE
-    part = replace(limits.part(share), gap=START_GAP, progress=None)
+    # with many secrets, and so many pairs of them, the inner cone has better columns: it gets more time
+    share = 0.7 if cone.shape[0] > 8 else 0.3
+    part = replace(limits.part(share), gap=1e-3, progress=None)
     columns: Array = BlockSearch(form.inner, part).run().point.rays
     return columns
 

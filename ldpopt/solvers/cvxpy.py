@@ -17,7 +17,6 @@ from ldpopt.solvers import _convex
 
 SETTINGS = {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, "equilibrate_enable": False}
 """Of Clarabel. The blocks are conditioned here; with its own scaling too it stalls from 4 values on."""
-MOST_SECONDS = 1e6
 LARGEST = 300_000
 """Points × atoms × matrix entries up to which the compiled cone program stays small."""
 
@@ -62,7 +61,7 @@ class Cvxpy(Solver[ConvexProgram]):
                 question.get_problem_data(cp.CLARABEL)  # compiles; the solve below finds it done
                 search = limits.part(0.8)
                 search.check()
-                seconds = min(search.remaining(), MOST_SECONDS)
+                seconds = min(search.remaining(), 1e6)
                 question.solve(solver=cp.CLARABEL, time_limit=seconds, **SETTINGS)
         except cp.SolverError as error:
             raise SolverError(f"cvxpy: {error}") from None

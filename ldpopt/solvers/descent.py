@@ -23,8 +23,6 @@ from ldpopt.mechanisms.balanced_designs import difference_sets, two_level
 from ldpopt.solvers.optimal_design import MOST_INPUTS, certified, optimal_design
 
 MOST_CIRCULANT = 200
-MOST_SQUARE = 12
-"""Larger matrices are improved as circulants only: k² variables are too many for many starts."""
 
 
 class Descent(Solver[MatrixProgram]):
@@ -98,7 +96,8 @@ def minima(form: MatrixProgram, starts: int, limits: Limits) -> Iterator[Array]:
         for _ in range(starts):
             row = descend_circulant(_random_row(form, rng), form.epsilon, limits)
             yield np.array([np.roll(row, x) for x in range(form.k)])
-    if is_smooth(objective) and form.family == "square" and form.k <= MOST_SQUARE:
+    # larger matrices are improved as circulants only: k² variables are too many for many starts
+    if is_smooth(objective) and form.family == "square" and form.k <= 12:
         for matrix in two_levels:
             yield descend_square(matrix, objective, form.epsilon, limits)
         for _ in range(max(2, starts * 36 // max(36, form.k**2))):

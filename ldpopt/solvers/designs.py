@@ -24,8 +24,6 @@ from ldpopt.mechanisms.balanced_designs import (
 
 MOST_SQUARE = 200
 """Larger square mechanisms take the checker more than some seconds."""
-MOST_OUTPUTS = 300
-"""Subset selections with more outputs are answered as plain data."""
 
 
 class Designs(Solver[MatrixProgram]):
@@ -90,7 +88,8 @@ def _solution(
 
 
 def _selection(k: int, epsilon: float, size: int) -> Array | SubsetSelection:
-    if math.comb(k, size) <= MOST_OUTPUTS:
+    # subset selections with more outputs are answered as plain data
+    if math.comb(k, size) <= 300:
         return subset_selection(k, epsilon, size).matrix
     ratio = math.exp(epsilon)
     while Fraction(ratio) > exp_below(epsilon):

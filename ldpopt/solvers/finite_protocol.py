@@ -33,8 +33,6 @@ from ldpopt.models.priors import Dirichlet
 
 MOST_TERMS = 400_000
 MOST_WORK = 3e8
-ROUNDS = 60
-STARTS = 4
 
 
 class FiniteProtocol(NamedTuple):
@@ -140,13 +138,13 @@ def _linear(gains: Array, columns: Array) -> Array:
 def _ascended(gain: Gain, columns: Array, first: Array, seed: int) -> Array:
     """Climb from the best protocol of one user and from random ones, by Frank and Wolfe's steps."""
     rng = np.random.default_rng(seed)
-    random = [np.asarray(rng.random(columns.shape[1])) for _ in range(STARTS)]
+    random = [np.asarray(rng.random(columns.shape[1])) for _ in range(4)]
     starts = [first, *(_linear(gains, columns) for gains in random)]
     return max((_climb(gain, columns, start) for start in starts), key=gain.value)
 
 
 def _climb(gain: Gain, columns: Array, theta: Array) -> Array:
-    for _ in range(ROUNDS):
+    for _ in range(60):
         target = _linear(gain.slope(theta), columns)
         step = minimize_scalar(
             lambda x, a=theta, b=target: -gain.value((1 - x) * a + x * b),

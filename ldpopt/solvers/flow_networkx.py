@@ -16,9 +16,6 @@ from ldpopt.core.solver import Solver
 from ldpopt.measures.selection_matching import Matching
 from ldpopt.solvers._leakage.matched import accepts_network, matched_solution
 
-MOST_EDGES = 300_000
-QUICK_EDGES = 2_000
-"""Up to here the flow takes less than a second; beyond, it runs in a process that can be stopped."""
 Whole = NDArray[np.int64]
 
 
@@ -32,7 +29,7 @@ class FlowNetworkx(Solver[SelectionProgram]):
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Accept deterministic selection programs with a network of bearable size."""
-        return accepts_network(form, MOST_EDGES)
+        return accepts_network(form, 300_000)
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Leave the first choice to other solvers."""
@@ -43,7 +40,8 @@ class FlowNetworkx(Solver[SelectionProgram]):
         limits.check()
         size = np.array(form.matrix.shape)
         task = (form.groups, form.matrix.indices.astype(np.int64), size)
-        if limits.deadline is None or form.matrix.shape[0] * form.matrix.shape[1] <= QUICK_EDGES:
+        # up to here the flow takes less than a second; beyond, it runs in a process that can be stopped
+        if limits.deadline is None or form.matrix.shape[0] * form.matrix.shape[1] <= 2_000:
             found = cheapest_flow(*task)
         else:
             found = np.asarray(elsewhere.call(cheapest_flow, *task, limits=limits), np.int64)

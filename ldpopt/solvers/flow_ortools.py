@@ -15,7 +15,6 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.solvers._leakage.matched import accepts_network, matched_solution
 
-MOST_EDGES = 20_000_000
 Whole = NDArray[np.int64]
 
 
@@ -27,7 +26,7 @@ class FlowOrtools(Solver[SelectionProgram]):
 
     def accepts(self, form: SelectionProgram) -> Literal[True] | str:
         """Accept deterministic selection programs with a network of bearable size."""
-        return accepts_network(form, MOST_EDGES)
+        return accepts_network(form, 20_000_000)
 
     def suits(self, form: SelectionProgram) -> Literal[True] | str:
         """Leave the first choice to other solvers."""

@@ -16,7 +16,6 @@ from ldpopt.core.status import relative_gap
 from ldpopt.core.validate import Array
 from ldpopt.solvers import _convex
 
-MOST_STEPS = 200
 Indices = NDArray[np.intp]
 
 
@@ -45,7 +44,7 @@ class FrankWolfe(Solver[ConvexProgram]):
         with suppress(OutOfTime):
             limits.keep(_convex.value(form, theta), np.inf, found)
             theta = correct(form, theta, search)
-            for steps in range(1, MOST_STEPS + 1):
+            for steps in range(1, 201):
                 step = _convex.linear_step(form, _convex.gradient(form, theta), search)
                 stats["steps"] = float(steps)
                 reached, limit = _convex.value(form, theta), _convex.bound(form, theta, step)

@@ -14,8 +14,6 @@ from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 
-ROUNDS = 40
-BEST = 3
 CHUNK = 8
 
 
@@ -35,8 +33,8 @@ class GridRefine(Solver[ScalarSearch]):
         step = (form.high - form.low) / (ticks - 1)
         points, values = _valued(form, _grid(form.low, form.high, ticks), limits)
         spent = len(points)
-        for _ in range(ROUNDS):
-            best = points[np.argsort(-values, kind="stable")[:BEST]]
+        for _ in range(40):
+            best = points[np.argsort(-values, kind="stable")[:3]]
             fine = [
                 _grid(np.maximum(p - step, form.low), np.minimum(p + step, form.high), 5) for p in best
             ]

@@ -20,8 +20,6 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.exposure_rules import exact_marginals
 
-MOST_CELLS = 200_000
-
 
 class JointLp(Solver[JointProgram]):
     """Fill every cell up to the threshold as far as the marginals allow; put the rest on few cells.
@@ -37,7 +35,7 @@ class JointLp(Solver[JointProgram]):
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
         """Accept joint programs whose cells can be listed."""
-        return form.fits(MOST_CELLS)
+        return form.fits(200_000)
 
     def run(self, form: JointProgram, limits: Limits) -> FormSolution:
         """Solve the program, place the rest, and evaluate the proof exactly."""

@@ -25,12 +25,7 @@ from ldpopt.core.status import Status
 from ldpopt.core.validate import Array
 from ldpopt.measures.exposure_rules import exact_marginals
 
-MOST_CELLS = 4000
-CUT_ROUNDS = 20
-CUTS_PER_ROUND = 20
 MILP_NODES = 2000
-PROOF_WORK = 100_000
-"""Linear programs times cells that a proof may cost."""
 PRICE = 10.0
 """The price of a missing unit of mass. A unit is the threshold, and a cell earns at most 1."""
 
@@ -54,7 +49,7 @@ class JointMilp(Solver[JointProgram]):
 
     def accepts(self, form: JointProgram) -> Literal[True] | str:
         """Accept joint programs with a few thousand cells and a threshold that HiGHS tells from 0."""
-        return form.fits(MOST_CELLS)
+        return form.fits(4000)
 
     def run(self, form: JointProgram, limits: Limits) -> FormSolution:
         """Cut, search, prove."""
@@ -80,7 +75,8 @@ class JointMilp(Solver[JointProgram]):
     ) -> FormSolution:
         tree = _Tree(model, value, model.limits.gap)
         with suppress(OutOfTime):
-            tree.grow(self.proof_lps or PROOF_WORK // model.form.size())
+            # linear programs times cells that a proof may cost
+            tree.grow(self.proof_lps or 100_000 // model.form.size())
         return _claimed(model, joint, {"cuts": model.cuts, "tree": tree.preorder()}, stats, tree.lps)
 
 
@@ -155,12 +151,12 @@ class _Model:
     def cut(self, rng: np.random.Generator) -> None:
         """Add violated cover cuts until none is found."""
         size = len(self.form.mass)
-        for _ in range(CUT_ROUNDS):
+        for _ in range(20):
             node = self.relax(np.zeros(len(self.can_be_big), np.int8))
             starts = np.vstack([np.eye(size), rng.integers(-1, 2, (10, size))])
             found = {self._sharpen(c, node.switches) for c in starts} - {None}
             fresh = [c for _, c in sorted(found) if list(c) not in self.cuts]  # type: ignore[type-var, misc]
-            for c in fresh[:CUTS_PER_ROUND]:
+            for c in fresh[:20]:
                 self._add_cut(c)
             if not fresh:
                 return

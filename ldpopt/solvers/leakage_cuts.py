@@ -21,8 +21,6 @@ from ldpopt.solvers._leakage.outer_program import OuterLP
 from ldpopt.solvers._leakage.repair import cost_below, repair_leakage
 
 MOST_VARIABLES = 40_000
-SEARCH_SHARE = 0.95
-"""The share of the time for the search; the exact bound takes a tenth of a second."""
 
 
 class LeakageCuts(Solver[LeakageProgram]):
@@ -48,7 +46,8 @@ class LeakageCuts(Solver[LeakageProgram]):
         Where a linear program of the cuts is beyond floats, the bound of the round before is the answer,
         and ``failed_programs`` of the statistics is 1.
         """
-        search = limits.part(SEARCH_SHARE)
+        # the share of the time for the search; the exact bound takes a tenth of a second
+        search = limits.part(0.95)
         matrix, prices = constant_release(form)
         outer = OuterLP(form)
         rounds = failed = 0

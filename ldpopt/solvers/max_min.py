@@ -32,7 +32,6 @@ MOST_CELLS = 6
 """With more cells the extreme rays are too many to list."""
 TIGHT = 1e-9
 """A ray with a slack of at most this (of entries of mean 1) lies on the facet."""
-ROUNDS = 40
 BOXES = 500
 """The most boxes that are cut to bound the least information of one mechanism."""
 
@@ -75,7 +74,7 @@ def max_min_information(uncertainty: ConvexSet, epsilon: float, *, gap: float = 
     rays.cut(np.array([cut.row for cut in cone.first_cuts()]))
     members = [np.array(cone.F.center, dtype=float)]
     low, high, best = -math.inf, math.inf, np.full((cone.dimension, 1), 1.0)
-    for _ in range(ROUNDS):
+    for _ in range(40):
         bound, columns = _most(rays.listed, np.array(members))
         high = min(high, bound)
         excess, cuts = cone.cuts(columns, TIGHT)

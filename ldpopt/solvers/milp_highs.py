@@ -21,8 +21,6 @@ from ldpopt.solvers._leakage.selection_proof import keep_priced, proven
 
 MOST_ENTRIES = 200_000
 QUICK = 2_000
-EFFORT = 2_000_000
-"""Nodes of the proof times entries of the matrix."""
 
 
 class MilpHighs(Solver[SelectionProgram]):
@@ -54,7 +52,8 @@ class MilpHighs(Solver[SelectionProgram]):
         point = selection.improve(form, point, limits)
         stats = {"milp_bound": said}
         keep_priced(form, point, stats, limits)
-        return proven(form, point, 10 + EFFORT // form.matrix.nnz, stats, limits)
+        # nodes of the proof times entries of the matrix
+        return proven(form, point, 10 + 2_000_000 // form.matrix.nnz, stats, limits)
 
 
 def facility_location(form: SelectionProgram, limits: Limits) -> tuple[selection.Selection, float]:

@@ -42,10 +42,6 @@ GAP = 1e-11
 """The relative gap at which a design counts as optimal; rounding the mechanism costs more."""
 MOST_INPUTS = 16
 """The largest K: all 2^K columns are priced, and the checker visits them."""
-LISTED = 400
-"""A list of at most this many columns is taken as a whole."""
-ADDED = 40
-"""Columns that one round of pricing adds, at least."""
 
 
 class OptimalDesign(Solver[MatrixProgram]):
@@ -150,7 +146,8 @@ class _Program:
         self.basis = null_space(np.ones((1, k)))
         self.q = 1 + self.excess * self.sets @ p
         sizes = self.sets.sum(axis=1)
-        if len(sizes) <= LISTED:
+        # a list of at most this many columns is taken as a whole
+        if len(sizes) <= 400:
             self.taken = np.arange(len(sizes))
         else:  # the step mechanism, its complement, and subsets of the best size that are spread out
             near = np.flatnonzero((sizes == 1) | (sizes == k - 1))
@@ -224,7 +221,8 @@ class _Program:
         """Take the columns that the dual prices highest; False if there are none."""
         excess = self.gains(design.Y) / self.q - (1 + self.excess * self.sets) @ design.beta
         excess[self.taken] = -np.inf
-        count = max(ADDED, len(self.taken) // 4)
+        # columns that one round of pricing adds, at least
+        count = max(40, len(self.taken) // 4)
         best = np.argsort(-excess)[:count]
         best = best[np.isfinite(excess[best])]
         keep = self.theta > 1e-12 * self.theta.max()

@@ -37,9 +37,6 @@ the gap that is left to prove."""
 BLEND = 1e-10
 """The share of randomised response in a mechanism whose reports alone would not determine all
 frequencies."""
-USED = 1e-9
-"""Columns of less weight, relative to the largest, are left out of the mechanism."""
-ROUNDS = 200
 OUTPUTS = 3
 """The most outputs per input of a mechanism about which nothing is proven."""
 IMPROVED, PATIENCE = 0.02, 10
@@ -47,8 +44,6 @@ IMPROVED, PATIENCE = 0.02, 10
 share ``IMPROVED``."""
 
 
-MOST_RAYS = 200_000
-"""The most rays that are all listed and checked; of more rays, some are found by local search."""
 MOST_INPUTS = 200
 """Inputs for which the checker computes the error in seconds."""
 
@@ -72,7 +67,8 @@ class QueryDesign(Solver[QueryProgram]):
         limits.check()
         cone, epsilon = form.cone, form.cone.epsilon
         columns: Listed | Climbed
-        if cone.size() <= MOST_RAYS:
+        # the most rays that are all listed and checked; of more rays, some are found by local search
+        if cone.size() <= 200_000:
             columns = Listed(cone.rays().T, form.prior, epsilon)
         else:
             columns = Climbed(cone, form.prior, form.queries, epsilon, limits.generator())
@@ -163,7 +159,7 @@ def best_for_queries(
     program = _Program(p, queries)
     best: Answer | None = None
     centred, values = 0.01, [math.inf] * PATIENCE
-    for _ in range(ROUNDS):
+    for _ in range(200):
         now = program.solve(columns.taken, centred, expired)
         raised = columns.raised(now.Y, now.beta)
         gain = float((queries * now.Y).sum())
@@ -206,7 +202,8 @@ def _fewer(program: _Program, columns: Array, now: Optimum) -> tuple[Array, Opti
 def _mechanism(columns: Array, optimum: Optimum, p: Array, epsilon: float) -> Array:
     """Build the mechanism of the columns that matter, with a touch of one that leaves nothing open."""
     weights = optimum.weights
-    kept = weights > USED * weights.max()
+    # columns of less weight, relative to the largest, are left out of the mechanism
+    kept = weights > 1e-9 * weights.max()
     matrix = (columns[kept] * weights[kept, None]).T
     matrix = matrix / matrix.sum(axis=1, keepdims=True)
     spread = np.linalg.svd(matrix / np.sqrt(p @ matrix), compute_uv=False)

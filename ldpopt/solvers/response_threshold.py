@@ -23,10 +23,6 @@ from ldpopt.models.utilities import MutualInformation
 
 MOST_INPUTS = 16
 """The most inputs a: all generators are listed, at least 2^a."""
-GRID, HALVINGS = 120, 60
-"""Levels at which the dual solution is tried, and steps of the bisection between two of them."""
-ROUNDING = 1e-12
-"""A violation up to this, relative to the largest generator, counts as rounding."""
 
 
 def response_dual(prior: Any, epsilon: float) -> Array:
@@ -60,7 +56,8 @@ def is_response_optimal(prior: Any, epsilon: float) -> bool:
         return False  # α* has a pole there
     rays = SecretCone(joint_secrets(p.shape), epsilon).rays()
     slack = response_dual(p, epsilon).ravel() @ rays - MutualInformation(p.ravel())(rays)
-    return bool((slack / rays.max(axis=0)).min() >= -ROUNDING)
+    # a violation up to this, relative to the largest generator, counts as rounding
+    return bool((slack / rays.max(axis=0)).min() >= -1e-12)
 
 
 def response_threshold(prior: Any) -> float:
@@ -72,7 +69,8 @@ def response_threshold(prior: Any) -> float:
     >>> round(response_threshold([[0.20, 0.10, 0.05], [0.05, 0.25, 0.10], [0.02, 0.08, 0.15]]), 4)
     3.5033
     """
-    levels = np.linspace(MOST_EPSILON / 2, 1e-2, GRID)
+    # levels at which the dual solution is tried, and steps of the bisection between two of them
+    levels = np.linspace(MOST_EPSILON / 2, 1e-2, 120)
     high = math.inf
     for level in levels.tolist():
         if not is_response_optimal(prior, level):
@@ -83,7 +81,7 @@ def response_threshold(prior: Any) -> float:
     if high == math.inf:
         return math.inf
     low = level
-    for _ in range(HALVINGS):
+    for _ in range(60):
         middle = (low + high) / 2
         low, high = (low, middle) if is_response_optimal(prior, middle) else (middle, high)
     return high

@@ -21,8 +21,6 @@ from ldpopt.mechanisms.finite_field import prime_power
 
 MOST_INPUTS = 200
 """The most inputs for which the checker computes φ within seconds."""
-FEW_OUTPUTS = 300
-"""The most outputs with which subset selection itself is taken: up to some ten inputs."""
 MOST_ELEMENTS = 1400
 """Hyperplanes over larger fields take longer to build."""
 
@@ -54,7 +52,8 @@ class RestrictedDesigns(Solver[MatrixProgram]):
         """Build the mechanism of the best share of blocks."""
         k, epsilon = form.k, form.epsilon
         size = block_size(k, epsilon)
-        if math.comb(k, size) <= FEW_OUTPUTS:
+        # the most outputs with which subset selection itself is taken: up to some ten inputs
+        if math.comb(k, size) <= 300:
             point = subset_selection(k, epsilon, size).matrix
         else:
             best = min(_spaces(k), key=lambda space: space.error(epsilon))

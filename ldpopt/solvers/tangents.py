@@ -32,8 +32,6 @@ from ldpopt.solvers._columns.compact_program import solve_compact
 MOST_ENTRIES = 10_000_000
 """Inputs × tangents × boxes; an interior point keeps some twenty arrays of this size."""
 MOST_ROUNDS = 30
-MOST_NEWTON_STEPS = 5
-BEST_ACCURACY = 1e-13
 
 
 class Tangents(Solver[ColumnProgram]):
@@ -88,7 +86,7 @@ class TangentSearch:
 
     def _improve(self) -> Array:
         """Solve over the tangents so far; return the new dual vector."""
-        accuracy = max(self.limits.gap / 10, BEST_ACCURACY)
+        accuracy = max(self.limits.gap / 10, 1e-13)
         found = solve_compact(self.boxes, self._slopes(), accuracy, self.limits)
         self.steps += found.steps
         matrix = merged(found.matrix, self.limits.gap / 1000)
@@ -107,7 +105,7 @@ class TangentSearch:
         The multiple is max_v (g(v) − β·v)/(π·v), approached by Newton's (Dinkelbach's) iteration;
         whatever excess is left, π times it covers it, as every entry of v is at least 1.
         """
-        for _ in range(MOST_NEWTON_STEPS):
+        for _ in range(5):
             self.limits.check()
             found = [self.pricer.price(box, dual, 0.0, 1) for box in self.boxes]
             worst = max(found, key=lambda priced: priced.upper)

@@ -19,8 +19,6 @@ from ldpopt.models.uncertainty_sets import Chi2Set
 
 IntArray = NDArray[np.int64]
 GOLDEN = (5**0.5 - 1) / 2
-STEPS = 60
-"""Steps of a golden-section search: 0.618^60 is below 1e-12."""
 
 
 def of_distance(k: int, d: Array) -> Array:
@@ -123,7 +121,8 @@ def golden(function: Callable[[Array], Array], shape: tuple[int, ...]) -> Array:
     low, high = np.zeros(shape), np.ones(shape)
     first, second = np.full(shape, 1 - GOLDEN), np.full(shape, GOLDEN)
     left, right = function(first), function(second)
-    for _ in range(STEPS):
+    # steps of a golden-section search: 0.618^60 is below 1e-12
+    for _ in range(60):
         better = left >= right
         low, high = np.where(better, low, first), np.where(better, second, high)
         width = (high - low) * GOLDEN

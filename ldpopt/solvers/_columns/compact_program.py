@@ -27,8 +27,6 @@ from ldpopt.core.validate import Array
 from ldpopt.models.cones import Box
 
 MOST_STEPS = 100
-REGULARISATION = 1e-14
-"""Added to the unit diagonal of the scaled matrix; iterative refinement removes its effect."""
 BACK_OFF = 0.99
 """The share of the way to the boundary that a step goes."""
 
@@ -201,7 +199,8 @@ def _factorised(diagonal: Array, b: Array, omega: Array) -> Callable[[Array], Ar
     matrix[np.diag_indices_from(matrix)] += diagonal
     root = np.sqrt(matrix.diagonal())
     scaled = matrix / (root[:, None] * root)
-    scaled[np.diag_indices_from(scaled)] += REGULARISATION
+    # added to the unit diagonal of the scaled matrix; iterative refinement removes its effect
+    scaled[np.diag_indices_from(scaled)] += 1e-14
     factors = cho_factor(scaled)
 
     def solve(right: Array) -> Array:

@@ -36,13 +36,9 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.models.cones import Box
 
-FIRST_TANGENTS = 12
-MOST_ROUNDS = 12
 SETTLED = 1e-12
 REACH = 3
 """Sizes up to this far from the mean get a part of their own."""
-LEAST_WEIGHT = 1e-9
-"""Parts of less weight are not sampled."""
 BATCH = 64
 """Sets that are drawn in one order of the entries."""
 WHOLE = 1e-9
@@ -85,7 +81,7 @@ def relax(prior: Array, parts: Sequence[Part], limits: Limits) -> Relaxed | None
         limits: the limits of the run.
     """
     blocks = [_Block(prior, part) for part in parts]
-    for done in range(MOST_ROUNDS):
+    for done in range(12):
         found = _solve(blocks, len(prior), limits)
         if found is None:
             return None
@@ -107,7 +103,7 @@ class _Block:
         self.gain = np.concatenate([[prior @ xlogy(low, low), 1.0], (prior * rise)[free]])
         self.mass = np.concatenate([[prior @ low, 0.0], (prior * (high - low))[free]])
         least, most = float(prior @ low), float(prior @ high)
-        self.slopes = list(1 + np.linspace(math.log(least), math.log(most), FIRST_TANGENTS))
+        self.slopes = list(1 + np.linspace(math.log(least), math.log(most), 12))
 
     def sums(self) -> Array:
         """Build the k rows θ l + (h − l) z."""
@@ -178,7 +174,8 @@ def sampled(
         count: how many columns, about.
         rng: the random numbers.
     """
-    used = [share for share in shares if share.weight * share.part.box.high.max() > LEAST_WEIGHT]
+    # parts of less weight are not sampled
+    used = [share for share in shares if share.weight * share.part.box.high.max() > 1e-9]
     shown = np.array([share.weight * float(share.part.box.low.mean()) for share in used])
     for share, number in zip(used, np.ceil(count * shown / shown.sum()), strict=True):
         (low, high), free = share.part.box, share.part.box.free

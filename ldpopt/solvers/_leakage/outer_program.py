@@ -18,13 +18,6 @@ from ldpopt.measures import selection
 from ldpopt.solvers._leakage.inner_program import Inner
 from ldpopt.solvers._leakage.orbits import Orbits
 
-STARTS = 24
-"""Local searches in a round."""
-DRAWN = 6
-"""Selections, per row, that the first cuts are drawn from."""
-STEP = 0.001
-"""How far from the inner mechanism towards the outer one cuts are sought first: there they are deep."""
-
 
 class OuterLP:
     """Minimise max_θ Σ_y c W over stochastic W that satisfy the cuts found so far.
@@ -90,7 +83,8 @@ class OuterLP:
         They are those that bound its mechanism, so that the first bound is already a fair one.
         """
         parts = [np.flatnonzero(self.form.groups == g) for g in range(int(self.form.groups.max()) + 1)]
-        for _ in range(DRAWN * len(inner.rows)):
+        # selections, per row, that the first cuts are drawn from
+        for _ in range(6 * len(inner.rows)):
             chosen = np.array([_drawn(part, inner.rows[part], rng) for part in parts])
             share = inner.entries[chosen]
             takers = (share * rng.random(share.shape)).argmax(axis=0)
@@ -107,13 +101,15 @@ class OuterLP:
             limits: when to stop.
         """
         found, inner = False, self.orbits.mean(inner)
-        for step in (STEP, 1.0):
+        # cuts are sought first close to the inner mechanism: there they are deep
+        for step in (0.001, 1.0):
             if found:
                 break
             between = step * outer + (1 - step) * inner
             program = SelectionProgram(csr_array(between), self.form.groups)
             parts = selection.members(program)
-            for _ in range(STARTS):
+            # local searches in a round
+            for _ in range(24):
                 if limits.expired():
                     return found
                 start = np.array([rng.choice(part) for part in parts])

@@ -12,9 +12,6 @@ from ldpopt.core.certify import GRID, rounded, value_below
 from ldpopt.core.exact import LeakageStatement, PriceLeaf, cost_bound, dyadic, is_private, leaks_within
 from ldpopt.core.validate import Array
 
-NEGLIGIBLE = 1e-9
-"""Outputs that linear programs give with less than this probability are noise."""
-
 
 def repair_leakage(
     matrix: Array,
@@ -41,7 +38,8 @@ def repair_leakage(
     """
     rows = np.maximum(matrix, 0.0)  # linear programs return entries such as −1e-14
     if epsilon is not None:
-        rows[:, rows.max(axis=0) < NEGLIGIBLE] = 0.0
+        # outputs that linear programs give with less than this probability are noise
+        rows[:, rows.max(axis=0) < 1e-9] = 0.0
         rows = np.maximum(rows, rows.max(axis=0) * math.exp(-epsilon))
     rows /= rows.sum(axis=1, keepdims=True)
     constant = rows.mean(axis=0)

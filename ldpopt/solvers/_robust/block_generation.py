@@ -25,9 +25,6 @@ from ldpopt.models.utilities import nominal
 from ldpopt.solvers._columns.generation import Generation
 from ldpopt.solvers._robust.block_pricing import BlockPricer, PricedBlocks
 
-INNER_SHARE = 0.5
-"""With the robust objective, the share of the time to generate columns for I(X; Y) under p̂."""
-MOST_FOUND = 200
 MOST_VALUES = 12
 """The most public values a2 for which the 2^a2 subsets of a block are listed."""
 
@@ -58,7 +55,8 @@ def generate(form: ColumnProgram, limits: Limits) -> FormSolution:
     constant = Columns(np.ones(1), np.ones((k, 1)))
     limits.keep(0.0, np.inf, lambda: FormSolution(Status.FEASIBLE, constant, 0.0))
     inner = replace(form, utility=plain)
-    search = BlockSearch(inner, replace(limits.part(INNER_SHARE), progress=None))
+    # with the robust objective, the share of the time to generate columns for I(X; Y) under p̂
+    search = BlockSearch(inner, replace(limits.part(0.5), progress=None))
     search.run()
     first = search.optimum.point
     value = float(form.utility(first.rays) @ first.weights)
@@ -154,7 +152,7 @@ class BlockSearch(Generation):
             self.stuck = True
         self.resolve()
 
-    def _prove(self, dual: Array, most: int = MOST_FOUND) -> tuple[bool, list[Array]]:
+    def _prove(self, dual: Array, most: int = 200) -> tuple[bool, list[Array]]:
         blocks = self.pricer.at(dual)
         proven, found = blocks.prove(most)
         self.nodes += blocks.nodes

@@ -23,13 +23,6 @@ from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.validate import Array
 from ldpopt.models.block_cone import BlockCone, Product
 
-MOST_CELLS = 2**25
-"""The most floats that the tables of block vertices hold."""
-MOST_COMBINATIONS = 2**21
-"""The most partial columns that one step of the exact pricing lists."""
-MOST_RETURNED = 8
-"""The most columns of positive value that the exact pricing returns."""
-
 
 class Table(NamedTuple):
     """The vertices T of a block as columns, with q = P·T and Σ P T log T of each."""
@@ -74,7 +67,8 @@ class BlockPricer:
         found = Table(T, P @ T, P @ xlogy(T, T))
         self._tables[key] = found
         self._cells += T.size
-        while self._cells > MOST_CELLS:
+        # the most floats that the tables of block vertices hold
+        while self._cells > 2**25:
             self._cells -= self._tables.popitem(last=False)[1].T.size
         return found
 
@@ -136,7 +130,8 @@ class PricedBlocks:
         q, f, lost, picks = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros((1, 0), dtype=np.int64)
         for s, (dq, df, short, which) in enumerate(near):
             mine = undominated(dq, df, *(spans.sum(axis=0) - spans[s]))
-            if len(mine) * len(q) > MOST_COMBINATIONS:
+            # the most partial columns that one step of the exact pricing lists
+            if len(mine) * len(q) > 2**21:
                 return False, self.ascent(start)[:, None]
             total = (lost[:, None] + short[mine]).ravel()
             keep = np.flatnonzero(total <= start.bound)
@@ -147,7 +142,8 @@ class PricedBlocks:
             best = undominated(q, f, *spans[s + 1 :].sum(axis=0))
             q, f, lost, picks = q[best], f[best], lost[best], picks[best]
         values = f - xlogy(q, q)
-        best = np.argsort(-values)[:MOST_RETURNED]
+        # the most columns of positive value that the exact pricing returns
+        best = np.argsort(-values)[:8]
         best = best[values[best] > 0]
         columns = [_stacked(start.tables, list(picks[i])) for i in best]
         return not columns, np.array(columns).reshape(-1, self.cone.dimension).T

@@ -13,9 +13,6 @@ import numpy as np
 
 from ldpopt.core.validate import Array
 
-INSIDE = 0.1
-"""A box is cut at least this share of its width away from its ends."""
-
 
 @dataclass(eq=False)
 class ChordBox:
@@ -40,7 +37,8 @@ class ChordBox:
         """Choose the input whose chord lies highest above the curve, and where to cut it."""
         x = int(self.gaps.argmax())
         low, high = self.low[x], self.high[x]
-        edge = INSIDE * (high - low)
+        # a box is cut at least this share of its width away from its ends
+        edge = 0.1 * (high - low)
         return x, float(np.clip(self.point[x], low + edge, high - edge))
 
     def halves(self, x: int, at: float) -> tuple[Self, Self]:

@@ -19,8 +19,6 @@ from ldpopt.models.cones import response_columns
 from ldpopt.models.utilities import MutualInformation, nominal
 from ldpopt.solvers._robust.outer_lp import OuterCone
 
-STEPS, FEW_STEPS = 40, 4
-"""The most tangents that a climb follows in :meth:`ColumnSearch.round`, and in ``improve``."""
 COARSE, FINE = 1e-4, 1e-11
 """The excess up to which a column counts as inside the cone, in the first round and in late ones."""
 SMALLEST_RATIO = 1e-9
@@ -76,7 +74,8 @@ class ColumnSearch:
         starts = self.rng.random((k, 4 + 3 * k)) ** 4 + SMALLEST_RATIO
         starts = np.hstack([starts, self.optimum.point.rays])
         self._outer = self.outer.pruned()
-        self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), STEPS, limits)
+        # the most tangents that a climb follows in :meth:`ColumnSearch.round`, and in ``improve``
+        self.climb(starts, max(FINE, COARSE * 0.1**self.rounds), 40, limits)
         self.rounds += 1
         self.resolve(limits)
         return self.optimum.value - before
@@ -88,7 +87,7 @@ class ColumnSearch:
         """
         before = self.optimum.value
         self._outer = self.outer.pruned()
-        self.climb(self.optimum.point.rays, COARSE, FEW_STEPS, limits)
+        self.climb(self.optimum.point.rays, COARSE, 4, limits)
         self.resolve(limits)
         return self.optimum.value - before
 

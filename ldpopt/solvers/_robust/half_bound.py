@@ -34,18 +34,10 @@ from ldpopt.solvers._robust.block_pricing import Table, ascended
 
 TOLERANCE, ASKED = 1e-3, 3e-3
 """The excess at which the search ends, relative to the value; the change of R·w that adds a corner."""
-PRICE_SHARE, RATIOS = 0.5, 4
-"""The largest share of the time for the first prices, and the number of values of ρ used for them."""
 SLOPE_STEPS, MOST_RISE = 50, 20.0
 """Halvings of the range of τ, and how far from 1 + log q that range reaches."""
 MOST_PIECES = 400
 """The most pieces: with more of them, files take too long to check."""
-INSIDE = 0.1
-"""An interval is cut at least this share of its width away from its ends."""
-GENUINE = 0.5
-"""A column whose excess is more than this share of the δ of its piece is added to the program."""
-REFINED = 3
-"""The most columns per secret and round for which corners are added."""
 
 Interval = tuple[float, float]
 
@@ -133,7 +125,8 @@ class HalfSearch:
     def run(self) -> None:
         """Find prices, then pieces; raise OutOfTime if there is no time for the first pieces."""
         with suppress(OutOfTime):
-            self._price(self.limits.part(PRICE_SHARE))
+            # the largest share of the time for the first prices
+            self._price(self.limits.part(0.5))
         E = math.exp(self.cone.epsilon)
         secrets = range(self.cone.shape[0])
         for s in secrets:
@@ -158,7 +151,7 @@ class HalfSearch:
         while True:
             found = []
             for s in range(self.cone.shape[0]):
-                for rho in np.exp(self.cone.epsilon * np.linspace(0, 1, RATIOS)).tolist():
+                for rho in np.exp(self.cone.epsilon * np.linspace(0, 1, 4)).tolist():
                     limits.check()
                     masses = tuple((0.0, E * E) for _ in range(self.cone.shape[0]))
                     found.append(self._risen(Piece(s, (rho, rho), masses)))
@@ -172,7 +165,8 @@ class HalfSearch:
         dual = self.optimum.dual
         excess = (self.information(columns) - dual @ columns) / (self.prior.ravel() @ columns)
         changed: set[int] = set()
-        for j in np.argsort(-excess)[: REFINED * self.cone.shape[0]]:
+        # the most columns per secret and round for which corners are added
+        for j in np.argsort(-excess)[: 3 * self.cone.shape[0]]:
             if excess[j] > least:
                 changed |= self.cone.refine(columns[:, j], ASKED)
         self._tables = {key: table for key, table in self._tables.items() if key[0] not in changed}
@@ -218,7 +212,8 @@ class HalfSearch:
             return
         assert piece.found is not None
         column = _column(piece.found)[:, None]
-        if math.isfinite(piece.rise) and self._add(column, GENUINE * piece.rise):
+        # a column whose excess is more than this share of the δ of its piece is added to the program
+        if math.isfinite(piece.rise) and self._add(column, 0.5 * piece.rise):
             self._reprice()
             return
         cuts = self._cuts(piece)
@@ -249,7 +244,8 @@ class HalfSearch:
         ends = self.cone.product(piece.secret, *piece.ratio)[s]
         low, high = max(ends[0], piece.masses[s][0]), min(ends[1], piece.masses[s][1])
         if q[0, s] != q[1, s] and high > low:
-            edge = INSIDE * (high - low)
+            # an interval is cut at least this share of its width away from its ends
+            edge = 0.1 * (high - low)
             middle = q[:, s].mean() / self.prior[s].sum()
             cuts.append((1 + s, float(np.clip(middle, low + edge, high - edge))))
         return cuts

@@ -29,18 +29,8 @@ from ldpopt.solvers._robust.half_bound import HalfSearch, Piece
 from ldpopt.solvers._robust.outer_bound import DIGITS
 from ldpopt.solvers._robust.outer_lp import PENALTY, TOLERANCE
 
-TREES = 0.9
-"""The share of the time for cutting boxes; the first box of every block needs the rest."""
-MOST_LEAVES = 400
-"""The most leaves of the tree of one block; a tree that reaches this size is used as it is."""
-SPARE = 4e-3
-"""How much the trees may add to a bound, relative to the value."""
 ABOVE = 1 + 1e-12
 """The ends of the blocks are widened by this factor, which allows for the rounding of e^ε."""
-EXACT = 1e-13
-"""A leaf whose chords are closer to the curve than this is not cut again."""
-ROUNDING = 1e-11
-"""The bound is raised by this, so that rounding does not break the proof."""
 
 
 @dataclass(eq=False)
@@ -108,7 +98,8 @@ class BlockModel:
         root = self._solved(Box(np.zeros(len(top)), top), limits)
         order = count()
         heap = [(-root.most, next(order), root)]
-        while -heap[0][0] > target and len(heap) < MOST_LEAVES and heap[0][2].gaps.max() > EXACT:
+        # a tree of 400 leaves is used as it is, and a leaf whose chords are this close is not cut again
+        while -heap[0][0] > target and len(heap) < 400 and heap[0][2].gaps.max() > 1e-13:
             if part.expired():
                 break
             leaf = heapq.heappop(heap)[2]
@@ -162,10 +153,13 @@ def half_proof(search: HalfSearch, limits: Limits) -> dict[str, Any]:
         for own, centre, p in zip(cone.corners, cone.centres, prior, strict=True)
     ]
     dual = search.optimum.dual
-    goal = search.rise + SPARE * search.optimum.value
-    left, cutting = iter(range(len(search), 0, -1)), limits.part(TREES)
+    # how much the trees may add to a bound, relative to the value
+    goal = search.rise + 4e-3 * search.optimum.value
+    # the share of the time for cutting boxes; the first box of every block needs the rest
+    left, cutting = iter(range(len(search), 0, -1)), limits.part(0.9)
     found = [_pieces(search, root, models, goal, left, cutting, limits) for root in search.roots]
-    rise = max(node["rise"] for nodes in found for node in nodes if "rise" in node) + ROUNDING
+    # the bound is raised by this, so that rounding does not break the proof
+    rise = max(node["rise"] for nodes in found for node in nodes if "rise" in node) + 1e-11
     for node in (node for nodes in found for node in nodes if "rise" in node):
         node["slope"] -= rise
         del node["rise"]

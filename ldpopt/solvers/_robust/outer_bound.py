@@ -27,16 +27,9 @@ from ldpopt.solvers._robust.column_search import FINE, ColumnSearch
 
 MOST_LEAVES = 20_000
 """The most leaves of the tree: files with larger trees take too long to check."""
-BATCH = 16
-SHOW_ALL = 8
-"""One batch in this many is shown to the oracle as a whole."""
-CLOSE = 0.3
-"""Chords count as close to the curve if they make up less than this share of the excess."""
 MOST_SHOWN = 3
 """How often the column of one leaf is shown to the oracle at most: cuts that it violates by less than
 the tolerance of the linear program do not move it."""
-LEAST_WIDTH = 1e-9
-"""A box is not cut any narrower than this, relative to its upper end or to 1."""
 DIGITS = 11
 """The number of decimals of a multiplier in the proof."""
 
@@ -96,7 +89,8 @@ class BoundTree:
             if not batch or len(self.leaves) + len(batch) > MOST_LEAVES:
                 return False
             self.batches += 1
-            everything = self.batches % SHOW_ALL == 0
+            # one batch in this many is shown to the oracle as a whole
+            everything = self.batches % 8 == 0
             shown = [
                 leaf for leaf in batch if (everything or self._close(leaf)) and leaf.shown < MOST_SHOWN
             ]
@@ -120,7 +114,7 @@ class BoundTree:
 
     def _take_worst(self, batch: list[Box], target: float, limits: Limits) -> None:
         """Move the worst leaves above the target, bounded at the present prices, into a batch."""
-        while self.leaves and len(batch) < BATCH and self.excess > target:
+        while self.leaves and len(batch) < 16 and self.excess > target:
             leaf = heapq.heappop(self.leaves)[2]
             if leaf.version == self.version:
                 batch.append(leaf)
@@ -132,12 +126,14 @@ class BoundTree:
 
     @staticmethod
     def _close(leaf: Box) -> bool:
-        return bool(leaf.gaps.sum() < CLOSE * leaf.excess)
+        # chords count as close to the curve if they make up less than this share of the excess
+        return bool(leaf.gaps.sum() < 0.3 * leaf.excess)
 
     @staticmethod
     def _wide(leaf: Box) -> bool:
         x = int(leaf.gaps.argmax())
-        return bool(leaf.high[x] - leaf.low[x] > LEAST_WIDTH * max(leaf.high[x], 1.0))
+        # a box is not cut any narrower than this, relative to its upper end or to 1
+        return bool(leaf.high[x] - leaf.low[x] > 1e-9 * max(leaf.high[x], 1.0))
 
     def _show(self, leaves: list[Box], least: float, limits: Limits) -> None:
         """Show the columns of leaves to the oracle, which adds cuts and columns to the search."""
