@@ -42,7 +42,7 @@ class Measured:
         key: its name for machines.
         name: its name for people.
         value: the value; where ``upper`` is larger, a proven lower bound.
-        unit: "nats", "share" or "probability".
+        unit: "nats", "share", "probability", or that of a promise.
         meaning: what it says, in plain words.
         promised: the value is promised not to exceed this.
         upper: the proven upper bound.
@@ -127,7 +127,13 @@ def measures(of: Subject, worst: Level | None, limits: Limits = UNLIMITED) -> li
         if key not in keys:
             raise InvalidInputError(f"promises are about one of {', '.join(keys)}, not about {key!r}")
     found = [replace(measure, promised=of.promises.get(measure.key)) for measure in found]
-    return sorted(found, key=lambda measure: measure.promised is None)
+    own = [
+        Measured(
+            f"promise-{i}", one.measure.name, one.value, one.measure.unit, one.meaning, one.promised
+        )
+        for i, one in enumerate(of.own, 1)
+    ]
+    return sorted([*own, *found], key=lambda measure: measure.promised is None)
 
 
 def _levels(of: Subject, worst: Level | None) -> Iterator[Measured]:

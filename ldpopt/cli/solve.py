@@ -151,7 +151,7 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
 
     hurried = [said for name, said in HURRIED.items() if name in result.stats]
     facts = {
-        "problem": result.problem.kind,
+        "problem": result.problem.title,
         "status": verification.marked_utility(verification.told(result.status.value)),
         "value": verification.marked_utility(_proven(result.value, result, value_text)),
         "bound": verification.marked_utility(_proven(result.bound, result, bound_text)),

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
         read_robust_question,
     )
     from ldpopt.checker.kernel.proofs.confidence_set import is_member as is_confidence_member
-    from ldpopt.checker.kernel.proofs.differences import Difference, Vector
+    from ldpopt.checker.kernel.proofs.differences import Budget, Difference, Vector
     from ldpopt.checker.kernel.proofs.dirichlet_points import UNIT as POINT_UNIT
     from ldpopt.checker.kernel.proofs.dirichlet_points import prior_points
     from ldpopt.checker.kernel.proofs.encodings import ENCODING, MOST_BUCKETS, read_encoding
@@ -77,6 +77,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.polyopt_blocks import dominates as dominates_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import in_cone as in_polyopt_cone
     from ldpopt.checker.kernel.proofs.polyopt_cone import merged as merged_table
+    from ldpopt.checker.kernel.proofs.privacy_parts import Part as Notion
     from ldpopt.checker.kernel.proofs.private_rows import is_private
     from ldpopt.checker.kernel.proofs.query_bound import clear_error as clear_query_error
     from ldpopt.checker.kernel.proofs.rare_cells import tree_bound as rare_cells_bound
@@ -178,7 +179,7 @@ HOMES = {
         "ALPHA:SET_ALPHA RobustStatement SAMPLES:SET_SAMPLES check_table "
         "is_member:is_confidence_member read_robust_question"
     ),
-    "kernel.proofs.differences": "Difference Vector",
+    "kernel.proofs.differences": "Budget Difference Vector",
     "kernel.proofs.dirichlet_points": "UNIT:POINT_UNIT prior_points",
     "kernel.proofs.encodings": (
         "ENCODING MOST_BUCKETS NAMES:ENCODING_NAMES error:encoding_error read_encoding"
@@ -200,6 +201,7 @@ HOMES = {
     "kernel.proofs.outer_cone": "Outer:OuterCone",
     "kernel.proofs.polyopt_blocks": "dominates:dominates_polyopt_cone",
     "kernel.proofs.polyopt_cone": "in_cone:in_polyopt_cone merged:merged_table",
+    "kernel.proofs.privacy_parts": "Part:Notion",
     "kernel.proofs.private_rows": "is_private",
     "kernel.proofs.query_bound": "clear_error:clear_query_error",
     "kernel.proofs.rare_cells": "tree_bound:rare_cells_bound",

@@ -57,6 +57,11 @@ class Problem(Cleaned, ABC):
                 raise InvalidInputError(f"{self.kind}: {error}") from None
 
     @property
+    def title(self) -> str:
+        """The question in a few words, as a heading: its kind, unless a question says more."""
+        return self.kind
+
+    @property
     def sense(self) -> Literal["maximise", "minimise"]:
         """Whether more of the value is better, or less."""
         return "maximise"

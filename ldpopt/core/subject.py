@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.validate import Array
 
@@ -31,6 +32,15 @@ class Uncertainty(Protocol):
         """Draw a distribution of the set."""
 
 
+class Promise(NamedTuple):
+    """A promise in words of its own, for a notion of privacy that is none of the usual measures."""
+
+    measure: Measure
+    value: float
+    promised: float
+    meaning: str
+
+
 @dataclass(frozen=True, eq=False)
 class Subject:
     """A mechanism with what is secret about its inputs.
@@ -45,6 +55,7 @@ class Subject:
         promises: what is promised not to be exceeded, by the key of the measure: "ldp", "robust",
             "robust-all", "indistinguishability", "statistic-maximal-leakage", or another of
             :func:`ldpopt.audit.measures.measures`.
+        own: promises of other notions of privacy, measured.
     """
 
     mechanism: Mechanism
@@ -54,6 +65,7 @@ class Subject:
     p: Array | None = None
     uncertainty: Uncertainty | None = None
     promises: Mapping[str, float] = field(default_factory=dict)
+    own: Sequence[Promise] = ()
 
     def __post_init__(self) -> None:
         inputs, stated = self.mechanism.shape[0], len(self.secrets)

@@ -11,11 +11,26 @@ from typing import Any, ClassVar
 
 from numpy.typing import ArrayLike
 
+from ldpopt.core.measure import Measure
 from ldpopt.models.parts import Part
 
 
 class Privacy(Part):
     """A notion of privacy."""
+
+    title: ClassVar[str]
+    """What is measured of a mechanism."""
+    unit: ClassVar[str] = "nats"
+
+    @property
+    def measure(self) -> Measure:
+        """What of a mechanism is compared with :attr:`promised`."""
+        return Measure(self.title, self.unit)
+
+    @property
+    def promised(self) -> float:
+        """The number that the measure does not exceed: a level, a leakage, δ, or the whole share, 1."""
+        return next((getattr(self, key) for key in ("epsilon", "leakage") if hasattr(self, key)), 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +46,16 @@ class LDP(Privacy):
     epsilon: float
     delta: float | None = None
 
+    @property
+    def measure(self) -> Measure:
+        """The least δ at ε where there is a δ, else the level."""
+        return Measure(f"δ at ε = {self.epsilon:g}") if self.delta else Measure("LDP level", "nats")
+
+    @property
+    def promised(self) -> float:
+        """δ where there is one, else ε."""
+        return self.delta or self.epsilon
+
 
 @dataclass(frozen=True, eq=False)
 class Secret(Privacy):
@@ -42,6 +67,7 @@ class Secret(Privacy):
     """
 
     name: ClassVar[str] = "secret"
+    title: ClassVar[str] = "level for the secret"
     epsilon: float
     secrets: Sequence[Any]
 
@@ -55,6 +81,8 @@ class Pairs(Privacy):
     """
 
     name: ClassVar[str] = "pairs"
+    title: ClassVar[str] = "share of the allowed levels"
+    unit: ClassVar[str] = ""
     levels: Any
 
 
@@ -68,6 +96,8 @@ class Metric(Privacy):
     """
 
     name: ClassVar[str] = "metric"
+    title: ClassVar[str] = "metric privacy level"
+    unit: ClassVar[str] = "nats per unit of distance"
     epsilon: float
     distances: ArrayLike
 
@@ -82,6 +112,7 @@ class Given(Privacy):
     """
 
     name: ClassVar[str] = "given"
+    title: ClassVar[str] = "level for those who know u"
     epsilon: float
     shape: Sequence[int]
 
@@ -96,6 +127,7 @@ class PML(Privacy):
     """
 
     name: ClassVar[str] = "pml"
+    title: ClassVar[str] = "pointwise maximal leakage"
     epsilon: float
     prior: ArrayLike
 
@@ -110,6 +142,7 @@ class InformationPrivacy(Privacy):
     """
 
     name: ClassVar[str] = "information-privacy"
+    title: ClassVar[str] = "information privacy level"
     epsilon: float
     prior: ArrayLike
 
@@ -124,6 +157,7 @@ class Sensitive(Privacy):
     """
 
     name: ClassVar[str] = "sensitive"
+    title: ClassVar[str] = "level of sensitive inputs"
     epsilon: float
     inputs: Sequence[int]
 
@@ -138,6 +172,7 @@ class Scenarios(Privacy):
     """
 
     name: ClassVar[str] = "scenarios"
+    title: ClassVar[str] = "level in the scenarios"
     epsilon: float
     distributions: Any
 
@@ -151,6 +186,8 @@ class Cone(Privacy):
     """
 
     name: ClassVar[str] = "cone"
+    title: ClassVar[str] = "share of what the inequalities allow"
+    unit: ClassVar[str] = ""
     rows: ArrayLike
 
 
@@ -163,6 +200,7 @@ class MaximalLeakage(Privacy):
     """
 
     name: ClassVar[str] = "maximal-leakage"
+    title: ClassVar[str] = "maximal leakage"
     leakage: float
 
 
@@ -176,6 +214,7 @@ class StatisticLeakage(Privacy):
     """
 
     name: ClassVar[str] = "statistic-leakage"
+    title: ClassVar[str] = "maximal leakage about the secret"
     leakage: float
     secrets: Sequence[Any]
 

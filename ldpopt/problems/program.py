@@ -34,8 +34,9 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Problem, Stages
 from ldpopt.core.stage import Stage
-from ldpopt.core.subject import Subject
+from ldpopt.core.subject import Promise, Subject
 from ldpopt.core.validate import Array
+from ldpopt.measures.notions import used
 from ldpopt.models import objective as objectives
 from ldpopt.models import privacy as notions
 from ldpopt.models.cones import SecretCone
@@ -115,6 +116,11 @@ class Program(Problem):
         return found
 
     @property
+    def title(self) -> str:
+        """The objective and the notions by their names in files."""
+        return f"{self.objective.name} under {' and '.join(part.name for part in self.privacy)}"
+
+    @property
     def sense(self) -> Literal["maximise", "minimise"]:
         """Whether more of the value is better, or less."""
         found: Literal["maximise", "minimise"] = self.objective.sense
@@ -126,17 +132,43 @@ class Program(Problem):
         found: Measure = self.objective.measure
         return found
 
+    @property
+    def level(self) -> float | None:
+        """The level at which one notion alone hides a secret; None for other notions, or several."""
+        (part, *more) = self.question.parts
+        return None if more or not part.secrets else part.epsilon
+
+    @property
+    def has_free_level(self) -> bool:
+        """Whether there is such a level."""
+        return self.level is not None
+
+    def at_level(self, epsilon: float) -> Self:
+        """Ask the same question at another level."""
+        return replace(self, privacy=replace(self.privacy[0], epsilon=epsilon))
+
     def subject(self, mechanism: Mechanism) -> Subject:
-        """Describe what is hidden from whom, where it is a secret at one level; else promise nothing."""
+        """Say what each notion promises, in the words that the checker decides, and what is measured.
+
+        Where one notion hides a secret at one level, it is a promise that every audit knows.
+        """
         prior = getattr(self.objective, "prior", None)
         p = None if prior is None else np.asarray(prior, dtype=float)
-        levels = [part for part in self.question.parts if part.secrets]
-        if len(levels) != 1:
-            return Subject.of_values(mechanism, p, {})
-        (part,) = levels
-        if len(set(part.secrets)) == len(part.secrets):
-            return Subject.of_values(mechanism, p, {"ldp": part.epsilon})
-        return Subject.of_groups(mechanism, part.secrets, p, {"indistinguishability": part.epsilon})
+        exact, levels = self.question.parts, [part for part in self.question.parts if part.secrets]
+        hidden = levels[0] if len(levels) == 1 else None
+        own = [
+            Promise(notion.measure, used(mechanism, part) * notion.promised, notion.promised, part.words)
+            for notion, part in zip(self.privacy, exact, strict=True)
+            if part is not hidden
+        ]
+        if hidden is None:
+            found = Subject.of_values(mechanism, p, {})
+        elif len(set(hidden.secrets)) == len(hidden.secrets):
+            found = Subject.of_values(mechanism, p, {"ldp": hidden.epsilon})
+        else:
+            promises = {"indistinguishability": hidden.epsilon}
+            found = Subject.of_groups(mechanism, hidden.secrets, p, promises)
+        return replace(found, own=own)
 
     # ------------------------------------------------------------ forms
 

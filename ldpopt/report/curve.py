@@ -42,7 +42,7 @@ def trade_off_curve(
     if not tradeoff.has_level(result):
         free = result.problem.has_free_level
         what = "has no value to compare" if free else "has no level ε to vary"
-        return None, f"There is no curve over ε: the problem {result.problem.kind} {what}."
+        return None, f"There is no curve over ε: {result.problem.title} {what}."
     if not loaded.verification:
         said = "undecided" if loaded.verification.verdict is None else "refuted"
         return None, f"No curve was computed: the result is {said}."

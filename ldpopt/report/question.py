@@ -19,7 +19,7 @@ def title(loaded: Loaded) -> str:
     """Name what is hidden and released, or the kind of the problem, and the level that is claimed."""
     made = loaded.content
     if not isinstance(made, Design):
-        return f"{made.problem.kind}{loaded.level and f', ε = {loaded.level}'}"
+        return f"{made.problem.title}{loaded.level and f', ε = {loaded.level}'}"
     said = f"{released(made)}, ε = {in_full(made.question.epsilon)}"
     return loaded.verification.marked_promise(said)
 

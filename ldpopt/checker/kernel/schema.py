@@ -169,12 +169,15 @@ class Text(Schema):
         return value
 
 
+@dataclass(frozen=True)
 class Anything(Schema):
-    """Data that no claim rests on."""
+    """Data that no claim rests on, or that is read later; ``said`` says what it is."""
+
+    said: str = "anything"
 
     def words(self) -> str:
         """See :meth:`Schema.words`."""
-        return "anything"
+        return self.said
 
     def read(self, value: Any, where: str) -> Any:
         """Return the value as it is."""

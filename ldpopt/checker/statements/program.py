@@ -37,11 +37,11 @@ from ..kernel.proofs import corners
 from ..kernel.proofs.column_utilities import MOST_DUAL, UTILITIES
 from ..kernel.proofs.differences import Budget, Difference, dot
 from ..kernel.proofs.extreme_rays import extreme_rays
-from ..kernel.proofs.objective_parts import Objective, read_objective
-from ..kernel.proofs.privacy_parts import Part, read_part
+from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective
+from ..kernel.proofs.privacy_parts import PARTS, Part, listed, read_part
 from ..kernel.proofs.private_rows import read_matrix, stochastic
 from ..kernel.reading import UnreadableError
-from ..kernel.schema import Anything, List, Matrix, Number, Record, Whole, Word
+from ..kernel.schema import List, Matrix, Number, Record, Whole, Word
 from ..kernel.section import Case, Decider, Kind, Section
 
 MOST_PARTS = 8
@@ -96,10 +96,10 @@ class Question:
 
 CONDITION = Record({"costs": Matrix(Number(-LARGEST, LARGEST), 2, 1), "most": Number(-LARGEST, LARGEST)})
 FLOOR = Record({"costs": Matrix(Number(-LARGEST, LARGEST), 2, 1), "least": Number(-LARGEST, LARGEST)})
-REQUIRED = {"privacy": List(Anything(), 1, MOST_PARTS)}
+REQUIRED = {"privacy": List(listed(PARTS), 1, MOST_PARTS)}
 OPTIONAL = {
-    "maximise": Anything(),
-    "minimise": Anything(),
+    "maximise": listed(MAXIMISED),
+    "minimise": listed(MINIMISED),
     "at_most": List(CONDITION),
     "at_least": List(FLOOR),
 }

@@ -22,7 +22,7 @@ is the probability of the report y where the input is x, and w a column of W.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import permutations, product
@@ -35,6 +35,7 @@ from ..reading import UnreadableError
 from ..schema import (
     EPSILON,
     MOST_EPSILON,
+    Anything,
     Distribution,
     Joint,
     List,
@@ -327,6 +328,15 @@ def read_part(plain: Any, where: str, k: int) -> Part:
             f"{where}.{name} needs a question of at most {MOST_LISTED} inputs, not {k}"
         )
     return build(schema.read(given, f"{where}.{name}"), k)
+
+
+def listed(known: Mapping[str, tuple[Record, Any]]) -> Anything:
+    """Say what an object of one key may be: each name with the keys of its value, to be read later."""
+    parts = (
+        f"{name} ({', '.join([*schema.required, *schema.optional])})"
+        for name, (schema, _) in known.items()
+    )
+    return Anything(f"an object of one key, one of {', '.join(parts)}")
 
 
 def named(plain: Any, where: str, known: Iterable[str]) -> tuple[str, Any]:

@@ -1,0 +1,64 @@
+"""How much of what a notion of privacy allows a mechanism uses.
+
+A notion (:mod:`ldpopt.models.privacy`) is made of differences, left·w ≤ e^c right·w for every column w,
+and of budgets, Σ_y max_l (left_l·w_y − e^c right_l·w_y) ≤ b. So one number tells of every notion how far
+a mechanism is from what is allowed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ldpopt.core.exact import Budget, Difference, Notion
+from ldpopt.core.validate import Array
+from ldpopt.measures.channel import matrix_of
+from ldpopt.measures.leakage import indistinguishability
+
+
+def used(mechanism: Any, notion: Notion) -> float:
+    """Compute the share of its level, leakage or δ that a mechanism uses: at most 1 if it is private.
+
+    Of a difference that is log(left·w / right·w)/c, or left·w / right·w where c = 0; of a budget
+    b = e^L, log(Σ_y …)/L, and of a budget b = δ, Σ_y …/δ. The largest of all counts; a column that may
+    lie in one of several cones counts in the cone where it uses least.
+
+    Args:
+        mechanism: a mechanism or a matrix.
+        notion: the notion, as the checker reads it.
+    """
+    W = matrix_of(mechanism)
+    if notion.secrets:
+        return indistinguishability(W, notion.secrets) / notion.epsilon
+    cones = [_of_differences(cone, W) for cone in notion.cones()]
+    budgets = [_of_budget(budget, W) for budget in notion.budgets]
+    return float(max([np.min(cones, axis=0).max(), *budgets]))
+
+
+def _of_differences(cone: Sequence[Difference], W: Array) -> Array:
+    """Compute what each column uses of a cone."""
+    found = np.zeros(W.shape[1])
+    for left, right, level in cone:
+        a, b = _product(left, W), _product(right, W)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(a > 0, a / b, 0.0)
+            share = np.log(ratio) / float(level) if level else ratio
+        found = np.maximum(found, share)
+    return found
+
+
+def _of_budget(budget: Budget, W: Array) -> float:
+    pieces = [
+        _product(left, W) - np.exp(float(level)) * _product(right, W)
+        for left, right, level in budget.pieces
+    ]
+    spent = float(np.max(pieces, axis=0).sum() / float(budget.most))
+    return float(np.log(spent)) / float(budget.level) if budget.level else spent
+
+
+def _product(vector: Any, W: Array) -> Array:
+    """Compute vector·w for every column w."""
+    weights = np.array([float(entry) for entry in vector.values()])
+    return weights @ W[list(vector)]
