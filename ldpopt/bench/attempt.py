@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import math
 import os
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
+import psutil
+
 from ldpopt.bench.instances import Task
-from ldpopt.bench.memory import peak_memory
 from ldpopt.bench.patience import TooLongError, patience
 from ldpopt.core.errors import UndecidedFileError, UnreadableFileError, from_ctrl_c
 from ldpopt.core.form import Form
@@ -38,7 +43,9 @@ class Curve:
 
     def __call__(self, value: float, bound: float, /) -> None:
         """Note the best value and the proven bound so far."""
-        self.points.append((time.perf_counter() - self.start, _finite(value), _finite(bound)))
+        at = time.perf_counter() - self.start
+        finite = [number if math.isfinite(number) else None for number in (value, bound)]
+        self.points.append((at, finite[0], finite[1]))
 
     def rows(self, row: Row) -> list[Row]:
         """Return a row per note and one for the result, with what names the solve."""
@@ -46,10 +53,6 @@ class Curve:
         which = {name: row[name] for name in names}
         told = [*self.points, (row["seconds"], row["value"], row["bound"])]
         return [which | {"seconds": at, "value": v, "bound": b} for at, v, b in told]
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None
 
 
 def attempt(
@@ -64,7 +67,7 @@ def attempt(
         limit: seconds.
         warm: the solvers that ran before; the first solve of one is repeated, as it pays for imports.
     """
-    row: Row = {"form": task.form, "problem": task.kind}
+    row: Row = {"form": task.forms[0].name, "problem": task.kind}
     row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
     row |= {"solver": solver.name, "status": "refused", "reason": "", **dict.fromkeys(MEASURED)}
     try:
@@ -83,7 +86,10 @@ def attempt(
             curve, cpu = Curve(), _processor_time()
             result = _finished(task.problem, solver, gap, limit, curve)
             cpu = _processor_time() - cpu
-        row |= _measurements(result, limit + GRACE) | memory | {"cpu": cpu}
+        row["verified"], row["reason"] = _verified(result, limit + GRACE)
+        row |= memory | {"cpu": cpu, "status": result.status.value}
+        row |= {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
+        row |= {name: result.stats.get(name) for name in ("iterations", "columns")}
         return row, curve.rows(row)
     except TooLongError:
         sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
@@ -93,6 +99,36 @@ def attempt(
             raise KeyboardInterrupt from error
         sentence = " ".join(f"{type(error).__name__}: {error}".split())
         return row | {"status": "crashed", "reason": sentence}, []
+
+
+@contextmanager
+def peak_memory() -> Iterator[dict[str, float]]:
+    """Measure by how many megabytes the process grew at most.
+
+    The memory is sampled every few milliseconds and at the end.
+    """
+    process, found = psutil.Process(), {"megabytes": 0.0}
+    gc.collect()
+    if (trim := getattr(ctypes.CDLL(None), "malloc_trim", None)) is not None:
+        trim(0)  # glibc keeps freed memory, and growth within it would not be seen
+    start, done = process.memory_info().rss, threading.Event()
+
+    def look() -> None:
+        grown = (process.memory_info().rss - start) / 1e6
+        found["megabytes"] = max(found["megabytes"], grown)
+
+    def watch() -> None:
+        while not done.wait(0.005):
+            look()
+
+    thread = threading.Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield found
+    finally:
+        done.set()
+        thread.join()
+        look()
 
 
 def _processor_time() -> float:
@@ -119,21 +155,6 @@ def _finished(
     if result.stats.get("interrupted"):
         raise KeyboardInterrupt
     return result
-
-
-def _measurements(result: Result, seconds: float) -> Row:
-    verified, reason = _verified(result, seconds)
-    return {
-        "seconds": result.seconds,
-        "status": result.status.value,
-        "value": result.value,
-        "bound": result.bound,
-        "gap": result.gap,
-        "iterations": result.stats.get("iterations"),
-        "columns": result.stats.get("columns"),
-        "verified": verified,
-        "reason": reason,
-    }
 
 
 PRIVACY_ALONE = (

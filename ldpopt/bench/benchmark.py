@@ -5,21 +5,19 @@ from __future__ import annotations
 import gc
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 from ldpopt.bench import comparison, peers
 from ldpopt.bench.attempt import GRACE, attempt
 from ldpopt.bench.instances import Task, check_sizes, draw_all
-from ldpopt.bench.judging import judge, rate
+from ldpopt.bench.rows import judge, rate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError
-from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.engine.solving import check_limits
 from ldpopt.engine.sweep import Row
 from ldpopt.problems import PROBLEMS
-from ldpopt.solvers import SOLVERS
+from ldpopt.solvers import BY_FORM, SOLVERS, solvers_of
 
 EVERYTHING = "all"
 """The target that stands for every problem."""
@@ -84,50 +82,23 @@ def _sentences(rows: Iterable[Row]) -> list[str]:
     ]
 
 
-class Entry(NamedTuple):
-    """What the examples tell about a form: its class, its problems, the solvers that accept it."""
+def targets(name: str) -> list[type[Problem]]:
+    """List the problems that a form's or a problem's name, or "all", stands for.
 
-    form: type[Form]
-    problems: list[str]
-    solvers: list[str]
-
-
-def catalogue(plugins: Sequence[type[Solver[Any]]] = ()) -> dict[str, Entry]:
-    """Return every form that an example of a problem has, by name."""
-    entries: dict[str, Entry] = {}
-    solvers = _entrants(None, plugins)
-    examples = ((kind, form) for kind in PROBLEMS for form in _example_forms(PROBLEMS[kind]))
-    for kind, form in examples:
-        entry = entries.setdefault(form.name, Entry(type(form), [], []))
-        if kind not in entry.problems:
-            entry.problems.append(kind)
-        fresh = (name for name in solvers if name not in entry.solvers)
-        entry.solvers.extend([name for name in fresh if _might_solve(solvers[name], form)])
-    return entries
-
-
-@cache
-def _example_forms(problem: type[Problem]) -> list[Form]:
-    return [form for example in problem.examples() for form in example.problem.forms()]
-
-
-def _might_solve(solver: type[Solver[Any]], form: Form) -> bool:
-    try:
-        return solver().takes(form) is True
-    except Exception:  # it will crash again on an instance, which then gets a row
-        return True
-
-
-def targets(name: str, forms: Mapping[str, Entry] | None = None) -> list[type[Problem]]:
-    """List the problems that a form's or a problem's name, or "all", stands for."""
+    The problems of a form are those of which an example has it.
+    """
     if name == EVERYTHING:
         return [PROBLEMS[kind] for kind in PROBLEMS]
     if name in PROBLEMS:
         return [PROBLEMS[name]]
-    forms = catalogue() if forms is None else forms
-    if name not in forms:
-        raise UnknownNameError("form or problem", name, [*forms, *PROBLEMS, PEERS, EVERYTHING])
-    return [PROBLEMS[kind] for kind in forms[name].problems]
+    found = [
+        problem
+        for problem in (PROBLEMS[kind] for kind in PROBLEMS)
+        if any(form.name == name for example in problem.examples() for form in example.problem.forms())
+    ]
+    if not found:
+        raise UnknownNameError("form or problem", name, [*BY_FORM, *PROBLEMS, PEERS, EVERYTHING])
+    return found
 
 
 class Doing(Protocol):
@@ -141,10 +112,6 @@ class Doing(Protocol):
             total: the number of all instances.
             doing: what is being done now.
         """
-
-
-def _silent(finished: int, total: int, doing: str, /) -> None:
-    pass
 
 
 def run(
@@ -184,11 +151,11 @@ def run(
         raise InvalidInputError("sizes differ from problem to problem: choose one, or leave them out")
     if name == PEERS and (solvers or plugins):
         raise InvalidInputError("other packages are compared with the solver that ldpopt chooses itself")
-    work = _Work(gap, time_limit, progress or _silent)
+    work = _Work(gap, time_limit, progress or (lambda *_: None))
     frozen = gc.get_freeze_count()
     try:
         if name != PEERS:
-            work.solve(name, sizes, full, repeats, _entrants(solvers, plugins), catalogue(plugins))
+            work.solve(name, sizes, full, repeats, solvers, plugins)
         if name == PEERS or (name == EVERYTHING and solvers is None):
             work.compare(full)
     except KeyboardInterrupt:
@@ -216,8 +183,8 @@ class _Work:
         sizes: Sequence[int] | None,
         full: bool,
         repeats: int,
-        entrants: Mapping[str, type[Solver[Any]]],
-        forms: Mapping[str, Entry],
+        solvers: Sequence[str] | None,
+        plugins: Sequence[type[Solver[Any]]],
     ) -> None:
         """Add the rows of every instance and solver.
 
@@ -226,19 +193,33 @@ class _Work:
             sizes: the sizes of the instances; None for those of the problems.
             full: the longer of their lists.
             repeats: how many instances of a size.
-            entrants: the solvers, by name.
-            forms: what there is to solve, by name.
+            solvers: the names of the solvers; None for those of the forms of the instances.
+            plugins: solvers that are not registered.
         """
-        kinds = targets(name, forms)
+        kinds = targets(name)
+        entrants = {} if solvers is None else _registered(solvers)
         if not (sizes or name == EVERYTHING):
             check_sizes(kinds, full)
-        form = name if name in forms else None
+        form = None if name == EVERYTHING or name in PROBLEMS else name
         self.progress(0, 0, "drawing instances")
         tasks, self.skipped = draw_all(kinds, sizes, full, repeats, form, self.limit)
-        at_home = {solver for entry in forms.values() for solver in entry.solvers}
-        homeless = [solver for solver in entrants if solver not in SOLVERS and solver not in at_home]
-        for group in self._groups(tasks, entrants):
-            self.rows += [row for row in group if _keep_row(row, forms, homeless)]
+        forms = dict.fromkeys(form for task in tasks for form in task.forms)
+        if solvers is None:
+            of_forms = {name for form in forms for name in solvers_of(form)}
+            entrants = _registered([name for name in SOLVERS if name in of_forms], broken=True)
+        for plugin in plugins:
+            if plugin.name in SOLVERS or plugin.name in entrants:
+                raise InvalidInputError(f"the solver name {plugin.name!r} of a plugin is taken")
+            entrants[plugin.name] = plugin
+        # refusals by solvers of other forms are dropped, but the author of a plugin whose form nobody
+        # else knows sees why it does nothing
+        homeless = {
+            cls.name
+            for cls in entrants.values()
+            if cls.form.name not in BY_FORM and not any(issubclass(form, cls.form) for form in forms)
+        }
+        for group in self._groups(tasks, entrants, homeless):
+            self.rows += group
         if self.skipped and not self.rows:
             raise InvalidInputError("; ".join(self.skipped))
         if all(row["status"] == "refused" for row in self.rows):
@@ -248,9 +229,12 @@ class _Work:
             )
 
     def _groups(
-        self, tasks: Sequence[Task], entrants: Mapping[str, type[Solver[Any]]]
+        self, tasks: Sequence[Task], entrants: Mapping[str, type[Solver[Any]]], homeless: Container[str]
     ) -> Iterator[list[Row]]:
-        """Yield the rows of every instance, judged; an interruption passes on after what is done."""
+        """Yield the rows of every instance, judged; an interruption passes on after what is done.
+
+        A refusal is told of the solvers of the instance's first form, and of ``homeless`` ones.
+        """
         warm: set[str] = set()
         for finished, task in enumerate(tasks):
             group: list[Row] = []
@@ -259,7 +243,9 @@ class _Work:
                 for cls in entrants.values():
                     self.progress(finished, len(tasks), f"{cls.name} on {task.kind} {task.label}")
                     row, curve = attempt(task, cls, self.gap, self.limit, warm)
-                    group.append(row)
+                    of_form = issubclass(task.forms[0], cls.form) or cls.name in homeless
+                    if row["status"] != "refused" or of_form:
+                        group.append(row)
                     self.curves += curve
             except KeyboardInterrupt as error:
                 interruption = error
@@ -291,28 +277,13 @@ class _Work:
         )
 
 
-def _keep_row(row: Row, forms: Mapping[str, Entry], homeless: Container[str]) -> bool:
-    """Return whether the table keeps this row.
-
-    Refusals by solvers of other forms are dropped; a plugin that fits no form keeps its refusals, so
-    that its author sees why.
-    """
-    of_form = forms[row["form"]].solvers if row["form"] in forms else []
-    return row["status"] != "refused" or row["solver"] in of_form or row["solver"] in homeless
-
-
-def _entrants(
-    names: Sequence[str] | None, plugins: Sequence[type[Solver[Any]]]
-) -> dict[str, type[Solver[Any]]]:
+def _registered(names: Iterable[str], broken: bool = False) -> dict[str, type[Solver[Any]]]:
+    """Import solvers by name; ``broken`` leaves out those of other packages that cannot be imported."""
     chosen = {}
-    for name in SOLVERS if names is None else names:
+    for name in names:
         try:
             chosen[name] = SOLVERS[name]
-        except LdpoptError:  # a broken plug-in that nobody asked for; ldpopt list solvers says why
-            if names is not None:
+        except LdpoptError:  # nobody asked for it; ldpopt list solvers says why
+            if not broken:
                 raise
-    for plugin in plugins:
-        if plugin.name in SOLVERS or plugin.name in chosen:
-            raise InvalidInputError(f"the solver name {plugin.name!r} of a plugin is taken")
-        chosen[plugin.name] = plugin
     return chosen

@@ -15,8 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
 from ldpopt.bench.benchmark import Benchmark
-from ldpopt.bench.grouping import by, middle
-from ldpopt.bench.judging import instance_key
+from ldpopt.bench.rows import by, instance_key, middle
 from ldpopt.core.files import save_figure
 from ldpopt.engine.sweep import Row
 

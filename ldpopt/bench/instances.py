@@ -10,14 +10,15 @@ import numpy as np
 
 from ldpopt.bench.patience import TooLongError, patience
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.form import Form
 from ldpopt.core.problem import Problem
 
 
 class Task(NamedTuple):
-    """One instance for all solvers; ``form`` is the name of its first form."""
+    """One instance for all solvers; ``forms`` are the classes of its forms, in its order."""
 
     kind: str
-    form: str
+    forms: list[type[Form]]
     size: int
     seed: int
     label: str
@@ -79,7 +80,7 @@ def draw_all(
 def _draw(kind: type[Problem], size: int, seed: int, form: str | None) -> list[Task]:
     found = []
     for label, problem in kind.random(size, np.random.default_rng(seed)):
-        forms = [one.name for one in problem.forms()]
-        if form is None or form in forms:
-            found.append(Task(kind.kind, forms[0], size, seed, label, problem))
+        forms = [type(one) for one in problem.forms()]
+        if form is None or any(one.name == form for one in forms):
+            found.append(Task(kind.kind, forms, size, seed, label, problem))
     return found

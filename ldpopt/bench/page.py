@@ -17,17 +17,16 @@ import psutil
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup, escape
 
-from ldpopt.bench.benchmark import Benchmark, Entry, catalogue
+from ldpopt.bench.benchmark import Benchmark
 from ldpopt.bench.comparison import absent_line
 from ldpopt.bench.figures import draw_curves, draw_times, svg
-from ldpopt.bench.grouping import by, known, middle
-from ldpopt.bench.judging import exponent
+from ldpopt.bench.rows import by, exponent, known, middle
 from ldpopt.core.files import write_whole
 from ldpopt.core.solver import Solver
 from ldpopt.engine.solving import environment
 from ldpopt.engine.sweep import Row, write_csv
 from ldpopt.problems import PROBLEMS
-from ldpopt.solvers import SOLVERS
+from ldpopt.solvers import BY_FORM, SOLVERS
 
 LEAST_MEGABYTES = 0.3
 """Growth below this may be noise (the least of any solve is 0.1); no exponent is fitted to it."""
@@ -114,7 +113,6 @@ def facts(
         started: when it began, in UTC.
         plugins: the solvers that are not registered.
     """
-    forms = catalogue(plugins)
     return {
         "found": found,
         "command": command,
@@ -130,7 +128,7 @@ def facts(
         "overview": overview(found),
         "peers": peers(found),
         "absent": absent_line(found.peers),
-        "forms": [_form_part(name, rows, found, forms) for name, rows in by("form", found.rows)],
+        "forms": [_form_part(name, rows, found, plugins) for name, rows in by("form", found.rows)],
         "skipped": [kind for kind in PROBLEMS if not PROBLEMS[kind].bench_sizes],
     }
 
@@ -205,8 +203,11 @@ def _is_proven(row: Row) -> bool:
     return row["status"] == "optimal" and bool(row["agrees"]) and row["verified"] is True
 
 
-def _form_part(name: str, rows: list[Row], found: Benchmark, forms: dict[str, Entry]) -> FormPart:
-    asks = _first_paragraph(forms[name].form) if name in forms else ""
+def _form_part(
+    name: str, rows: list[Row], found: Benchmark, plugins: Sequence[type[Solver[Any]]]
+) -> FormPart:
+    solvers = [*(SOLVERS[solver] for solver in BY_FORM.get(name, ())), *plugins]
+    asks = next((_first_paragraph(cls.form) for cls in solvers if cls.form.name == name), "")
     seen = {row["solver"] for row in rows}
     parts = [_problem_part(kind, of_problem, found) for kind, of_problem in by("problem", rows)]
     return FormPart(name, asks, parts, [solver for solver in SOLVERS if solver not in seen])

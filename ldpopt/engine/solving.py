@@ -192,7 +192,7 @@ def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:
     """List every registered solver that can run here and accepts a form of the problem."""
     seen: set[str] = set()
     for form in problem.forms():
-        for name in solvers_of(form):
+        for name in solvers_of(type(form)):
             if name not in seen and _refusal(name, form, by_name=True) is None:
                 seen.add(name)
                 yield name, form
@@ -234,7 +234,7 @@ def _choose(
     reasons: dict[str, str] = {}
     second_best: tuple[Form, str] | None = None
     for form in forms:
-        for name in solvers_of(form):
+        for name in solvers_of(type(form)):
             reason = _refusal(name, form)
             if reason is None:
                 second_best = second_best or (form, name)

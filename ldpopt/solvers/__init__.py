@@ -77,20 +77,20 @@ SOLVERS: Registry[type[Solver[Any]]] = Registry(
 )
 
 
-def solvers_of(form: Form) -> Iterator[str]:
+def solvers_of(form: type[Form]) -> Iterator[str]:
     """List the names of the solvers of a form, in the order that ``auto`` tries them.
 
     Those of other packages are imported to ask which form they solve; one that cannot be imported is
     listed, so that whoever asks for it is told why.
     """
-    for name in dict.fromkeys(getattr(cls, "name", "") for cls in type(form).__mro__):
+    for name in dict.fromkeys(getattr(cls, "name", "") for cls in form.__mro__):
         yield from BY_FORM.get(name, ())
     yield from (name for name in SOLVERS.added() if _solves(name, form))
 
 
-def _solves(name: str, form: Form) -> bool:
+def _solves(name: str, form: type[Form]) -> bool:
     try:
-        return isinstance(form, SOLVERS[name].form)
+        return issubclass(form, SOLVERS[name].form)
     except LdpoptError:
         return True
 

@@ -20,14 +20,14 @@ from naughty import (
     small,
 )
 
+from ldpopt import Form, Solver
 from ldpopt.bench import benchmark as bench
-from ldpopt.bench.attempt import Curve
+from ldpopt.bench.attempt import Curve, peak_memory
 from ldpopt.bench.figures import draw_curves, draw_profile
-from ldpopt.bench.judging import exponent, judge
-from ldpopt.bench.memory import peak_memory
+from ldpopt.bench.rows import exponent, judge
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
 from ldpopt.problems import PROBLEMS, Staircase
-from ldpopt.solvers import SOLVERS
+from ldpopt.solvers import BY_FORM, SOLVERS, solvers_of
 
 
 def test_solvers_agree_and_one_is_the_baseline(tmp_path):
@@ -151,9 +151,22 @@ def test_a_form_stands_for_all_its_problems_and_for_its_own_instances():
     assert {row["instance"] for row in found.rows} == {"composition-bound features=2 worst-joint"}
 
 
-def test_every_solver_belongs_to_a_form():
-    forms = bench.catalogue()
-    assert {name for entry in forms.values() for name in entry.solvers} == set(SOLVERS)
+def test_every_solver_takes_an_example_of_its_form():
+    examples = [example.problem for kind in PROBLEMS for example in PROBLEMS[kind].examples()]
+    forms = [form for problem in examples for form in problem.forms()]
+    taking = {
+        name for form in forms for name in solvers_of(type(form)) if SOLVERS[name]().takes(form) is True
+    }
+    assert taking == set(SOLVERS)
+    assert {form.name for form in forms} == set(BY_FORM)
+    assert all(SOLVERS[name].form.name == form for form in BY_FORM for name in BY_FORM[form])
+
+
+def test_the_name_of_a_problem_builds_no_example(monkeypatch):
+    for kind in PROBLEMS:
+        monkeypatch.delattr(PROBLEMS[kind], "examples", raising=False)
+    assert [cls.kind for cls in bench.targets("staircase")] == ["staircase"]
+    assert bench.run("staircase", sizes=[3]).disagreements == []
 
 
 def test_unknown_targets():
@@ -234,7 +247,19 @@ def test_a_crash_loses_no_other_row(cls, reason):
     ]
 
 
-def test_a_plugin_that_takes_nothing_is_shown_everywhere():
+class OwnForm(Form):
+    name = "own-form"
+
+
+def test_a_plugin_that_takes_nothing_is_shown():
+    class Stranger(Solver[OwnForm]):
+        name = "stranger"
+
+        def run(self, form, limits):
+            raise AssertionError("nobody has such a form")
+
+    refusals = of(small(Stranger), "stranger")
+    assert {row["reason"] for row in refusals} == {"solves a own-form, not a column-program"}
     refusals = of(small(Recluse), "recluse")
     assert [row["reason"] for row in refusals] == ["never <b>any|thing</b>"] * 6
     assert of(small(Liar, target="joint-program", sizes=(2,), solvers=["joint-milp"]), "liar") == []

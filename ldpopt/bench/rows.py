@@ -1,9 +1,10 @@
-"""Judge the rows of a benchmark: who contradicts whom, how near to the best bound, how fast."""
+"""The rows of a benchmark: group them, judge who contradicts whom, rate how fast each solver is."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,25 @@ from ldpopt.engine.sweep import Row
 
 MARGIN = 1e-12
 """How far a value may pass a bound, relative to at least 1: bounds are rounded to floats."""
+
+
+def by(name: str, rows: Iterable[Row]) -> list[tuple[Any, list[Row]]]:
+    """Group the rows by a column, in the order of first appearance."""
+    groups: dict[Any, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(row[name], []).append(row)
+    return list(groups.items())
+
+
+def known(name: str, rows: Iterable[Row]) -> list[float]:
+    """List the values of a column that are there."""
+    return [row[name] for row in rows if row[name] is not None]
+
+
+def middle(name: str, rows: Iterable[Row]) -> float | None:
+    """Return the median of the values of a column that are there; None if there is none."""
+    values = known(name, rows)
+    return median(values) if values else None
 
 
 def judge(group: list[Row], sense: str) -> None:
@@ -33,22 +53,14 @@ def judge(group: list[Row], sense: str) -> None:
         if opponents:
             whom = ", ".join("itself" if name == row["solver"] else name for name in opponents)
             row["reason"] = "; ".join(filter(None, [row["reason"], f"contradicts {whom}"]))
-    best = _best_bound(rows, sign)
-    for row in rows:
-        row["known_gap"] = None if row["value"] is None else relative_gap(row["value"], best)
-
-
-def _best_bound(rows: list[Row], sign: int) -> float | None:
-    """Return the sharpest bound that the checker does not refute and no value contradicts.
-
-    A heuristic proves nothing itself, and is judged by its gap to this bound.
-    """
     bounds = [
-        row["bound"]
+        sign * row["bound"]
         for row in rows
         if row["bound"] is not None and row["agrees"] and row["verified"] is not False
-    ]
-    return sign * min(sign * bound for bound in bounds) if bounds else None
+    ]  # a heuristic proves nothing itself, and is judged by its gap to the sharpest of these
+    best = sign * min(bounds) if bounds else None
+    for row in rows:
+        row["known_gap"] = None if row["value"] is None else relative_gap(row["value"], best)
 
 
 def _passes(row: Row, other: Row, sign: int) -> bool:
