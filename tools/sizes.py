@@ -77,9 +77,13 @@ def instances() -> Iterator[Instance]:
         "polyopt",
         {"epsilon": 1.0, "p_hat": table.tolist(), "n": 1000, "objective": "robust"},
     )
-    yield "`circulant-fidelity`, 180 inputs, ε = 1", "circulant-fidelity", {"k": 180, "epsilon": 1.0}
+    yield (
+        "`circulant-fidelity`, 180 inputs, ε = 1",
+        "circulant-fidelity",
+        {"inputs": 180, "epsilon": 1.0},
+    )
     for k, level in ((4, 0.3), (6, 1.0), (10, 1.0)):
-        given = {"k": k, "epsilon": level}
+        given = {"inputs": k, "epsilon": level}
         yield f"`square-fidelity`, {k} inputs, ε = {level:g}", "square-fidelity", given
     for count, threshold in ((8, 1e-3), (10, 1e-4), (11, 2e-5)):
         marginals = np.random.default_rng(0).dirichlet(np.ones(3), size=count).tolist()

@@ -35,12 +35,13 @@ from typing import Any
 from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, limited
 from .kernel.claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
 from .kernel.exit_codes import ExitCode
+from .kernel.former_names import with_names_of_today
 from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
 from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
 from .kernel.section import Case, Decider, Kind, Section
 
-FORMAT = 1
+FORMAT = 2
 GAP_ROUNDING = Fraction(1, 2**50)
 """The relative error that a stated gap may have, as it is rounded to a float."""
 
@@ -50,7 +51,7 @@ CERTIFICATE = Record(
 )
 DOCUMENT = Record(
     {
-        "format": Whole(FORMAT, FORMAT),
+        "format": Whole(1, FORMAT),
         "problem": Text(),
         "params": Anything(),
         "status": Word("optimal", "gap", "feasible", "infeasible", "unbounded", "limit"),
@@ -160,6 +161,12 @@ def statement(kind: str, params: Any) -> dict[str, Any]:
     return found.statement(params)
 
 
+def _asked(document: dict[str, Any]) -> dict[str, Any]:
+    """State the question of a result file; one of version 1 may use the names of that version."""
+    kind, params = document["problem"], document["params"]
+    return statement(kind, with_names_of_today(kind, params) if document["format"] == 1 else params)
+
+
 def _form(plain: dict[str, Any]) -> Decider:
     name = plain.get("form")
     if not isinstance(name, str) or name not in FORMS:
@@ -207,7 +214,7 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     if fields["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
     if plain is None:
-        plain = statement(fields["problem"], fields["params"])
+        plain = _asked(fields)
     elif "design" in fields:
         raise UnreadableError("the section design needs a kind that the checker knows")
     form = _form(plain)
@@ -306,7 +313,7 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
     if "public" in document:
         return list(_load(PUBLIC).unchecked_public(document))
     if plain is None:
-        plain = statement(document["problem"], document["params"])
+        plain = _asked(document)
     audit, form = document["certificate"].get("audit"), _form(plain)
     if not audit or form.audit is not None:
         audit = {}

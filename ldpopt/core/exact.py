@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, confined
     from ldpopt.checker.kernel.claims import OPEN, Claim, Verdict, combined, printable, quoted, visible
     from ldpopt.checker.kernel.exit_codes import ExitCode
+    from ldpopt.checker.kernel.former_names import with_names_of_today
     from ldpopt.checker.kernel.labels import Labels
     from ldpopt.checker.kernel.optimality import GAP_FLOOR, NOISE, is_optimal
     from ldpopt.checker.kernel.printed_numbers import printed
@@ -165,6 +166,7 @@ HOMES = {
     "kernel.budget": "SECONDS UndecidedError confined",
     "kernel.claims": "Claim OPEN Verdict combined printable quoted visible",
     "kernel.exit_codes": "ExitCode",
+    "kernel.former_names": "with_names_of_today",
     "kernel.labels": "Labels",
     "kernel.optimality": "GAP_FLOOR NOISE is_optimal",
     "kernel.printed_numbers": "printed",

@@ -12,7 +12,7 @@ import numpy as np
 
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import UnreadableError, frame
+from ldpopt.core.exact import UnreadableError, frame, with_names_of_today
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
@@ -186,7 +186,14 @@ class Problem(Cleaned, ABC):
 
     @classmethod
     def from_params(cls, **params: Any) -> Self:
-        """Build the problem from plain data; an unknown, empty or missing parameter is named."""
+        """Build the problem from plain data; an unknown, empty or missing parameter is named.
+
+        A parameter may have the name of version 1 of the file format, as files of that version do.
+        """
+        try:
+            params = with_names_of_today(cls.kind, params)
+        except UnreadableError as error:
+            raise InvalidInputError(str(error)) from None
         known = inspect.signature(cls).parameters
         for name, value in params.items():
             if name not in known:

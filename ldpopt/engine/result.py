@@ -9,13 +9,12 @@ from typing import Any
 
 from ldpopt.core import notebook
 from ldpopt.core.errors import UnreadableFileError
+from ldpopt.core.exact import frame
 from ldpopt.core.files import write_whole
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.status import Status
 from ldpopt.engine.verifying import read_document, within
-
-FORMAT = 1
 
 
 @dataclass(frozen=True)
@@ -99,7 +98,7 @@ class Result:
         """Return the result file's content: plain data, floats exact."""
         mechanism = self.mechanism
         return {
-            "format": FORMAT,
+            "format": frame.FORMAT,
             "problem": self.problem.kind,
             "params": self.problem.to_params(),
             "status": self.status.value,

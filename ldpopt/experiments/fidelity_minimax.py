@@ -38,7 +38,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
     """Compute the supremum of the step mechanism, of the best design, and the lower bound."""
-    result = solve(MinimaxFidelity(k, epsilon, p0, loss), "designs")
+    result = solve(MinimaxFidelity(epsilon, k, p0, loss), "designs")
     return {
         "solver": result.solver,
         "step": worst_step_alpha(k, epsilon, loss, p0),

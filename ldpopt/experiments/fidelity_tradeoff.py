@@ -68,7 +68,7 @@ def measure(source: str, loss: str, epsilon: float) -> Row:
         "optimum": None,
     }
     if k <= LARGEST_SOLVED:
-        result = solve(Fidelity(p, epsilon, loss))
+        result = solve(Fidelity(epsilon, p, loss))
         row |= {"solver": result.solver, "optimum": result.value, "gap": result.gap}
     return row
 

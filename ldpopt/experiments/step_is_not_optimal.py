@@ -24,7 +24,7 @@ from ldpopt.problems.circulant_fidelity import CirculantFidelity
 from ldpopt.problems.phi_problem import PhiProblem
 from ldpopt.problems.square_fidelity import SquareFidelity
 
-FAMILIES: dict[str, Callable[[int, float], PhiProblem]] = {
+FAMILIES: dict[str, Callable[[float, int], PhiProblem]] = {
     "circulant": CirculantFidelity,
     "square": SquareFidelity,
     "broad": BroadFidelity,
@@ -51,7 +51,7 @@ def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
     }
     for name, kind in FAMILIES.items():
         method: dict[str, Any] = {} if name == "broad" else {"solver": "descent", "starts": starts}
-        result = solve(kind(k, epsilon), seed=seed, **method)
+        result = solve(kind(epsilon, k), seed=seed, **method)
         row |= {name: result.value, f"{name}_status": result.status.value}
     return row
 

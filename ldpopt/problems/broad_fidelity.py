@@ -20,8 +20,8 @@ class BroadFidelity(PhiProblem):
     data: ``{"mechanism": "subset-selection", "inputs": k, "size": m, "ratio": E}``.
 
     Args:
-        k: the number of inputs.
         epsilon: the level, in nats.
+        inputs: the number of inputs k.
     """
 
     kind: ClassVar[str] = "broad-fidelity"
@@ -31,6 +31,6 @@ class BroadFidelity(PhiProblem):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Give a design, and subset selections as a matrix and as plain data."""
-        yield Example(cls(7, 0.5), 571.530243354543)
-        yield Example(cls(5, 0.3), 708.766150666434)
-        yield Example(cls(17, 0.3), 11302.8977841403)
+        yield Example(cls(0.5, 7), 571.530243354543)
+        yield Example(cls(0.3, 5), 708.766150666434)
+        yield Example(cls(0.3, 17), 11302.8977841403)

@@ -19,11 +19,11 @@ class CirculantFidelity(PhiProblem):
     Circulants of cyclic difference sets attain the bound φ* where their block size is the best one.
 
     Args:
-        k: the number of inputs (and outputs).
         epsilon: the level, in nats.
+        inputs: the number of inputs k (and outputs).
 
     >>> from ldpopt import solve
-    >>> result = solve(CirculantFidelity(k=7, epsilon=0.5))
+    >>> result = solve(CirculantFidelity(epsilon=0.5, inputs=7))
     >>> result.status.value, round(result.value, 6)
     ('optimal', 571.530243)
     """
@@ -36,6 +36,6 @@ class CirculantFidelity(PhiProblem):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Give difference sets at levels where they are optimal; the step mechanism where that is."""
-        yield Example(cls(7, 0.5), 571.530243354543)
-        yield Example(cls(13, 0.8), 854.523338506134)
-        yield Example(cls(4, 1.0), 34.224891557110)
+        yield Example(cls(0.5, 7), 571.530243354543)
+        yield Example(cls(0.8, 13), 854.523338506134)
+        yield Example(cls(1.0, 4), 34.224891557110)

@@ -35,8 +35,8 @@ class Fidelity(Problem):
     list the bound is (46) with φ* in place of Lemma 11.
 
     Args:
-        p: the distribution, all entries positive.
         epsilon: the level, in nats.
+        prior: the distribution p, all entries positive.
         loss: "f-divergence", "mse" or "tv".
         family: "broad" (any number of outputs) or "square" (as many as inputs).
     """
@@ -47,24 +47,29 @@ class Fidelity(Problem):
     slow_to_claim: ClassVar[bool] = True
     bench_sizes: ClassVar[tuple[int, ...]] = (3, 5, 7, 9)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 5, 7, 9, 12, 16)
-    p: Any
     epsilon: float
+    prior: Any
     loss: str = "f-divergence"
     family: str = "broad"
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        p = validate.distribution("p", self.p)
-        if len(p) < 2:
-            raise InvalidInputError(f"p must have two or more entries, one per input, not {len(p)}")
+        prior = validate.distribution("prior", self.prior)
+        if len(prior) < 2:
+            raise InvalidInputError(
+                f"prior must have two or more entries, one per input, not {len(prior)}"
+            )
         validate.choice("loss", self.loss, channel_fidelity.LOSSES)
         validate.choice("family", self.family, ("broad", "square"))
-        return {"p": full_support("p", p, len(p)), "epsilon": validate.epsilon(self.epsilon)}
+        return {
+            "epsilon": validate.epsilon(self.epsilon),
+            "prior": full_support("prior", prior, len(prior)),
+        }
 
     def forms(self) -> Iterable[Form]:
         """Give α over the family, then over square mechanisms, which belong to both families."""
         bound = certify.value_below(alpha_bound(self._source(), exp_above(self.epsilon), self.loss))
-        objective = MomentObjective(self.p, self.loss)
+        objective = MomentObjective(self.prior, self.loss)
         families = dict.fromkeys([self.family, "square"])
         return [MatrixProgram(objective, self.epsilon, family, bound) for family in families]
 
@@ -75,7 +80,7 @@ class Fidelity(Problem):
 
     def value(self, answer: Mechanism) -> float:
         """Compute α of the mechanism at p."""
-        return channel_fidelity.alpha(answer, self.p, self.loss)
+        return channel_fidelity.alpha(answer, self.prior, self.loss)
 
     def claim(self, answer: Mechanism) -> float:
         """Compute α by the checker's exact arithmetic, rounded up."""
@@ -92,18 +97,18 @@ class Fidelity(Problem):
 
     def _source(self) -> list[Fraction]:
         """Return the distribution as fractions that sum to 1: what the result is about."""
-        return normalised([self.p.tolist()], "p")[0]
+        return normalised([self.prior.tolist()], "prior")[0]
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw a Dirichlet(2) distribution on ``size`` inputs, for all losses and two levels."""
         p = rng.dirichlet(np.full(size, 2.0))
         for loss, level in product(channel_fidelity.LOSSES, (0.5, 2.0)):
-            yield f"k={size} {loss} epsilon={level:g}", cls(p, level, loss)
+            yield f"k={size} {loss} epsilon={level:g}", cls(level, p, loss)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Give the uniform distribution, where α is (φ* − 1)/(K − 1)."""
-        yield Example(cls([0.25] * 4, 1.0, "mse"), (34.224891557110 - 1) / 3)
-        yield Example(cls([0.25] * 4, 1.0, "f-divergence"), (34.224891557110 - 1) / 3)
-        yield Example(cls([0.25] * 4, 1.0, "tv"), (34.224891557110 - 1) / 3)
+        yield Example(cls(1.0, [0.25] * 4, "mse"), (34.224891557110 - 1) / 3)
+        yield Example(cls(1.0, [0.25] * 4, "f-divergence"), (34.224891557110 - 1) / 3)
+        yield Example(cls(1.0, [0.25] * 4, "tv"), (34.224891557110 - 1) / 3)

@@ -30,7 +30,7 @@ from ldpopt.measures.minimax import symmetric_bound, worst_alpha
 from ldpopt.measures.moment_objectives import WorstObjective
 from ldpopt.measures.moments_above import moments_above
 from ldpopt.measures.square_phi import square_phi_bound
-from ldpopt.problems.phi_problem import LEARNING_COST, inputs, repaired, stated
+from ldpopt.problems.phi_problem import LEARNING_COST, checked_inputs, repaired, stated
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class MinimaxFidelity(Problem):
     ``square-fidelity`` where there is no such design.
 
     Args:
-        k: the number of inputs and outputs.
         epsilon: the level, in nats.
+        inputs: the number of inputs k and outputs.
         p0: the least probability of an input, at most 1/k.
         loss: "f-divergence", "mse" or "tv".
     """
@@ -55,44 +55,46 @@ class MinimaxFidelity(Problem):
     measure: ClassVar[Measure] = LEARNING_COST
     bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (5, 7, 13, 21)
-    k: int
     epsilon: float
+    inputs: int
     p0: float
     loss: str = "mse"
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        k, epsilon = inputs(self.k), validate.epsilon(self.epsilon)
+        k, epsilon = checked_inputs(self.inputs), validate.epsilon(self.epsilon)
         p0 = validate.positive_number("p0", self.p0)
         if p0 > 1 / k:
             raise InvalidInputError(f"p0 must be at most 1/k = 1/{k}, not {p0:g}")
         if p0 < LEAST_PROBABILITY:
             raise InvalidInputError(f"p0 must be at least {LEAST_PROBABILITY:g}, not {p0:g}")
         validate.choice("loss", self.loss, channel_fidelity.LOSSES)
-        return {"k": k, "epsilon": epsilon, "p0": p0}
+        return {"inputs": k, "epsilon": epsilon, "p0": p0}
 
     def forms(self) -> Iterable[Form]:
         """Give one form: the supremum over square mechanisms."""
-        objective = WorstObjective(np.full(self.k, 1 / self.k), self.loss, self.p0)
+        objective = WorstObjective(np.full(self.inputs, 1 / self.inputs), self.loss, self.p0)
         return [MatrixProgram(objective, self.epsilon, "square", *self._bound())]
 
     def _bound(self) -> tuple[float, dict[str, Any] | None]:
         """Find the best lower bound known, and its proof where it needs one."""
-        E, least = exp_above(self.epsilon), least_probability(self.k, self.p0)
-        plain = certify.value_below(proven_minimax_bound(self.k, E, self.loss, least))
+        E, least = exp_above(self.epsilon), least_probability(self.inputs, self.p0)
+        plain = certify.value_below(proven_minimax_bound(self.inputs, E, self.loss, least))
         if self.loss == "mse":
-            phi = square_phi_bound(self.k, self.epsilon)
-            raised = 1 + (phi / self.k - 1) / (least * (self.k - 1) * (2 - self.k * least))
+            phi = square_phi_bound(self.inputs, self.epsilon)
+            raised = 1 + (phi / self.inputs - 1) / (
+                least * (self.inputs - 1) * (2 - self.inputs * least)
+            )
             return max(plain, certify.value_below(raised)), None
         if self.loss == "f-divergence":
             return plain, None
-        found = symmetric_bound(self.k, self.epsilon, self.loss, self.p0)
+        found = symmetric_bound(self.inputs, self.epsilon, self.loss, self.p0)
         rest, rows = Fraction(found.rest), [Fraction(x) for x in found.rows]
         if (
-            1 - (self.k - 1) * rest < least
+            1 - (self.inputs - 1) * rest < least
         ):  # p0 is 1/k: the uniform distribution, by the parameters alone
             return plain, None
-        proven = certify.value_below(proven_symmetric_bound(self.k, E, rest, rows))
+        proven = certify.value_below(proven_symmetric_bound(self.inputs, E, rest, rows))
         if proven <= plain:
             return plain, None
         return proven, {"rest": found.rest, "rows": list(found.rows)}
@@ -107,7 +109,7 @@ class MinimaxFidelity(Problem):
 
     def claim(self, answer: Mechanism) -> float:
         """Evaluate the supremum by the checker's exact arithmetic, rounded up."""
-        least = least_probability(self.k, self.p0)
+        least = least_probability(self.inputs, self.p0)
         return stated(worst_alpha_above(answer.matrix.tolist(), least, self.loss))
 
     @property
@@ -120,9 +122,9 @@ class MinimaxFidelity(Problem):
 
         The second moments pΦ of a square W are the diagonal of M⁻¹ = W⁻ᵀ diag(pW) W⁻¹.
         """
-        least, worst = least_probability(self.k, self.p0), []
-        for i in range(self.k):
-            p = [1 - (self.k - 1) * least if i == j else least for j in range(self.k)]
+        least, worst = least_probability(self.inputs, self.p0), []
+        for i in range(self.inputs):
+            p = [1 - (self.inputs - 1) * least if i == j else least for j in range(self.inputs)]
             found = moments_above(answer.matrix, p)
             if found is None:
                 return self.claim(answer)
@@ -134,12 +136,12 @@ class MinimaxFidelity(Problem):
         """Draw all losses on ``size`` inputs, for a drawn least probability."""
         p0 = round(float(rng.uniform(0.1, 0.9)) / size, 9)
         for loss in channel_fidelity.LOSSES:
-            yield f"k={size} {loss} p0={p0:g}", cls(size, 1.0, p0, loss)
+            yield f"k={size} {loss} p0={p0:g}", cls(1.0, size, p0, loss)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Show the seven-point plane at two of the bounds, and the step mechanism at that of "tv"."""
         optimum = 1 + (571.530243354543 / 7 - 1) / (0.05 * 6 * (2 - 7 * 0.05))
-        yield Example(cls(7, 0.5, 0.05, "mse"), optimum)
-        yield Example(cls(7, 0.5, 0.05, "f-divergence"), 233.696708261370)
-        yield Example(cls(5, 2.0, 0.05, "tv"), 6.216672008725)
+        yield Example(cls(0.5, 7, 0.05, "mse"), optimum)
+        yield Example(cls(0.5, 7, 0.05, "f-divergence"), 233.696708261370)
+        yield Example(cls(2.0, 5, 0.05, "tv"), 6.216672008725)

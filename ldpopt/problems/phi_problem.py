@@ -28,10 +28,12 @@ LEARNING_COST = Measure("α: times as many reports as without noise")
 """What the questions for a given distribution, or for the worst one, minimise."""
 
 
-def inputs(k: Any) -> int:
+def checked_inputs(k: Any) -> int:
     """Check that the number of inputs is a whole number from 2 to 100 000."""
     if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or not 2 <= k <= MOST_FIDELITY_INPUTS:
-        raise InvalidInputError(f"k must be a whole number from 2 to {MOST_FIDELITY_INPUTS}, not {k!r}")
+        raise InvalidInputError(
+            f"inputs must be a whole number from 2 to {MOST_FIDELITY_INPUTS}, not {k!r}"
+        )
     return int(k)
 
 
@@ -69,26 +71,26 @@ class PhiProblem(Problem):
     measure: ClassVar[Measure] = Measure("φ, the cost of learning the frequencies (less is better)")
     slow_to_claim: ClassVar[bool] = True
     family: ClassVar[str]
-    k: int
     epsilon: float
+    inputs: int
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
-        return {"k": inputs(self.k), "epsilon": validate.epsilon(self.epsilon)}
+        return {"inputs": checked_inputs(self.inputs), "epsilon": validate.epsilon(self.epsilon)}
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Give three levels on ``size`` inputs, one of them drawn at random."""
         for level in (0.3, 2.0, round(float(rng.uniform(0.1, 3)), 6)):
-            yield f"k={size} epsilon={level:g}", cls(size, level)
+            yield f"k={size} epsilon={level:g}", cls(level, size)
 
     def forms(self) -> Iterable[Form]:
         """Give one form: φ over the family."""
         if self.family == "broad":
-            bound = certify.value_below(phi_bound(self.k, exp_above(self.epsilon)))
+            bound = certify.value_below(phi_bound(self.inputs, exp_above(self.epsilon)))
         else:
-            bound = certify.value_below(square_phi_bound(self.k, self.epsilon))
-        objective = MomentObjective(np.full(self.k, 1 / self.k))
+            bound = certify.value_below(square_phi_bound(self.inputs, self.epsilon))
+        objective = MomentObjective(np.full(self.inputs, 1 / self.inputs))
         return [MatrixProgram(objective, self.epsilon, self.family, bound)]
 
     def lift(self, form: Form, solution: FormSolution) -> Any:
@@ -98,7 +100,7 @@ class PhiProblem(Problem):
         """
         point = solution.point
         if isinstance(point, SubsetSelection):
-            plain = {"inputs": self.k, "size": point.size, "ratio": point.ratio}
+            plain = {"inputs": self.inputs, "size": point.size, "ratio": point.ratio}
             return {"mechanism": "subset-selection", **plain}
         return Mechanism(repaired(point, self.epsilon, self.family))
 
@@ -106,18 +108,18 @@ class PhiProblem(Problem):
         """Compute φ of the answer."""
         if isinstance(answer, Mechanism):
             return channel_fidelity.phi(answer)
-        return channel_fidelity.balanced_phi(self.k, float(np.log(answer["ratio"])), answer["size"])
+        return channel_fidelity.balanced_phi(self.inputs, float(np.log(answer["ratio"])), answer["size"])
 
     def claim(self, answer: Any) -> float:
         """Compute φ by the checker's exact arithmetic, rounded up."""
         if isinstance(answer, Mechanism):
             return stated(phi_above(answer.matrix.tolist()))
         ratio = Fraction(answer["ratio"])
-        return certify.value_above(balanced_phi(self.k, answer["size"], ratio))
+        return certify.value_above(balanced_phi(self.inputs, answer["size"], ratio))
 
     def claim_quickly(self, answer: Any) -> float:
         """Bound φ in floats; exactly, where floats do not show that the mechanism has an inverse."""
         if not isinstance(answer, Mechanism):
             return self.claim(answer)
-        found = moments_above(answer.matrix, [Fraction(1)] * self.k)
+        found = moments_above(answer.matrix, [Fraction(1)] * self.inputs)
         return self.claim(answer) if found is None else stated(sum(found, Fraction(0)))

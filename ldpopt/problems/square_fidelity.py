@@ -22,8 +22,8 @@ class SquareFidelity(PhiProblem):
     have the best number of inputs in common, see :mod:`ldpopt.checker.kernel.proofs.square_phi_bound`.
 
     Args:
-        k: the number of inputs and outputs.
         epsilon: the level, in nats.
+        inputs: the number of inputs k and outputs.
     """
 
     kind: ClassVar[str] = "square-fidelity"
@@ -34,5 +34,5 @@ class SquareFidelity(PhiProblem):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Show the Fano plane, and the step mechanism where it is optimal."""
-        yield Example(cls(7, 0.5), 571.530243354543)
-        yield Example(cls(3, 1.0), 16.080264454524)
+        yield Example(cls(0.5, 7), 571.530243354543)
+        yield Example(cls(1.0, 3), 16.080264454524)

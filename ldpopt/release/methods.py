@@ -297,7 +297,7 @@ METHODS: dict[str, Method] = {
     ),
     "learn": Method(
         SUMMARIES["learn"],
-        lambda question: BroadFidelity(question.counts.size, question.epsilon),
+        lambda question: BroadFidelity(question.epsilon, question.counts.size),
         _too_many_inputs,
         "restricted-designs",
         adds_up=True,

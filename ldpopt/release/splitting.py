@@ -144,7 +144,7 @@ def sampled(table: Array, epsilon: float, queries: Any, gap: float, time_limit: 
     columns = list(partitions(np.asarray(queries, dtype=float)))
     matrices, errors = [], []
     for values in columns:
-        asked, seconds = BroadFidelity(len(values), epsilon), time_limit / len(columns)
+        asked, seconds = BroadFidelity(epsilon, len(values)), time_limit / len(columns)
         found = mechanism_for(asked, "restricted-designs", gap=gap, time_limit=seconds)
         if found is None:
             raise InvalidInputError(f"no mechanism for a column in {seconds:.3g} s")

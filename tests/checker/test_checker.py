@@ -173,9 +173,9 @@ def test_malformed_documents_are_unreadable(document, damage):
 
 
 def test_another_package_may_state_a_form_of_any_section(tmp_path):
-    result = solve(testing.PROBLEMS["broad-fidelity"](4, 1.0)).to_json() | {"problem": "mine"}
+    result = solve(testing.PROBLEMS["broad-fidelity"](1.0, 4)).to_json() | {"problem": "mine"}
     (tmp_path / "result.json").write_text(json.dumps(result))
-    question = {"form": "matrix-program", "family": "broad", "k": 4, "epsilon": 1.0}
+    question = {"form": "matrix-program", "family": "broad", "inputs": 4, "epsilon": 1.0}
     code = f"""
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import reading
@@ -195,7 +195,7 @@ def test_wrong_numbers_in_other_proofs_are_unreadable():
     document["certificate"]["proof"]["cuts"][0]["outputs"][0] = 99
     with pytest.raises(reading.UnreadableError, match="must name secrets below 3, not the secret 99"):
         frame.check(document)
-    known = testing.PROBLEMS["fidelity"]([0.5, 0.3, 0.2], 1.0, "mse")
+    known = testing.PROBLEMS["fidelity"](1.0, [0.5, 0.3, 0.2], "mse")
     document = json.loads(json.dumps(solve(known).to_json()))
     assert holds(document)
     document["params"]["family"] = "broadest"

@@ -99,7 +99,8 @@ def test_an_audit_that_is_not_decided_is_listed():
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": 2},
+        {"format": 3},
+        {"format": 0},
         {"format": True},
         {"bounds": 1},
         {"status": "optimal "},

@@ -20,9 +20,11 @@ PARAMETERS = {
     "utility": ["kl", "bayes", "guessing", "renyi", "chi-squared", ""],
     "order": [0.5, 1, 60, 61, 0.01, 0.001],
     "weights": [[0.5, 0.5], [1, 0], [1.0], [-1, 1], [1e308, 1]],
-    "prior": [[0.5, 0.5], [1, 0], [0.5, 0.5 + 5e-9], [[0.5, 0], [0.5, 0]], [5e-324, 1]],
+    "prior": [
+        *([0.5, 0.5], [1, 0], [0.5, 0.5 + 5e-9], [[0.5, 0], [0.5, 0]], [5e-324, 1]),
+        *([1e-15, 1 - 1e-15], [1e-16, 1], [0, 1], [1e308, 1e308]),
+    ],
     "hypotheses": [[[0.5, 0.5], [0.3, 0.7]], [[1, 0], [0, 1]], [[0.5, 0.5]]],
-    "p": [[0.5, 0.5], [1e-15, 1 - 1e-15], [1e-16, 1], [0, 1], [1e308, 1e308]],
     "p_hat": [[[0.5, 0.5], [0, 0]], [[0.25, 0.25], [0.25, 0.25]], [[0.5], [0.5]], [[1e308] * 2] * 2],
     "counts": [[[1, 2], [3, 4]], [[0, 0], [3, 4]], [[1e12, 1], [1, 1]], [[0.5, 1], [1, 1]]],
     "n": [1e-9, 1e12, 1.1e12, 0, 1e-10],
@@ -42,7 +44,7 @@ PARAMETERS = {
     "min_average_privacy": [0, 0.999, 1],
     "loss": ["mse", "tv", "x"],
     "family": ["square", "broad", "circulant"],
-    "k": [2, 1, 100_000, 100_001],
+    "inputs": [2, 1, 100_000, 100_001],
     "p0": [1e-15, 1e-16, 0.25, 1 / 3, 0.5],
     "threshold": [1, 0, 1.5, 5e-324],
     "method": ["theorem-2", "worst-joint", "x"],
@@ -125,9 +127,9 @@ def test_both_sides_allow_the_same(kind):
 QUARTERS = [[0.25, 0.25], [0.25, 0.25]]
 KNOWN = {"kind": "known", "p": QUARTERS}
 EDGES = [
-    ("fidelity", {"p": [1e-15, 1], "epsilon": 1.0}),
-    ("fidelity", {"p": [1e-15, 1 + 9e-10], "epsilon": 1.0}),
-    ("fidelity", {"p": [1e-15 * (1 - 3e-9), 1], "epsilon": 1.0}),
+    ("fidelity", {"prior": [1e-15, 1], "epsilon": 1.0}),
+    ("fidelity", {"prior": [1e-15, 1 + 9e-10], "epsilon": 1.0}),
+    ("fidelity", {"prior": [1e-15 * (1 - 3e-9), 1], "epsilon": 1.0}),
     ("statistic-leakage", {"matrix": [[0.5, 0.500000001], [1, 0]], "secrets": [0, 1]}),
     ("statistic-leakage", {"matrix": [[0.5, 0.5000000011], [1, 0]], "secrets": [0, 1]}),
     ("staircase", {"prior": [0.5, 0.500000001], "epsilon": 1.0}),

@@ -57,7 +57,7 @@ def test_a_proven_value_is_rounded_to_its_proven_side(tmp_path, ldpopt):
     """Least errors are rounded up: 62.14875700861973, to the nearest, is 62.1487570086."""
     out = tmp_path / "result.json"
     (tmp_path / "spec.json").write_text(
-        '{"problem": "broad-fidelity", "params": {"k": 5, "epsilon": 1}}'
+        '{"problem": "broad-fidelity", "params": {"inputs": 5, "epsilon": 1}}'
     )
     solved = ldpopt("solve", tmp_path / "spec.json", "--out", out)
     assert printed(solved.out, "value") == Decimal("62.1487570087")

@@ -69,7 +69,7 @@ def agrees(result, cell):
 def test_how_far_square_mechanisms_are_above_their_bounds(k):
     size = int(k.removeprefix("K = "))
     for row in rows("fidelity.md", ["ε", "K = 4"]):
-        result = solve(problem("square-fidelity", k=size, epsilon=float(row["ε"])))
+        result = solve(problem("square-fidelity", inputs=size, epsilon=float(row["ε"])))
         cell, _, beside = row[k].rstrip(")").partition(" (")
         assert agrees(result, cell), (row, result.value / result.bound)
         if beside:
@@ -83,7 +83,7 @@ def test_how_far_square_mechanisms_are_above_their_bounds(k):
 def test_how_far_minimax_mechanisms_are_above_their_bounds(row):
     for k, cell in list(row.items())[2:]:
         size = int(k.removeprefix("K = "))
-        params = {"k": size, "epsilon": float(row["ε"]), "p0": 1 / (2 * size), "loss": row["loss"]}
+        params = {"inputs": size, "epsilon": float(row["ε"]), "p0": 1 / (2 * size), "loss": row["loss"]}
         result = solve(problem("minimax-fidelity", **params))
         assert agrees(result, cell), (k, result.value / result.bound)
 

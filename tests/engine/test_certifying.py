@@ -30,12 +30,12 @@ def overdue(*_):
 @pytest.mark.parametrize(
     ("problem", "part", "kept"),
     [
-        (SquareFidelity(5, 1.0), "claim", 1 - 1e-9),
-        (BroadFidelity(1000, 1.0), "claim", 1 - 1e-9),
-        (Fidelity([0.5, 0.3, 0.2], 1.0), "claim", 1 - 1e-9),
-        (Fidelity([0.5, 0.3, 0.2], 1.0, "tv"), "claim", 1 - 1e-9),
-        (MinimaxFidelity(5, 1.0, 0.05, "mse"), "claim", 1 - 1e-9),
-        (MinimaxFidelity(4, 1.0, 0.05, "f-divergence"), "claim", 1 - 1e-9),
+        (SquareFidelity(1.0, 5), "claim", 1 - 1e-9),
+        (BroadFidelity(1.0, 1000), "claim", 1 - 1e-9),
+        (Fidelity(1.0, [0.5, 0.3, 0.2]), "claim", 1 - 1e-9),
+        (Fidelity(1.0, [0.5, 0.3, 0.2], "tv"), "claim", 1 - 1e-9),
+        (MinimaxFidelity(1.0, 5, 0.05, "mse"), "claim", 1 - 1e-9),
+        (MinimaxFidelity(1.0, 4, 0.05, "f-divergence"), "claim", 1 - 1e-9),
         (UEConditional(1.0, TABLE, 1000, calibrate=True), "lift", 1 - 1e-6),
         (RobustOptimum(1.0, [[0.3, 0.2], [0.15, 0.35]], 1000), "lift", 0.8),
         (SetOptimum(1.0, BALL), "lift", 0.6),
@@ -74,12 +74,12 @@ def test_where_even_the_quick_way_takes_too_long_there_is_no_answer(monkeypatch)
 
 def test_without_a_time_limit_nothing_is_hurried(monkeypatch):
     monkeypatch.setattr(SquareFidelity, "claim_quickly", overdue)
-    assert not set(HURRIED) & set(solve(SquareFidelity(4, 1.0)).stats)
+    assert not set(HURRIED) & set(solve(SquareFidelity(1.0, 4)).stats)
 
 
 def test_the_command_says_what_was_hurried(monkeypatch, tmp_path, ldpopt):
     spec = tmp_path / "spec.json"
-    spec.write_text(json.dumps({"problem": "square-fidelity", "params": {"k": 4, "epsilon": 1.0}}))
+    spec.write_text(json.dumps({"problem": "square-fidelity", "params": {"inputs": 4, "epsilon": 1.0}}))
     assert "in short time" not in ldpopt("solve", str(spec)).out
     monkeypatch.setattr(SquareFidelity, "claim", overdue)
     said = " ".join(ldpopt("solve", str(spec), "--time-limit", "1000").out.split())
@@ -92,4 +92,4 @@ def test_a_mechanism_alone_is_not_evaluated(monkeypatch):
     for part in ("claim", "audit"):
         monkeypatch.setattr(type(problem), part, None)
     assert mechanism_for(problem, time_limit=1000.0) == whole.mechanism
-    assert mechanism_for(BroadFidelity(1000, 1.0)) is None  # its answer is not a matrix
+    assert mechanism_for(BroadFidelity(1.0, 1000)) is None  # its answer is not a matrix

@@ -147,7 +147,7 @@ def test_unknown_options_are_named():
     with pytest.raises(InvalidInputError, match="'enumerate' has no option 'typo'"):
         solve(QUESTION, typo=3)
     with pytest.raises(InvalidInputError, match="'descent' has no option 'start'; it takes starts"):
-        solve(problem("square-fidelity", k=3, epsilon=1), "descent", start=3)
+        solve(problem("square-fidelity", inputs=3, epsilon=1), "descent", start=3)
     with pytest.raises(InvalidInputError, match="given to its constructor"):
         solve(QUESTION, Enumerate(), tuned=False)
 

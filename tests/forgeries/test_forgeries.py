@@ -32,15 +32,15 @@ QUESTIONS = {
     "thirteen": {"epsilon": 1.0, "prior": [1 / 16] * 10 + [1 / 8] * 3},
     "never": {"epsilon": 1.0, "prior": [0.5, 0.5, 0.0]},
     "secret-staircase": {"epsilon": 1.0, "prior": [[0.2, 0.1], [0.3, 0.4]]},
-    "circulant-fidelity": {"k": 5, "epsilon": 1.0},
-    "square-fidelity": {"k": 5, "epsilon": 1.0},
-    "broad-fidelity": {"k": 17, "epsilon": 0.3},
-    "fidelity": {"epsilon": 1.0, "p": [0.5, 0.3, 0.2]},
-    "tv": {"epsilon": 1.0, "p": [0.5, 0.3, 0.2], "loss": "tv"},
+    "circulant-fidelity": {"inputs": 5, "epsilon": 1.0},
+    "square-fidelity": {"inputs": 5, "epsilon": 1.0},
+    "broad-fidelity": {"inputs": 17, "epsilon": 0.3},
+    "fidelity": {"epsilon": 1.0, "prior": [0.5, 0.3, 0.2]},
+    "tv": {"epsilon": 1.0, "prior": [0.5, 0.3, 0.2], "loss": "tv"},
     "robust-fidelity": {"epsilon": 1.0, "prior": [[0.2, 0.1], [0.3, 0.4]], "queries": [[1, 1, 0, 0]]},
     "queries": {"epsilon": 1.0, "prior": [[0.5], [0.3], [0.2]]},
-    "minimax-fidelity": {"k": 4, "epsilon": 1.0, "p0": 0.05},
-    "worst-tv": {"k": 4, "epsilon": 1.0, "p0": 0.05, "loss": "tv"},
+    "minimax-fidelity": {"inputs": 4, "epsilon": 1.0, "p0": 0.05},
+    "worst-tv": {"inputs": 4, "epsilon": 1.0, "p0": 0.05, "loss": "tv"},
 }
 KINDS = {
     "kl": "staircase",
@@ -327,7 +327,7 @@ def _opposite_betas(document):
 def _design_proof(document):
     """The proof of the file; where the parameters suffice, a proof that holds for some bound."""
     if document["certificate"]["proof"] is None:
-        k = len(document["params"]["p"])
+        k = len(document["params"]["prior"])
         unit = [[float(i == j) for j in range(k)] for i in range(k)]
         document["certificate"]["proof"] = {"Y": unit, "beta": [4.0] * k}
     return document["certificate"]["proof"]
@@ -372,7 +372,7 @@ def _more_distributions(document):
     "tv",
 )
 def _tiny_probability(document):
-    document["params"]["p"] = [0.5, 0.5 - 1e-16, 1e-16]
+    document["params"]["prior"] = [0.5, 0.5 - 1e-16, 1e-16]
 
 
 @forgery("who looks up a row by its number takes that of another input", "staircase", "secret-staircase")

@@ -173,7 +173,7 @@ def _small(kind, params, **fields):
 @pytest.mark.parametrize("kind", ["circulant-fidelity", "broad-fidelity", "minimax-fidelity"])
 @pytest.mark.parametrize("k", [100_000, 100_001, 10**17])
 def test_small_files_with_large_sizes(kind, k, tmp_path):
-    params = {"k": k, "epsilon": 1.0} | ({"p0": 1e-15} if kind == "minimax-fidelity" else {})
+    params = {"inputs": k, "epsilon": 1.0} | ({"p0": 1e-15} if kind == "minimax-fidelity" else {})
     answer = {"mechanism": "subset-selection", "inputs": k, "size": k // 2, "ratio": 1.5}
     (tmp_path / "small").write_text(json.dumps(_small(kind, params, answer=answer)))
     done = _check(tmp_path / "small")
@@ -193,7 +193,7 @@ def test_a_terminal_without_greek(tmp_path):
     """A letter that cannot be printed is no verdict: the file is verified, in other letters."""
     from ldpopt import problem, solve
 
-    solve(problem("broad-fidelity", k=17, epsilon=0.3)).save(tmp_path / "a.json")
+    solve(problem("broad-fidelity", inputs=17, epsilon=0.3)).save(tmp_path / "a.json")
     command = [sys.executable, "-m", "ldpopt", "verify", "a.json"]
     done = subprocess.run(
         command,
@@ -213,7 +213,7 @@ def test_a_full_disk_is_no_verdict(tmp_path, ldpopt, monkeypatch):
     def full(self):
         raise OSError(28, "No space left on device")
 
-    solve(problem("broad-fidelity", k=17, epsilon=0.3)).save(tmp_path / "a.json")
+    solve(problem("broad-fidelity", inputs=17, epsilon=0.3)).save(tmp_path / "a.json")
     monkeypatch.setattr(verifying.Verification, "__str__", full)
     answer = ldpopt("verify", tmp_path / "a.json")
     assert (answer.code, answer.out) == (3, "")
@@ -225,7 +225,7 @@ def test_the_checker_alone_on_a_full_disk(tmp_path):
     """Python itself would end with exit code 120, which is no answer."""
     answer = {"mechanism": "subset-selection", "inputs": 5, "size": 1, "ratio": 1.5}
     (tmp_path / "a").write_text(
-        json.dumps(_small("broad-fidelity", {"k": 5, "epsilon": 1.0}, answer=answer))
+        json.dumps(_small("broad-fidelity", {"inputs": 5, "epsilon": 1.0}, answer=answer))
     )
     with open("/dev/full", "wb") as full:
         command = [sys.executable, "-I", "-S", str(PACKAGE), str(tmp_path / "a")]
@@ -239,7 +239,7 @@ def test_closed_streams_leave_the_exit_code(tmp_path):
     """Python has no standard output then, and the crash of its first use would say "refuted"."""
     from ldpopt import problem, solve
 
-    solve(problem("broad-fidelity", k=17, epsilon=0.3)).save(tmp_path / "a.json")
+    solve(problem("broad-fidelity", inputs=17, epsilon=0.3)).save(tmp_path / "a.json")
     command = 'exec "$0" -m ldpopt verify a.json >&- 2>&-'
     done = subprocess.run(["sh", "-c", command, sys.executable], cwd=tmp_path, check=False)
     assert done.returncode == 0

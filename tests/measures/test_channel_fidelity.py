@@ -301,7 +301,7 @@ def test_the_best_case_sharpens_the_bound_at_lopsided_distributions() -> None:
     source = normalised([lopsided], "p")[0]
     below = float(fidelity_bounds.alpha_bound(source, exp_above(0.5), "f-divergence"))
     assert below == pytest.approx(bound, rel=1e-12)
-    assert below <= solve(Fidelity(lopsided, 0.5, "f-divergence"), gap=1e-6).value
+    assert below <= solve(Fidelity(0.5, lopsided, "f-divergence"), gap=1e-6).value
 
 
 # ---------------------------------------------------------------- divergences of one's own

@@ -69,10 +69,10 @@ def cases():
         yield "staircase", {"epsilon": epsilon, "hypotheses": PAIR, "utility": "kl"}
         yield "secret-staircase", {"epsilon": epsilon, "prior": RARE_TABLE}
         for kind in ("circulant-fidelity", "square-fidelity", "broad-fidelity"):
-            yield kind, {"epsilon": epsilon, "k": 7}
+            yield kind, {"epsilon": epsilon, "inputs": 7}
         for loss in ("mse", "f-divergence", "tv"):
-            yield "fidelity", {"epsilon": epsilon, "p": RARE, "loss": loss}
-            yield "minimax-fidelity", {"epsilon": epsilon, "k": 5, "p0": 1e-12, "loss": loss}
+            yield "fidelity", {"epsilon": epsilon, "prior": RARE, "loss": loss}
+            yield "minimax-fidelity", {"epsilon": epsilon, "inputs": 5, "p0": 1e-12, "loss": loss}
         yield "robust-fidelity", {"epsilon": epsilon, "prior": [[x] for x in RARE]}
         margins = {"epsilon": epsilon, "queries": [[1, 1, 0, 0], [1, 0, 1, 0]]}
         yield "robust-fidelity", {**margins, "prior": RARE_TABLE}

@@ -18,7 +18,7 @@ ZIPF = [60 / 137 / i for i in range(1, 6)]
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_known_distributions_are_solved(loss: str, epsilon: float) -> None:
     """Optimal, and below the step mechanism, subset selection and random mechanisms."""
-    result = solve(problem("fidelity", p=ZIPF, epsilon=epsilon, loss=loss))
+    result = solve(problem("fidelity", prior=ZIPF, epsilon=epsilon, loss=loss))
     assert result.status is Status.OPTIMAL
     assert verify(result)
     assert result.value == pytest.approx(channel_fidelity.alpha(result.answer, ZIPF, loss), rel=1e-9)
@@ -33,19 +33,19 @@ def test_known_distributions_are_solved(loss: str, epsilon: float) -> None:
 
 
 def test_uniform_distribution_is_the_phi_problem() -> None:
-    phi = solve(problem("broad-fidelity", k=5, epsilon=0.3)).value
+    phi = solve(problem("broad-fidelity", inputs=5, epsilon=0.3)).value
     for loss in channel_fidelity.LOSSES:
-        result = solve(problem("fidelity", p=[0.2] * 5, epsilon=0.3, loss=loss))
+        result = solve(problem("fidelity", prior=[0.2] * 5, epsilon=0.3, loss=loss))
         assert result.value == pytest.approx((phi - 1) / 4, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", [1e-5, 0.001])
 def test_small_levels_are_solved(epsilon: float) -> None:
     """The design works on differences of columns, so nothing cancels."""
-    result = solve(problem("fidelity", p=[0.25] * 4, epsilon=epsilon, loss="mse"), gap=1e-6)
+    result = solve(problem("fidelity", prior=[0.25] * 4, epsilon=epsilon, loss="mse"), gap=1e-6)
     assert result.status is Status.OPTIMAL
     assert result.certificate.proof is None  # φ* is met, and needs none
-    lopsided = solve(problem("fidelity", p=ZIPF, epsilon=epsilon, loss="tv"), gap=1e-6)
+    lopsided = solve(problem("fidelity", prior=ZIPF, epsilon=epsilon, loss="tv"), gap=1e-6)
     assert lopsided.status is Status.OPTIMAL
     assert verify(lopsided)
 
@@ -53,7 +53,7 @@ def test_small_levels_are_solved(epsilon: float) -> None:
 def test_eight_inputs() -> None:
     """Proven optimal where the bound from the parameters alone is less than a third of the value."""
     p = np.random.default_rng(0).dirichlet(np.full(8, 2.0))
-    result = solve(problem("fidelity", p=p, epsilon=1.0, loss="mse"))
+    result = solve(problem("fidelity", prior=p, epsilon=1.0, loss="mse"))
     assert result.status is Status.OPTIMAL
     assert result.value == pytest.approx(27.8518, abs=1e-4)
     assert result.value > 3 * channel_fidelity.alpha_bound(p, 1.0, "mse")
@@ -65,7 +65,7 @@ def test_eight_inputs_where_square_mechanisms_cost_more() -> None:
     rng = np.random.default_rng(0)
     rng.dirichlet(np.full(7, 2.0))  # the prior is the second draw
     p = rng.dirichlet(np.full(8, 2.0))
-    result = solve(problem("fidelity", p=p, epsilon=1.0, loss="mse"))
+    result = solve(problem("fidelity", prior=p, epsilon=1.0, loss="mse"))
     assert result.status is Status.OPTIMAL
     assert result.value == pytest.approx(26.814945, abs=1e-6)
     assert verify(result)
@@ -75,14 +75,14 @@ def test_eight_inputs_where_square_mechanisms_cost_more() -> None:
 @pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
 def test_sixteen_inputs(loss: str) -> None:
     p = np.random.default_rng(0).dirichlet(np.full(16, 2.0))
-    result = solve(problem("fidelity", p=p, epsilon=1.0, loss=loss))
+    result = solve(problem("fidelity", prior=p, epsilon=1.0, loss=loss))
     assert result.status is Status.OPTIMAL
     assert verify(result)
 
 
 @pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
 def test_square_mechanisms_for_a_known_distribution(loss: str) -> None:
-    question = problem("fidelity", p=ZIPF, epsilon=0.5, loss=loss, family="square")
+    question = problem("fidelity", prior=ZIPF, epsilon=0.5, loss=loss, family="square")
     result = solve(question, starts=4)
     assert result.status is Status.GAP
     assert result.answer.shape == (5, 5)
@@ -92,8 +92,8 @@ def test_square_mechanisms_for_a_known_distribution(loss: str) -> None:
 
 
 def test_square_bound_is_that_of_all_mechanisms() -> None:
-    best = solve(problem("fidelity", p=ZIPF, epsilon=0.5, loss="mse"))
-    square = solve(problem("fidelity", p=ZIPF, epsilon=0.5, loss="mse", family="square"), starts=2)
+    best = solve(problem("fidelity", prior=ZIPF, epsilon=0.5, loss="mse"))
+    square = solve(problem("fidelity", prior=ZIPF, epsilon=0.5, loss="mse", family="square"), starts=2)
     assert square.bound == pytest.approx(best.value, rel=1e-9)
 
 
@@ -106,11 +106,11 @@ def test_square_bound_is_that_of_all_mechanisms() -> None:
         (lambda d: d["certificate"]["proof"]["Y"][0].__setitem__(0, 99.0), "has α (mse) below"),
         (lambda d: d["params"].update(epsilon=0.49), "differ by at most"),
         (lambda d: d["params"].update(family="square"), "as many outputs as inputs"),
-        (lambda d: d["params"].update(p=[0.5, 0.3, 0.1, 0.05, 0.05]), "its α"),
+        (lambda d: d["params"].update(prior=[0.5, 0.3, 0.1, 0.05, 0.05]), "its α"),
     ],
 )
 def test_tampering_is_refuted(change: Any, refuted: str) -> None:
-    doc = solve(problem("fidelity", p=ZIPF, epsilon=0.5, loss="mse")).to_json()
+    doc = solve(problem("fidelity", prior=ZIPF, epsilon=0.5, loss="mse")).to_json()
     change(doc)
     failed = [claim.statement for claim in frame.check(doc) if not claim.holds]
     assert any(refuted in statement for statement in failed)
@@ -120,14 +120,14 @@ def test_tampering_is_refuted(change: Any, refuted: str) -> None:
     "change",
     [
         lambda d: d["params"].update(loss="kl"),
-        lambda d: d["params"].update(p=[0.5, 0.5, 0.0, 0.0, 0.0]),
-        lambda d: d["params"].pop("p"),
+        lambda d: d["params"].update(prior=[0.5, 0.5, 0.0, 0.0, 0.0]),
+        lambda d: d["params"].pop("prior"),
         lambda d: d["certificate"]["proof"].pop("beta"),
         lambda d: d["certificate"]["proof"]["Y"].pop(),
     ],
 )
 def test_malformed_files_are_unreadable(change: Any) -> None:
-    doc = solve(problem("fidelity", p=ZIPF, epsilon=0.5, loss="mse")).to_json()
+    doc = solve(problem("fidelity", prior=ZIPF, epsilon=0.5, loss="mse")).to_json()
     change(doc)
     with pytest.raises(reading.UnreadableError):
         frame.check(doc)
@@ -136,7 +136,7 @@ def test_malformed_files_are_unreadable(change: Any) -> None:
 @pytest.mark.parametrize("loss", ["f-divergence", "mse"])
 def test_minimax_is_solved_by_designs(loss: str) -> None:
     """The seven-point plane attains the bound of square mechanisms."""
-    result = solve(problem("minimax-fidelity", k=7, epsilon=0.5, p0=0.05, loss=loss))
+    result = solve(problem("minimax-fidelity", inputs=7, epsilon=0.5, p0=0.05, loss=loss))
     assert result.status is Status.OPTIMAL
     assert verify(result)
     assert result.value < worst_step_alpha(7, 0.5, loss, 0.05)
@@ -144,18 +144,18 @@ def test_minimax_is_solved_by_designs(loss: str) -> None:
 
 def test_minimax_of_total_variation() -> None:
     """K = 5, ε = 5, p0 = 0.02: 1.37, where (43) says 6.19; K = 13, ε = 0.8: a gap of 6.7 %."""
-    result = solve(problem("minimax-fidelity", k=5, epsilon=5.0, p0=0.02, loss="tv"))
+    result = solve(problem("minimax-fidelity", inputs=5, epsilon=5.0, p0=0.02, loss="tv"))
     assert result.status is Status.OPTIMAL
     assert result.value == pytest.approx(1.367354, abs=1e-6)
     assert verify(result)
-    open_ = solve(problem("minimax-fidelity", k=13, epsilon=0.8, p0=0.02, loss="tv"), "designs")
+    open_ = solve(problem("minimax-fidelity", inputs=13, epsilon=0.8, p0=0.02, loss="tv"), "designs")
     assert open_.value / open_.bound - 1 == pytest.approx(0.067, abs=0.001)
     assert verify(open_)
 
 
 @pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
 def test_minimax_bounds(loss: str) -> None:
-    result = solve(problem("minimax-fidelity", k=5, epsilon=0.5, p0=0.02, loss=loss))
+    result = solve(problem("minimax-fidelity", inputs=5, epsilon=0.5, p0=0.02, loss=loss))
     assert result.bound < result.value <= worst_step_alpha(5, 0.5, loss, 0.02) * (1 + 1e-9)
     assert result.value == pytest.approx(worst_alpha(result.answer, 0.02, loss).bound)
     assert verify(result)
@@ -173,14 +173,14 @@ def test_minimax_bounds(loss: str) -> None:
 @pytest.mark.parametrize(
     ("kind", "params", "complaint"),
     [
-        ("fidelity", {"p": [0.5, 0.5, 0], "epsilon": 1}, r"p\[2\] is 0"),
-        ("fidelity", {"p": [1.0], "epsilon": 1}, "two or more entries"),
-        ("fidelity", {"p": [1.0, 1e-200], "epsilon": 1}, "must be at least 1e-15"),
-        ("minimax-fidelity", {"k": 5, "epsilon": 1, "p0": 1e-200}, "p0 must be at least 1e-15"),
-        ("fidelity", {"p": ZIPF, "epsilon": 1, "loss": "kl"}, "loss must be one of"),
-        ("fidelity", {"p": ZIPF, "epsilon": 1, "family": "circulant"}, "family must be one of"),
-        ("minimax-fidelity", {"k": 5, "epsilon": 1, "p0": 0.3}, "p0 must be at most 1/k = 1/5"),
-        ("minimax-fidelity", {"k": 5, "epsilon": 1, "p0": 0}, "p0 must be a finite number > 0"),
+        ("fidelity", {"prior": [0.5, 0.5, 0], "epsilon": 1}, r"prior\[2\] is 0"),
+        ("fidelity", {"prior": [1.0], "epsilon": 1}, "two or more entries"),
+        ("fidelity", {"prior": [1.0, 1e-200], "epsilon": 1}, "must be at least 1e-15"),
+        ("minimax-fidelity", {"inputs": 5, "epsilon": 1, "p0": 1e-200}, "p0 must be at least 1e-15"),
+        ("fidelity", {"prior": ZIPF, "epsilon": 1, "loss": "kl"}, "loss must be one of"),
+        ("fidelity", {"prior": ZIPF, "epsilon": 1, "family": "circulant"}, "family must be one of"),
+        ("minimax-fidelity", {"inputs": 5, "epsilon": 1, "p0": 0.3}, "p0 must be at most 1/k = 1/5"),
+        ("minimax-fidelity", {"inputs": 5, "epsilon": 1, "p0": 0}, "p0 must be a finite number > 0"),
     ],
 )
 def test_bad_input(kind: str, params: dict[str, Any], complaint: str) -> None:
@@ -190,8 +190,8 @@ def test_bad_input(kind: str, params: dict[str, Any], complaint: str) -> None:
 
 def test_reasons_of_the_optimal_design() -> None:
     for params, reason in (
-        ({"p": [0.05] * 20, "epsilon": 1, "loss": "mse"}, "must be free"),
-        ({"p": ZIPF, "epsilon": 1, "loss": "mse", "family": "square"}, "must be free"),
+        ({"prior": [0.05] * 20, "epsilon": 1, "loss": "mse"}, "must be free"),
+        ({"prior": ZIPF, "epsilon": 1, "loss": "mse", "family": "square"}, "must be free"),
     ):
         with pytest.raises(NoSolverError, match=reason):
             solve(problem("fidelity", **params), "optimal-design")

@@ -55,7 +55,7 @@ def test_the_optimum_is_that_of_another_solver(params):
 
 def test_unit_queries_of_one_column_are_the_mean_squared_error():
     p = [0.5, 0.3, 0.2]
-    known = solve(problem("fidelity", p=p, epsilon=0.7, loss="mse")).value
+    known = solve(problem("fidelity", prior=p, epsilon=0.7, loss="mse")).value
     here = solve(problem("robust-fidelity", epsilon=0.7, prior=[[x] for x in p])).value
     assert here == pytest.approx(known * (1 - np.dot(p, p)), rel=1e-8)
 

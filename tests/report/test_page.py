@@ -241,7 +241,7 @@ def test_several_results_begin_with_contents_and_comparison(files, written):
 
 
 def test_a_plain_answer_of_a_mechanism_too_large_for_a_matrix(tmp_path, written):
-    solve(BroadFidelity(k=60, epsilon=0.5)).save(tmp_path / "r.json")
+    solve(BroadFidelity(inputs=60, epsilon=0.5)).save(tmp_path / "r.json")
     page = sound(written(tmp_path / "r.json"))
     assert "subset-selection" in page.text
 

@@ -39,8 +39,8 @@ def claims(found):
 
 def _phi(found):
     params, proof = found["params"], found["certificate"]["proof"]
-    keys(params, {"k", "epsilon"})
-    k, E = whole(params["k"], 2, 100_000), iv.exp(interval(epsilon(params)))
+    keys(params, {"inputs", "epsilon"})
+    k, E = whole(params["inputs"], 2, 100_000), iv.exp(interval(epsilon(params)))
     demand(proof is None or proof == {}, "no proof is needed")
     value = Fraction(found["value"])
     if found["problem"] == "broad-fidelity" and found["mechanism"] is None:
@@ -145,9 +145,9 @@ def alpha(moments, p, loss):
 
 def _fidelity(found):
     params = found["params"]
-    keys(params, {"p", "epsilon"}, {"loss", "family"})
-    p, E = distribution(params["p"]), iv.exp(interval(epsilon(params)))
-    demand(min(params["p"]) >= 1e-15, "an entry of p is too small")
+    keys(params, {"prior", "epsilon"}, {"loss", "family"})
+    p, E = distribution(params["prior"]), iv.exp(interval(epsilon(params)))
+    demand(min(params["prior"]) >= 1e-15, "an entry of p is too small")
     loss = word(params.get("loss", "f-divergence"), LOSSES)
     family = word(params.get("family", "broad"), ("square", "broad"))
     W = matrix(found, len(p))
@@ -223,8 +223,8 @@ def design_floor(p, E, loss, proof):
 
 def _minimax(found):
     params = found["params"]
-    keys(params, {"k", "epsilon", "p0"}, {"loss"})
-    k, E = whole(params["k"], 2, 100_000), iv.exp(interval(epsilon(params)))
+    keys(params, {"inputs", "epsilon", "p0"}, {"loss"})
+    k, E = whole(params["inputs"], 2, 100_000), iv.exp(interval(epsilon(params)))
     loss = word(params.get("loss", "mse"), LOSSES)
     number(params["p0"], 1e-15, 1 / k)
     p0 = min(Fraction(params["p0"]), Fraction(1, k))

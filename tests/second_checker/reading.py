@@ -63,7 +63,9 @@ def shows_itself(text):
 def document(found):
     """Read the fields of a result file."""
     keys(found, REQUIRED, OPTIONAL)
-    demand(found["format"] == 1 and not isinstance(found["format"], bool), "the format is another")
+    demand(found["format"] in (1, 2) and type(found["format"]) is int, "the format is another")
+    if found["format"] == 1:
+        found["params"] = renamed(found["problem"], found["params"])
     demand(found["status"] in ("optimal", "gap", "feasible"), "the status makes no claim")
     number(found["value"])
     demand((found["bound"] is None) == (found["status"] == "feasible"), "a bound too many, or none")
@@ -84,6 +86,15 @@ def document(found):
     number(found.get("seconds", 0), 0)
     number(found["certificate"].get("repair_loss", 0))
     demand(found["mechanism"] is None or found.get("answer") is None, "two answers")
+
+
+def renamed(kind, params):
+    """The parameters of a file of version 1, with the names of version 2."""
+    if not isinstance(kind, str) or not isinstance(params, dict):
+        return params
+    names = {"p": "prior"} if kind == "fidelity" else {"k": "inputs"} if "-fidelity" in kind else {}
+    demand(not any({old, new} <= params.keys() for old, new in names.items()), "a name and its former")
+    return {names.get(name, name): value for name, value in params.items()}
 
 
 def keys(value, required, optional=()):

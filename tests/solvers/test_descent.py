@@ -47,7 +47,7 @@ def test_the_circulant_objective_is_phi() -> None:
 def test_small_circulants_by_brute_force() -> None:
     """K = 5: no circulant on a grid of rows is better than what descent finds."""
     epsilon = 0.3
-    found = solve(problem("circulant-fidelity", k=5, epsilon=epsilon), "descent").value
+    found = solve(problem("circulant-fidelity", inputs=5, epsilon=epsilon), "descent").value
     levels = np.linspace(1, math.exp(epsilon), 7)
     rows = np.array(np.meshgrid(*[levels] * 5)).reshape(5, -1).T
     power = np.abs(np.fft.fft(rows / rows.sum(axis=1, keepdims=True), axis=1)) ** 2
@@ -57,7 +57,7 @@ def test_small_circulants_by_brute_force() -> None:
 
 
 def test_seeds_agree_on_small_squares() -> None:
-    question = problem("square-fidelity", k=4, epsilon=0.05)
+    question = problem("square-fidelity", inputs=4, epsilon=0.05)
     values = [solve(question, "descent", seed=seed).value for seed in (1, 2)]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
@@ -79,7 +79,7 @@ def test_time_limit_keeps_what_was_found(clock) -> None:
         seen.append(value)
         clock.move(61)
 
-    question = problem("square-fidelity", k=8, epsilon=0.3)
+    question = problem("square-fidelity", inputs=8, epsilon=0.3)
     result = solve(question, "descent", time_limit=60, progress=wait)
     assert len(seen) == 1
     assert result.value is not None
@@ -89,7 +89,7 @@ def test_time_limit_keeps_what_was_found(clock) -> None:
 def test_progress_is_reported() -> None:
     seen: list[tuple[float, float]] = []
     solve(
-        problem("circulant-fidelity", k=6, epsilon=0.3),
+        problem("circulant-fidelity", inputs=6, epsilon=0.3),
         "descent",
         progress=lambda value, bound: seen.append((value, bound)),
     )
@@ -99,12 +99,12 @@ def test_progress_is_reported() -> None:
 
 def test_reasons() -> None:
     with pytest.raises(NoSolverError, match="number of outputs"):
-        solve(problem("broad-fidelity", k=6, epsilon=0.3), "descent")
+        solve(problem("broad-fidelity", inputs=6, epsilon=0.3), "descent")
     with pytest.raises(NoSolverError, match="too many"):
-        solve(problem("square-fidelity", k=300, epsilon=0.3), "descent")
+        solve(problem("square-fidelity", inputs=300, epsilon=0.3), "descent")
     with pytest.raises(NoSolverError, match="solves a matrix-program, not a column-program"):
         solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]), "descent")
     with pytest.raises(NoSolverError, match="cannot be certified"):
-        solve(problem("square-fidelity", k=300, epsilon=0.3), "designs")
+        solve(problem("square-fidelity", inputs=300, epsilon=0.3), "designs")
     with pytest.raises(NoSolverError, match="solves a matrix-program, not a column-program"):
         solve(problem("staircase", epsilon=1, prior=[0.5, 0.5]), "designs")

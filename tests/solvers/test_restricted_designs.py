@@ -13,7 +13,7 @@ from ldpopt.solvers import RestrictedDesigns
 
 @pytest.mark.parametrize(("k", "epsilon"), [(20, 1.0), (14, 0.5), (30, 3.0)])
 def test_it_comes_within_a_tenth_of_subset_selection(k, epsilon):
-    result = solve(BroadFidelity(k, epsilon), "restricted-designs")
+    result = solve(BroadFidelity(epsilon, k), "restricted-designs")
     assert result.status is Status.GAP
     assert result.bound < result.value <= 1.1 * result.bound
     assert result.value == pytest.approx(phi(result.mechanism))
@@ -22,13 +22,13 @@ def test_it_comes_within_a_tenth_of_subset_selection(k, epsilon):
 
 
 def test_few_outputs_are_subset_selection():
-    result = solve(BroadFidelity(6, 1.0), "restricted-designs")
+    result = solve(BroadFidelity(1.0, 6), "restricted-designs")
     assert result.status is Status.OPTIMAL
     assert result.mechanism.matrix == pytest.approx(subset_selection(6, 1.0, 2).matrix, abs=1e-12)
 
 
 def test_large_levels_are_randomised_response():
-    (form,) = BroadFidelity(40, 9.0).forms()
+    (form,) = BroadFidelity(9.0, 40).forms()
     assert RestrictedDesigns().run(form, None).point.shape == (40, 40)
 
 
@@ -42,7 +42,7 @@ def test_learning_from_more_inputs_than_subsets_can_be_listed():
 
 
 def test_refusals():
-    (form,) = SquareFidelity(7, 1.0).forms()
+    (form,) = SquareFidelity(1.0, 7).forms()
     assert "any number of outputs" in RestrictedDesigns().accepts(form)
-    (form,) = BroadFidelity(300, 1.0).forms()
+    (form,) = BroadFidelity(1.0, 300).forms()
     assert "more than 200 inputs" in RestrictedDesigns().accepts(form)

@@ -102,7 +102,7 @@ def least_probability(k: int, p0: float) -> Fraction:
 
 
 def _matrix_program(family: str, params: dict[str, Any]) -> dict[str, Any]:
-    return {"form": "matrix-program", "family": family, "k": params["k"], "epsilon": params["epsilon"]}
+    return {"form": "matrix-program", "family": family, **params}
 
 
 def _moment_program(params: dict[str, Any]) -> dict[str, Any]:
@@ -115,19 +115,19 @@ def _minimax_program(params: dict[str, Any]) -> dict[str, Any]:
 
 
 def _phi_question(plain: dict[str, Any]) -> PhiStatement:
-    return PhiStatement(plain["k"], plain["epsilon"], plain["family"])
+    return PhiStatement(plain["inputs"], plain["epsilon"], plain["family"])
 
 
 def _alpha_question(plain: dict[str, Any]) -> AlphaStatement:
-    if min(plain["p"]) < Fraction(LEAST) * (1 - SUM_TOLERANCE):  # p was divided by its sum
-        least = float(min(plain["p"]))
-        raise UnreadableError(f"every entry of p must be at least {LEAST!r}, not {least!r}")
-    return AlphaStatement(plain["p"], plain["epsilon"], plain["loss"], plain["family"])
+    if min(plain["prior"]) < Fraction(LEAST) * (1 - SUM_TOLERANCE):  # it was divided by its sum
+        least = float(min(plain["prior"]))
+        raise UnreadableError(f"every entry of prior must be at least {LEAST!r}, not {least!r}")
+    return AlphaStatement(plain["prior"], plain["epsilon"], plain["loss"], plain["family"])
 
 
 def _minimax_question(plain: dict[str, Any]) -> MinimaxStatement:
-    p0 = least_probability(plain["k"], plain["p0"])
-    return MinimaxStatement(plain["k"], plain["epsilon"], plain["loss"], p0)
+    p0 = least_probability(plain["inputs"], plain["p0"])
+    return MinimaxStatement(plain["inputs"], plain["epsilon"], plain["loss"], p0)
 
 
 # ---------------------------------------------------------------- values
@@ -333,24 +333,26 @@ SECTION = Section(
     kinds={
         **{
             f"{family}-fidelity": Kind(
-                Record({"k": INPUTS, "epsilon": EPSILON}), partial(_matrix_program, family)
+                Record({"inputs": INPUTS, "epsilon": EPSILON}), partial(_matrix_program, family)
             )
             for family in FAMILY.allowed
         },
         "fidelity": Kind(
             Record(
-                {"p": Distribution(2, positive=True), "epsilon": EPSILON},
+                {"prior": Distribution(2, positive=True), "epsilon": EPSILON},
                 {"loss": LOSS, "family": Word("square", "broad")},
             ),
             _moment_program,
         ),
         "minimax-fidelity": Kind(
-            Record({"k": INPUTS, "epsilon": EPSILON, "p0": P0}, {"loss": LOSS}), _minimax_program
+            Record({"inputs": INPUTS, "epsilon": EPSILON, "p0": P0}, {"loss": LOSS}), _minimax_program
         ),
     },
     forms={
         "matrix-program": _form(
-            Record({"form": Word("matrix-program"), "family": FAMILY, "k": INPUTS, "epsilon": EPSILON}),
+            Record(
+                {"form": Word("matrix-program"), "family": FAMILY, "inputs": INPUTS, "epsilon": EPSILON}
+            ),
             _phi_question,
             _phi_answer,
             _phi_members,
@@ -362,7 +364,7 @@ SECTION = Section(
                 {
                     "form": Word("moment-program"),
                     "family": FAMILY,
-                    "p": Distribution(2, positive=True),
+                    "prior": Distribution(2, positive=True),
                     "epsilon": EPSILON,
                     "loss": LOSS,
                 }
@@ -378,7 +380,7 @@ SECTION = Section(
             Record(
                 {
                     "form": Word("minimax-program"),
-                    "k": INPUTS,
+                    "inputs": INPUTS,
                     "epsilon": EPSILON,
                     "loss": LOSS,
                     "p0": P0,

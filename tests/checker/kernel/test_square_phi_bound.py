@@ -33,7 +33,7 @@ def test_no_mechanism_is_below(k: int, epsilon: float) -> None:
     """Local minima and random mechanisms lie above; φ* of all mechanisms lies below."""
     bound = float(square_phi_bound(k, epsilon))
     assert bound > 1.02 * float(phi_bound(k, exp_above(epsilon)))
-    result = solve(problem("square-fidelity", k=k, epsilon=epsilon), "descent", starts=2)
+    result = solve(problem("square-fidelity", inputs=k, epsilon=epsilon), "descent", starts=2)
     assert result.bound == pytest.approx(bound, rel=1e-12)
     assert bound < result.value
     assert verify(result)
@@ -114,7 +114,7 @@ def test_too_many_boxes_are_undecided() -> None:
 
 @pytest.mark.parametrize("kind", ["square-fidelity", "circulant-fidelity", "minimax-fidelity"])
 def test_a_bound_beyond_the_lemmas_is_refuted(kind: str) -> None:
-    params = {"k": 6, "epsilon": 1.0} | ({"p0": 0.1} if kind == "minimax-fidelity" else {})
+    params = {"inputs": 6, "epsilon": 1.0} | ({"p0": 0.1} if kind == "minimax-fidelity" else {})
     document = solve(problem(kind, **params), "descent", starts=1).to_json()
     assert all(claim.holds for claim in frame.check(document))
     document["bound"] += 0.5 * (document["value"] - document["bound"])
@@ -125,7 +125,7 @@ def test_a_bound_beyond_the_lemmas_is_refuted(kind: str) -> None:
 
 def test_the_bound_is_not_one_over_all_mechanisms() -> None:
     """Subset selection has a smaller φ, so broad mechanisms are not held to it."""
-    document = solve(problem("broad-fidelity", k=6, epsilon=1.0)).to_json()
+    document = solve(problem("broad-fidelity", inputs=6, epsilon=1.0)).to_json()
     document["bound"] = float(square_phi_bound(6, 1.0)) * (1 - 1e-12)
     assert document["bound"] > document["value"]
     assert not all(claim.holds for claim in frame.check(document))

@@ -20,7 +20,7 @@ KINDS = ("circulant-fidelity", "square-fidelity", "broad-fidelity")
 
 
 def document(kind: str, k: int, epsilon: float) -> dict[str, Any]:
-    return solve(problem(kind, k=k, epsilon=epsilon), "designs").to_json()
+    return solve(problem(kind, inputs=k, epsilon=epsilon), "designs").to_json()
 
 
 def verified(doc: dict[str, Any]) -> bool:
@@ -88,11 +88,11 @@ def test_structured_answers_are_checked(name: str, value: float) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda d: d["params"].update(k=1),
-        lambda d: d["params"].update(k=7.5),
-        lambda d: d["params"].update(k=10**9),
+        lambda d: d["params"].update(inputs=1),
+        lambda d: d["params"].update(inputs=7.5),
+        lambda d: d["params"].update(inputs=10**9),
         lambda d: d["params"].update(epsilon=-1),
-        lambda d: d["params"].pop("k"),
+        lambda d: d["params"].pop("inputs"),
         lambda d: d.update(mechanism=None),
         lambda d: d.update(value="little"),
         lambda d: d.update(status="limit"),

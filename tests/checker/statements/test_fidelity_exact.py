@@ -249,7 +249,9 @@ def test_no_forged_rows_prove_more_than_the_best_mixture() -> None:
 
 
 def document(loss: str) -> dict[str, Any]:
-    return solve(problem("minimax-fidelity", k=5, epsilon=0.5, p0=0.02, loss=loss), "designs").to_json()
+    return solve(
+        problem("minimax-fidelity", inputs=5, epsilon=0.5, p0=0.02, loss=loss), "designs"
+    ).to_json()
 
 
 @pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
@@ -307,9 +309,9 @@ def test_a_proof_that_nothing_asks_for_is_unreadable() -> None:
 @pytest.mark.parametrize("loss", channel_fidelity.LOSSES)
 def test_extreme_levels_and_probabilities_verify(epsilon: float, loss: str) -> None:
     """ε from 1e-6 to 20, a probability of 1e-12."""
-    question = problem("fidelity", p=[0.7, 0.3 - 1e-12, 1e-12], epsilon=epsilon, loss=loss)
+    question = problem("fidelity", prior=[0.7, 0.3 - 1e-12, 1e-12], epsilon=epsilon, loss=loss)
     assert all(claim.holds for claim in frame.check(solve(question).to_json()))
-    worst = problem("minimax-fidelity", k=3, epsilon=epsilon, p0=1e-12, loss=loss)
+    worst = problem("minimax-fidelity", inputs=3, epsilon=epsilon, p0=1e-12, loss=loss)
     assert all(claim.holds for claim in frame.check(solve(worst, "designs").to_json()))
 
 
