@@ -68,10 +68,14 @@ DOCUMENT = Record(
         "stats": Object(),
         "attempts": Object(),
         "environment": Object(),
+        "statement": Object(),
         "design": Anything(),
     },
 )
-"""A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind ``params``."""
+"""A result file. The form reads ``mechanism``, ``answer`` and the proof, the kind ``params``.
+
+A file of another package's kind carries its ``statement``, which no built-in kind may.
+"""
 
 KINDS = {
     "staircase": "staircase",
@@ -161,17 +165,35 @@ def statement(kind: str, params: Any) -> dict[str, Any]:
     return found.statement(params)
 
 
-def _asked(document: dict[str, Any]) -> dict[str, Any]:
-    """State the question of a result file; one of version 1 may use the names of that version."""
-    kind, params = document["problem"], document["params"]
-    return statement(kind, with_names_of_today(kind, params) if document["format"] == 1 else params)
-
-
 def _form(plain: dict[str, Any]) -> Decider:
     name = plain.get("form")
     if not isinstance(name, str) or name not in FORMS:
         raise UnreadableError(f"the checker does not know the form {quoted(name)}")
     return section(FORMS[name]).forms[name]
+
+
+def stated(document: dict[str, Any], plain: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return what a file states: what its kind asks, or, of another package's kind, what it carries.
+
+    Parameters of a file of version 1 may have the names of that version.
+
+    Args:
+        document: the file.
+        plain: the statement of that package for the file's parameters, where it is at hand.
+    """
+    kind, params, carried = document["problem"], document["params"], document.get("statement")
+    if knows(kind) and carried is not None:
+        raise UnreadableError(
+            f"statement must be left out: the parameters of {quoted(kind)} say what it asks"
+        )
+    found = plain or carried
+    if found is not None:
+        return found
+    if not knows(kind):
+        raise UnreadableError(
+            f"the checker does not know the problem kind {quoted(kind)}, and there is no statement"
+        )
+    return statement(kind, with_names_of_today(kind, params) if document["format"] == 1 else params)
 
 
 def noise(plain: dict[str, Any]) -> float:
@@ -213,16 +235,17 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
         fields["design"] = _load(DESIGN).DESIGN.read(fields["design"], "design")
     if fields["status"] not in ("optimal", "gap", "feasible"):
         raise UnreadableError(f"a result of status {quoted(fields['status'])} makes no claim")
-    if plain is None:
-        plain = _asked(fields)
-    elif "design" in fields:
+    if "design" in fields and (plain is not None or not knows(fields["problem"])):
         raise UnreadableError("the section design needs a kind that the checker knows")
-    form = _form(plain)
-    asked = form.statement.read(plain)
+    asked_for = stated(fields, plain)
+    form = _form(asked_for)
+    asked = form.statement.read(asked_for)
     case = _case(fields, form, form.question(asked))
     found = list(_part("member", partial(form.members, case)))
+    if plain is not None and "statement" in fields:
+        found.append(_same(plain, fields))
     case = case._replace(proven=tuple(found))
-    if form.value is not None:
+    if form.states_objective(case.question):
         found += _part("value", partial(form.value, case))
         found += _bound_claims(case, form, fields)
     if form.audit is not None and case.audit:
@@ -230,6 +253,12 @@ def _claims(document: Any, plain: dict[str, Any] | None) -> list[Claim]:
     if "design" in fields:
         found += _part("inputs", partial(_load(DESIGN).design_claims, fields, asked))
     return found
+
+
+def _same(plain: dict[str, Any], fields: dict[str, Any]) -> Claim:
+    """Check that the file carries the statement of the package that knows its kind."""
+    words = f"the statement is what {quoted(fields['problem'])} asks with the file's parameters"
+    return decided("member", words, lambda: fields["statement"] == plain)
 
 
 def _part(what: str, claims: Callable[[], Iterable[Claim]]) -> Iterator[Claim]:
@@ -260,7 +289,7 @@ def _case(document: dict[str, Any], form: Decider, asked: Any) -> Case:
         raise UnreadableError("mechanism or answer must be null: a result has one answer")
     answer = form.answer(document, asked)
     proof = certificate["proof"]
-    if proof is not None or bound is not None:
+    if form.states_objective(asked) and (proof is not None or bound is not None):
         proof = form.proof.read(proof, "certificate.proof")
     return Case(asked, answer, status, value, bound, proof, certificate.get("audit", {}))
 
@@ -312,17 +341,19 @@ def unchecked(document: dict[str, Any], plain: dict[str, Any] | None = None) -> 
     """List, as sentences, what the file says but the checker does not decide."""
     if "public" in document:
         return list(_load(PUBLIC).unchecked_public(document))
-    if plain is None:
-        plain = _asked(document)
-    audit, form = document["certificate"].get("audit"), _form(plain)
+    found = stated(document, plain)
+    audit, form = document["certificate"].get("audit"), _form(found)
     if not audit or form.audit is not None:
         audit = {}
-    said = [] if form.value is not None else list(_uncertified(document))
+    said = [] if form.states_objective(question(found)) else list(_uncertified(document))
     said += [f"certificate.audit.{escaped(name)} = {quoted(value)}" for name, value in audit.items()]
-    said += form.unchecked(plain)
+    said += form.unchecked(found)
+    if plain is None and not knows(document["problem"]):
+        said.append(f"that the statement is what {quoted(document['problem'])} asks: {UNKNOWN_KIND}")
     return said + _load(DESIGN).unchecked_design(document) if "design" in document else said
 
 
+UNKNOWN_KIND = "the checker does not know this kind, and decides the statement"
 UNCERTIFIED = "not certified, the checker does not know the utility"
 """How :func:`unchecked` ends what a file says of an objective that the checker does not know."""
 

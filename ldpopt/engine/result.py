@@ -95,8 +95,12 @@ class Result:
         return summary + (self.mechanism._repr_html_() if self.mechanism else "")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result file's content: plain data, floats exact."""
+        """Return the result file's content: plain data, floats exact.
+
+        The file of a kind that the checker does not know carries its statement, if it has one.
+        """
         mechanism = self.mechanism
+        carried = None if frame.knows(self.problem.kind) else self.problem.statement()
         return {
             "format": frame.FORMAT,
             "problem": self.problem.kind,
@@ -113,6 +117,7 @@ class Result:
             "stats": self.stats,
             "attempts": self.attempts,
             "environment": self.environment,
+            **({} if carried is None else {"statement": carried}),
         }
 
     @classmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -173,8 +174,9 @@ def _with_factor(claim: Claim) -> str:
 def verify(result: Result | str | os.PathLike[str], *, budget: float = SECONDS) -> Verification:
     """Let the independent checker decide every claim of a result or result file.
 
-    The statement comes from the checker's own reading of the parameters, or, for a kind that another
-    package registered, from that problem's ``statement()``.
+    The statement comes from the checker's own reading of the parameters. For a kind that the checker
+    does not know, the file carries it; where the package of that kind is at hand, it must be what the
+    problem's ``statement()`` says.
 
     Args:
         result: a result, or the name of a file.
@@ -234,7 +236,8 @@ def verify_document(
         kind, plain = document.get("problem"), None
         if isinstance(kind, str) and not frame.knows(kind):
             params = document.get("params", {})
-            plain = _statement(kind, params) if problem is None else problem.statement()
+            given = _statement(kind, params) if problem is None else problem.statement()
+            plain = json.loads(json.dumps(given))  # tuples become lists, as in the file
         with confined():
             claims = frame.check(document, plain)
             return Verification(tuple(claims), tuple(frame.unchecked(document, plain)))

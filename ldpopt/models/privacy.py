@@ -183,12 +183,14 @@ class Cone(Privacy):
 
     Args:
         rows: the matrix A, one row per inequality.
+        words: what the cone promises, for readers; claims quote it, and decide the inequalities.
     """
 
     name: ClassVar[str] = "cone"
     title: ClassVar[str] = "share of what the inequalities allow"
     unit: ClassVar[str] = ""
     rows: ArrayLike
+    words: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -132,7 +132,7 @@ def test_privacy_is_verified_and_the_utility_is_not_certified():
     result = ldpopt.solve(JeffreysTest(1.0))
     found = ldpopt.verify(result)
     assert found
-    assert [claim.what for claim in found.claims] == ["stochastic", "privacy", "audit"]
+    assert [claim.what for claim in found.claims] == ["stochastic", "privacy", "member", "audit"]
     assert [said.partition(" = ")[0] for said in found.unchecked] == ["value", "bound", "status"]
     assert found.proven == ""
     assert not found.certifies_utility
@@ -175,7 +175,7 @@ def test_the_page_and_the_audit_say_what_is_certified(monkeypatch, tmp_path):
     ldpopt.solve(JeffreysTest(1.0)).save(path)
     found = audit(path, confidence=1 - 1e-9)
     assert found.passed
-    assert {claim.what for claim in found.claims} == {"stochastic", "privacy", "audit"}
+    assert {claim.what for claim in found.claims} == {"stochastic", "privacy", "member", "audit"}
     page = tmp_path / "page.html"
     report([path], page)
     html = page.read_text(encoding="utf-8")
@@ -221,3 +221,36 @@ def test_a_cone_that_the_checker_does_not_know_has_no_statement():
             return object()
 
     assert Elsewhere(1.0).statement() is None
+
+
+class Ladder(JeffreysTest):
+    """Neighbours on a ladder differ by a factor of two: a cone of one's own, with words."""
+
+    kind = "ladder"
+
+    def statement(self):
+        rows = [[2, -1, 0], [-1, 2, 0], [0, 2, -1], [0, -1, 2]]
+        cone = {"cone": {"rows": rows, "words": "neighbours differ by a factor of two"}}
+        return {"form": "program", "privacy": [cone], "inputs": 3}
+
+
+def test_the_bare_checker_decides_what_the_file_carries():
+    document = ldpopt.solve(Ladder(0.5)).to_json()
+    claims = frame.check(document)
+    assert [claim.what for claim in claims] == ["stochastic", "privacy"]
+    assert all(claim.holds for claim in claims)
+    assert "neighbours differ by a factor of two" in claims[1].statement
+    assert "not certified" in frame.unchecked(document)[0]
+    assert "'ladder' asks" in frame.unchecked(document)[-1]
+    document["mechanism"]["matrix"] = [[1.0, 0.0], [0.5, 0.5], [0.5, 0.5]]
+    assert [claim.holds for claim in frame.check(document)] == [True, False]
+
+
+def test_a_file_whose_statement_is_not_the_packages_is_refuted():
+    problem = JeffreysTest(1.0)
+    document = ldpopt.solve(problem).to_json()
+    document["statement"]["epsilon"] = 2.0
+    assert verify_document(document, problem).verdict is False
+    built_in = ldpopt.solve(ldpopt.problem("staircase", epsilon=1.0, prior=[0.5, 0.5])).to_json()
+    with pytest.raises(UnreadableError, match="statement must be left out"):
+        frame.check(built_in | {"statement": document["statement"]})

@@ -53,14 +53,14 @@ class Decider:
         question: from the statement, read by that schema, to the exact question.
         answer: from the document and the question to the answer that the claims are about.
         members: claims that the answer is what was asked for: stochastic, of its kind, private.
-        value: the claims that the answer is worth ``case.value``; None: the form has no objective, and
-            the file's value, bound and status are reported as not certified.
-        bound: the claims that nothing is better than ``case.bound``; not asked if the file has none, or
-            if the form has no objective.
+        value: the claims that the answer is worth ``case.value``.
+        bound: the claims that nothing is better than ``case.bound``; not asked if the file has none.
         sense: which of value and bound is the larger; a function of the question where it depends on it.
         proof: what ``certificate.proof`` may be.
         audit: claims about ``certificate.audit``; None: the audit is reported as not checked.
         unchecked: from the statement to what else is reported as not checked.
+        states_objective: whether the question says what ``value`` measures; if it does not, value, bound
+            and status of the file are reported as not certified.
         noise: by how much value and bound of an optimal answer may differ where the optimum is zero; 0
             where a question can be rescaled, so that no difference is small for all.
     """
@@ -69,12 +69,13 @@ class Decider:
     question: Callable[[dict[str, Any]], Any]
     answer: Callable[[dict[str, Any], Any], Any]
     members: Callable[[Case], Iterator[Claim]]
-    value: Callable[[Case], Iterator[Claim]] | None
+    value: Callable[[Case], Iterator[Claim]]
     bound: Callable[[Case], Iterator[Claim]]
     sense: Callable[[Any], Sense]
     proof: Schema = field(default_factory=Anything)
     audit: Callable[[Case], Iterator[Claim]] | None = None
     unchecked: Callable[[dict[str, Any]], list[str]] = lambda plain: []
+    states_objective: Callable[[Any], bool] = lambda question: True
     noise: float = 0.0
 
 

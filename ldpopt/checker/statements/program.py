@@ -37,8 +37,8 @@ from ..kernel.proofs import corners
 from ..kernel.proofs.column_utilities import MOST_DUAL, UTILITIES
 from ..kernel.proofs.differences import Budget, Difference, dot
 from ..kernel.proofs.extreme_rays import extreme_rays
-from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective
-from ..kernel.proofs.privacy_parts import PARTS, Part, listed, read_part
+from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective, unstated
+from ..kernel.proofs.privacy_parts import MOST_INPUTS, PARTS, Part, listed, read_part
 from ..kernel.proofs.private_rows import read_matrix, stochastic
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import List, Matrix, Number, Record, Whole, Word
@@ -107,11 +107,14 @@ PARAMS = Record(REQUIRED, OPTIONAL)
 
 
 def question(plain: dict[str, Any]) -> Question:
-    """Build the question of a statement."""
-    if ("maximise" in plain) == ("minimise" in plain):
-        raise UnreadableError("a program needs one of the keys maximise and minimise")
-    sense: Literal["maximise", "minimise"] = "maximise" if "maximise" in plain else "minimise"
-    objective = read_objective(plain[sense], sense)
+    """Build the question of a statement; without an objective it says how many inputs there are."""
+    if sum(key in plain for key in ("maximise", "minimise", "inputs")) != 1:
+        raise UnreadableError(
+            "a program needs one of the keys maximise and minimise; a statement without an objective "
+            "needs inputs instead"
+        )
+    sense: Literal["maximise", "minimise"] = "minimise" if "minimise" in plain else "maximise"
+    objective = unstated(plain["inputs"]) if "inputs" in plain else read_objective(plain[sense], sense)
     k = objective.inputs
     parts = [read_part(part, f"privacy[{i}]", k) for i, part in enumerate(plain["privacy"])]
     conditions = [
@@ -374,7 +377,9 @@ SECTION = Section(
     kinds={"program": Kind(PARAMS, lambda params: {"form": "program", **params})},
     forms={
         "program": Decider(
-            statement=Record({"form": Word("program"), **REQUIRED}, OPTIONAL),
+            statement=Record(
+                {"form": Word("program"), **REQUIRED}, {**OPTIONAL, "inputs": Whole(2, MOST_INPUTS)}
+            ),
             question=question,
             answer=_answer,
             members=_members,
@@ -382,6 +387,7 @@ SECTION = Section(
             bound=_bound,
             sense=lambda asked: asked.sense,
             proof=PROOF,
+            states_objective=lambda asked: bool(asked.objective.name),
         ),
     },
 )

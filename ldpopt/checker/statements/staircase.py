@@ -255,10 +255,11 @@ SECTION = Section(
             question=private_question,
             answer=_answer,
             members=_members,
-            value=None,
+            value=nothing,
             bound=nothing,
             sense=maximise,
             audit=_audit,
+            states_objective=lambda question: False,
         ),
     },
 )

@@ -38,7 +38,7 @@ class Objective:
     """What is maximised: Σ_y g(w_y). A loss is minimised, so its g is negative.
 
     Attributes:
-        name: its name in files.
+        name: its name in files; empty if the file does not say what is maximised.
         inputs: the number of inputs.
         words: what it is called in a claim.
         gain: encloses g at a column.
@@ -56,6 +56,15 @@ class Objective:
     distributions: Sequence[Sequence[Fraction]] = ()
     weights: Sequence[Fraction] = ()
     order: float | None = None
+
+
+def unstated(inputs: int) -> Objective:
+    """Stand for an objective that a statement leaves out, as only a package of another hand knows it."""
+
+    def gain(column: Sequence[Fraction]) -> Interval:
+        raise UndecidedError("the statement has no objective")
+
+    return Objective("", inputs, "", gain)
 
 
 def _of_pieces(name: str, k: int, words: str, pieces: Sequence[Vector], **more: Any) -> Objective:

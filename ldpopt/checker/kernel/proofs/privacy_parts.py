@@ -43,6 +43,7 @@ from ..schema import (
     Nullable,
     Number,
     Record,
+    Text,
     Whole,
 )
 from .differences import Budget, Difference, Vector, in_cone
@@ -247,7 +248,8 @@ def _cone(part: dict[str, Any], k: int) -> Part:
             )
         )
     words = f"each of its columns satisfies the {counted(len(rows))} linear inequalities of the cone"
-    return _cone_of(words, rows)
+    said = f", which the file calls {quoted(part['words'])}" if "words" in part else ""
+    return _cone_of(words + said, rows)
 
 
 def _maximal_leakage(part: dict[str, Any], k: int) -> Part:
@@ -305,7 +307,7 @@ PARTS: dict[str, tuple[Record, Callable[[dict[str, Any], int], Part]]] = {
     "information-privacy": (Record({"epsilon": EPSILON, "prior": Distribution(2)}), _information),
     "sensitive": (Record({"epsilon": EPSILON, "inputs": List(Whole(0, MOST_INPUTS), 1)}), _sensitive),
     "scenarios": (Record({"epsilon": EPSILON, "distributions": List(Joint(), 1)}), _scenarios),
-    "cone": (Record({"rows": Matrix(Number(-LARGEST, LARGEST), 1, 2)}), _cone),
+    "cone": (Record({"rows": Matrix(Number(-LARGEST, LARGEST), 1, 2)}, {"words": Text()}), _cone),
     "maximal-leakage": (Record({"leakage": LEAKAGE}), _maximal_leakage),
     "statistic-leakage": (Record({"leakage": LEAKAGE, "secrets": Labels(2)}), _statistic_leakage),
 }
