@@ -40,6 +40,8 @@ from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
 from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
 from .kernel.section import Case, Decider, Kind, Section
+from .kinds import FORMS as FORMS
+from .kinds import KINDS as KINDS
 
 FORMAT = 2
 GAP_ROUNDING = Fraction(1, 2**50)
@@ -77,53 +79,6 @@ DOCUMENT = Record(
 A file of another package's kind carries its ``statement``, which no built-in kind may.
 """
 
-KINDS = {
-    "staircase": "staircase",
-    "secret-staircase": "staircase",
-    "circulant-fidelity": "fidelity",
-    "square-fidelity": "fidelity",
-    "broad-fidelity": "fidelity",
-    "fidelity": "fidelity",
-    "minimax-fidelity": "fidelity",
-    "statistic-leakage": "statistic_leakage",
-    "leakage-design": "leakage_design",
-    "asymptotic-utility": "asymptotic_utility",
-    "privacy-utility-frontier": "asymptotic_utility",
-    "polyopt": "polyopt",
-    "robust-optimum": "robust_optimum",
-    "robust-fidelity": "robust_fidelity",
-    "robust-level": "robust_level",
-    "set-optimum": "set_optimum",
-    "independent-reporting": "reporting",
-    "grr-conditional": "reporting",
-    "ue-conditional": "reporting",
-    "composition-bound": "composition_bound",
-    "feature-release": "feature_release",
-    "frequency-encoding": "frequency_encoding",
-    "program": "program",
-}
-"""The section of every kind; it is imported when a file of the kind is read."""
-FORMS = {
-    "column-program": "staircase",
-    "private-mechanism": "staircase",
-    "matrix-program": "fidelity",
-    "moment-program": "fidelity",
-    "minimax-program": "fidelity",
-    "selection-program": "statistic_leakage",
-    "leakage-program": "leakage_design",
-    "convex-program": "asymptotic_utility",
-    "polyopt": "polyopt",
-    "robust-optimum": "robust_optimum",
-    "query-program": "robust_fidelity",
-    "robust-level": "robust_level",
-    "set-optimum": "set_optimum",
-    "reporting": "reporting",
-    "composition-bound": "composition_bound",
-    "feature-release": "feature_release",
-    "encoding": "frequency_encoding",
-    "program": "program",
-}
-"""The section of every form; a kind of another package may state itself in any of them."""
 DESIGN, PUBLIC = "table_design", "public_mechanism"
 """The modules of designs for a table and of public mechanism files, imported for such a file alone."""
 
