@@ -40,8 +40,7 @@ from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
 from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
 from .kernel.section import Case, Decider, Kind, Section
-from .kinds import FORMS as FORMS
-from .kinds import KINDS as KINDS
+from .kinds import FORMS, KINDS
 
 FORMAT = 2
 GAP_ROUNDING = Fraction(1, 2**50)
