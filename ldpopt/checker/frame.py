@@ -36,11 +36,11 @@ from .kernel.budget import MOST_SECONDS, SECONDS, UndecidedError, limited
 from .kernel.claims import GIVES_UP, OPEN, Claim, Verdict, decided, escaped, named, quoted, verdict, why
 from .kernel.exit_codes import ExitCode
 from .kernel.former_names import with_names_of_today
+from .kernel.kinds import FORMS, KINDS
 from .kernel.optimality import GAP_FLOOR, OPTIMAL_GAP, is_optimal, relative_gap
 from .kernel.reading import UnreadableError, read
 from .kernel.schema import Anything, Nullable, Number, Object, Record, Text, Whole, Word
 from .kernel.section import Case, Decider, Kind, Section
-from .kinds import FORMS, KINDS
 
 FORMAT = 2
 GAP_ROUNDING = Fraction(1, 2**50)
