@@ -109,11 +109,6 @@ class Audit:
     def __getitem__(self, key: str) -> Measured:
         return next(measure for measure in self.measures if measure.key == key)
 
-    @property
-    def judges(self) -> bool:
-        """Whether a promise was compared with what was measured."""
-        return any(measure.holds is not None for measure in self.measures)
-
     def to_json(self) -> dict[str, Any]:
         """Return plain data; infinity is the word "inf"."""
         return {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -316,7 +317,7 @@ class Program(Problem):
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Give optima that are known in closed form."""
-        E, prior = float(np.e), [0.25] * 4
+        E, prior = math.e, [0.25] * 4
         yield Example(cls(notions.LDP(1), objectives.Guessing(prior)), E / (E + 3))
         pair = objectives.Guessing([0.5, 0.5])
         yield Example(cls(notions.LDP(1, delta=0.05), pair), (E + 0.05) / (1 + E))

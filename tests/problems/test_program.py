@@ -276,7 +276,19 @@ def test_files_hold_words_that_a_person_can_write(tmp_path, ldpopt):
     assert ldpopt("solve", path, "--out", out).code == 0
     said = ldpopt("verify", out)
     assert said.code == 0
-    assert "a set of reports has p ≤ e^1.0 p' + 0.05" in said.out
+    assert "every set of reports has p ≤ e^1.0 p' + 0.05" in said.out
+
+
+def test_a_bound_under_side_conditions_is_about_the_report_of_each_piece():
+    """Randomised response that calls the input 0 "3" keeps the condition, and guesses better."""
+    often = np.outer(PRIOR, [1, 0, 0, 0])
+    bounded = proven(Program(privacy.LDP(1), objective.Guessing(PRIOR), at_most=[(often, 0.3)]))
+    renamed = ((np.ones((4, 4)) + (E - 1) * np.eye(4)) / (E + 3))[:, [3, 1, 2, 0]]
+    assert (often * renamed).sum() <= 0.3
+    assert (np.array(PRIOR)[:, None] * renamed).max(axis=0).sum() > bounded.bound + 0.003
+    claims = {claim.what: claim for claim in verify(bounded).claims}
+    assert "probability of guessing" not in claims["value"].statement
+    assert claims["bound"].about == "mechanisms of this privacy and these side conditions"
 
 
 def test_questions_survive_json():

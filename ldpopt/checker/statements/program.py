@@ -188,11 +188,14 @@ def keeps(condition: Condition, matrix: Sequence[Sequence[float]]) -> bool:
 def _value(case: Case) -> Iterator[Claim]:
     asked: Question = case.question
     value = enclose(case.value)
+    what = "sum over the reports i of the linear piece i of the objective"
+    if not asked.conditions:
+        what = asked.objective.words
     if asked.sense == "maximise":
-        words = f"its {asked.objective.words} is at least {case.value!r}"
+        words = f"its {what} is at least {case.value!r}"
         yield decided("value", words, lambda: value.at_most(asked.gain(case.answer)), value=case.value)
     else:
-        words = f"its {asked.objective.words} is at most {case.value!r}"
+        words = f"its {what} is at most {case.value!r}"
         yield decided(
             "value", words, lambda: (-asked.gain(case.answer)).at_most(value), value=case.value
         )
@@ -276,7 +279,8 @@ def _bound(case: Case) -> Iterator[Claim]:
             return False
         return dominates(proof, asked)
 
-    yield decided("bound", words, test, about="mechanisms of this privacy", value=case.bound)
+    about = f"mechanisms of this privacy{' and these side conditions' if asked.conditions else ''}"
+    yield decided("bound", words, test, about=about, value=case.bound)
 
 
 # ---------------------------------------------------------------- the bound

@@ -122,7 +122,10 @@ def _ldp(part: dict[str, Any], k: int) -> Part:
     if not delta:
         words = f"its entries for all inputs differ by at most a factor e^{epsilon!r}"
         return _hidden(words, tuple(range(k)), epsilon)
-    words = f"a set of reports has p ≤ e^{epsilon!r} p' + {delta!r} for its probabilities at two inputs"
+    words = (
+        f"every set of reports has p ≤ e^{epsilon!r} p' + {delta!r} for its probabilities at any two "
+        "inputs"
+    )
     nothing = Difference({}, {})
     spent = ((nothing, difference) for difference in _ratios(pairs, level))
     return Part(words, budgets=tuple(Budget(pieces, Fraction(delta)) for pieces in spent))
@@ -151,7 +154,7 @@ def _pairs(part: dict[str, Any], k: int) -> Part:
         for x, z in permutations(range(k), 2)
     )
     return _cone_of(
-        "its entries for two inputs differ by at most the factor e^level of the pair", _levels(found)
+        "its entries for any two inputs differ by at most the factor e^level of the pair", _levels(found)
     )
 
 
@@ -164,7 +167,7 @@ def _metric(part: dict[str, Any], k: int) -> Part:
     found = [(x, z, level * Fraction(distances[x][z])) for x, z in permutations(range(k), 2)]
     if any(most > MOST_EPSILON for _, _, most in found):
         raise UnreadableError(f"epsilon times a distance must be at most {MOST_EPSILON!r}")
-    words = f"its entries for two inputs differ by at most a factor e^({epsilon!r} · their distance)"
+    words = f"its entries for any two inputs differ by at most a factor e^({epsilon!r} · their distance)"
     return _cone_of(words, _levels(found))
 
 
