@@ -372,6 +372,7 @@ SAYS = {
     "experiments/optimal_squares.py": "a condition on ε",
     "models/block_cone.py": "why a solver refuses a cone",
     "models/cones.py": "why a solver refuses a cone",
+    "models/privacy.py": "what is measured of a mechanism",
     "protocol/run.py": "how many users there must be",
     "protocol/session.py": "how many users there must be",
     "release/summaries.py": "what a method seeks",

@@ -149,7 +149,7 @@ class Program(Problem):
         return replace(self, privacy=replace(self.privacy[0], epsilon=epsilon))
 
     def subject(self, mechanism: Mechanism) -> Subject:
-        """Say what each notion promises, in the words that the checker decides, and what is measured.
+        """Say what each notion promises, and what is measured of the mechanism.
 
         Where one notion hides a secret at one level, it is a promise that every audit knows.
         """
@@ -158,7 +158,12 @@ class Program(Problem):
         exact, levels = self.question.parts, [part for part in self.question.parts if part.secrets]
         hidden = levels[0] if len(levels) == 1 else None
         own = [
-            Promise(notion.measure, used(mechanism, part) * notion.promised, notion.promised, part.words)
+            Promise(
+                notion.measure,
+                used(mechanism, part) * notion.promised,
+                notion.promised,
+                f"the least number at which the mechanism keeps the notion {notion.name}",
+            )
             for notion, part in zip(self.privacy, exact, strict=True)
             if part is not hidden
         ]

@@ -81,8 +81,11 @@ def test_solve_takes_a_problem_and_a_solver_of_ones_own(files, ldpopt):
 def test_a_result_of_ones_own_problem_is_verified_audited_and_reported(files, ldpopt):
     solved = ldpopt("solve", "spec.json", *OWN, "--out", "r.json", cwd=files)
     assert solved.out.endswith("check it with: ldpopt verify r.json --problem mine.py:Coin\n")
+    bare = ldpopt("verify", "r.json", cwd=files)  # the file carries its statement
+    assert bare.code == 0, bare.err
+    assert "unchecked" in bare.out
+    assert ldpopt("verify", "r.json", *OWN, cwd=files).code == 0
     for words in (
-        ["verify"],
         ["audit", "--samples", "1000", "--confidence", "0.999999"],
         ["report", "-o", "r.html", "--curve-seconds", "0"],
     ):
