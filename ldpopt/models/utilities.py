@@ -294,3 +294,16 @@ def has_tangents(utility: object) -> TypeGuard[FewFunctions]:
 def nominal(utility: object) -> MutualInformation | None:
     """Return the mutual information that a utility is, or is nowhere above; None if it names none."""
     return getattr(utility, "nominal", None)
+
+
+@dataclass(frozen=True)
+class Fisher:
+    """The Fisher information about one parameter, g(w) = (Σ_x P_x score_x w_x)²/(P·w)."""
+
+    prior: Array
+    score: Array
+
+    def __call__(self, columns: Array) -> Array:
+        """Evaluate g on every column."""
+        q = self.prior @ columns
+        return ((self.prior * self.score) @ columns) ** 2 / np.where(q > 0, q, 1.0)

@@ -44,7 +44,7 @@ from ldpopt.models.cones import SecretCone
 from ldpopt.models.named_utilities import named_utility
 from ldpopt.models.objective import Objective
 from ldpopt.models.privacy import Privacy
-from ldpopt.models.utilities import Largest
+from ldpopt.models.utilities import Fisher, Largest
 
 MOST_LISTED = 16
 """Inputs up to which the rows of a cone are listed although a column program asks the same."""
@@ -185,7 +185,7 @@ class Program(Problem):
         if asked.pieces is not None:
             return Largest(_dense(asked.pieces, asked.inputs))
         if asked.name == "fisher":
-            return _Fisher(np.array(self.objective.prior), np.array(self.objective.score))
+            return Fisher(np.array(self.objective.prior), np.array(self.objective.score))
         given = {key: getattr(self.objective, key, None) for key in ("prior", "hypotheses", "order")}
         arrays = {
             key: None if v is None or key == "order" else np.asarray(v) for key, v in given.items()
@@ -391,15 +391,3 @@ def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
 def _short(plain: dict[str, Any]) -> dict[str, Any]:
     """Leave out of a proof what is empty."""
     return {name: part for name, part in plain.items() if not (isinstance(part, list) and not part)}
-
-
-@dataclass(frozen=True)
-class _Fisher:
-    """g(w) = (Σ_x P_x score_x w_x)²/(P·w)."""
-
-    prior: Array
-    score: Array
-
-    def __call__(self, columns: Array) -> Array:
-        q = self.prior @ columns
-        return ((self.prior * self.score) @ columns) ** 2 / np.where(q > 0, q, 1.0)
