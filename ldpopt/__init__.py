@@ -32,6 +32,7 @@ if TYPE_CHECKING:  # nothing is imported that could lie there: not even the modu
     from ldpopt.engine.verifying import Verification, verify
     from ldpopt.models import objective, privacy
     from ldpopt.problems.column_problem import ColumnProblem
+    from ldpopt.problems.composed_problem import ComposedProblem
     from ldpopt.problems.program import Program
     from ldpopt.release.designing import design
     from ldpopt.release.estimating import estimate
@@ -45,6 +46,7 @@ __all__ = [
     "ColumnProblem",
     "ColumnProgram",
     "Columns",
+    "ComposedProblem",
     "Example",
     "Experiment",
     "Form",
@@ -110,6 +112,7 @@ _HOMES = {
     "engine.sweep": ("Experiment",),
     "engine.verifying": ("Verification", "verify"),
     "problems.column_problem": ("ColumnProblem",),
+    "problems.composed_problem": ("ComposedProblem",),
     "problems.program": ("Program",),
     "release.designing": ("design",),
     "release.estimating": ("estimate",),

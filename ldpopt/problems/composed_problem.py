@@ -1,0 +1,308 @@
+"""Problems that are composed of notions of privacy and an objective."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import Any, Literal
+
+import numpy as np
+
+from ldpopt.core import certify
+from ldpopt.core.errors import InvalidInputError, SolverError
+from ldpopt.core.exact import (
+    Difference,
+    ProgramProof,
+    ProgramQuestion,
+    UndecidedError,
+    UnreadableError,
+    Vector,
+    dominates_program,
+    extreme_rays,
+    frame,
+    keeps_condition,
+    lifted_rows,
+    program_bound,
+    program_left_sides,
+    read_program_proof,
+)
+from ldpopt.core.form import Form, FormSolution
+from ldpopt.core.forms.column_program import ColumnProgram, Columns, Sublinear
+from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram, SideCondition, Spending
+from ldpopt.core.measure import Measure
+from ldpopt.core.mechanism import Mechanism
+from ldpopt.core.problem import Problem, Stages
+from ldpopt.core.stage import Stage
+from ldpopt.core.subject import Promise, Subject
+from ldpopt.core.validate import Array
+from ldpopt.measures.notions import used
+from ldpopt.models.cones import SecretCone
+from ldpopt.models.named_utilities import named_utility
+from ldpopt.models.privacy import Privacy
+from ldpopt.models.utilities import Fisher, Largest
+
+MOST_LISTED = 16
+"""Inputs up to which the rows of a cone are listed although a column program asks the same."""
+
+
+class ComposedProblem(Problem):
+    """A problem that is a composition; subclasses say which privacy and which objective.
+
+    Maximise Σ_y g(W[:, y]) over mechanisms W whose columns lie in the cones of every notion and keep its
+    budgets; weak duality gives the bound (``ldpopt/checker/statements/program.py``).
+    """
+
+    privacy: Any
+    """A notion of :mod:`ldpopt.privacy`, or several that all hold: a field, or a property."""
+    objective: Any
+    """One of :mod:`ldpopt.objective`: a field, or a property."""
+    at_most: Any = ()
+    """Side conditions, pairs of a matrix of costs and a limit."""
+    at_least: Any = ()
+
+    @property
+    def notions(self) -> tuple[Privacy, ...]:
+        """The notions of privacy, also where there is one."""
+        return tuple(self.privacy) if isinstance(self.privacy, list | tuple) else (self.privacy,)
+
+    def composition(self) -> dict[str, Any]:
+        """Write notions, objective and side conditions as plain data."""
+        found: dict[str, Any] = {"privacy": [part.to_json() for part in self.notions]}
+        found[self.sense] = self.objective.to_json()
+        for name, end in (("at_most", "most"), ("at_least", "least")):
+            if given := getattr(self, name):
+                found[name] = [
+                    {"costs": np.asarray(costs).tolist(), end: limit} for costs, limit in given
+                ]
+        return found
+
+    def statement(self) -> dict[str, Any]:
+        """State the composition: the checker decides it, whatever the kind is called."""
+        return {"form": "program", **self.composition()}
+
+    def check_params(self) -> None:
+        """Refuse a composition that the checker refuses."""
+        try:
+            frame.question(self.statement())
+        except UnreadableError as error:
+            raise InvalidInputError(f"{self.kind}: {error}") from None
+
+    @cached_property
+    def question(self) -> ProgramQuestion:
+        """The question in exact terms, as the checker reads it."""
+        found: ProgramQuestion = frame.question(self.statement())
+        return found
+
+    @property
+    def sense(self) -> Literal["maximise", "minimise"]:
+        """Whether more of the value is better, or less."""
+        found: Literal["maximise", "minimise"] = self.objective.sense
+        return found
+
+    @property
+    def measure(self) -> Measure:
+        """What the objective measures."""
+        found: Measure = self.objective.measure
+        return found
+
+    @property
+    def level(self) -> float | None:
+        """The level at which one notion alone hides a secret; None for other notions, or several."""
+        (part, *more) = self.question.parts
+        return None if more or not part.secrets else part.epsilon
+
+    def subject(self, mechanism: Mechanism) -> Subject:
+        """Say what each notion promises, and what is measured of the mechanism.
+
+        Where one notion hides a secret at one level, it is a promise that every audit knows.
+        """
+        prior = getattr(self.objective, "prior", None)
+        p = None if prior is None else np.asarray(prior, dtype=float)
+        exact, levels = self.question.parts, [part for part in self.question.parts if part.secrets]
+        hidden = levels[0] if len(levels) == 1 else None
+        own = [
+            Promise(
+                notion.measure,
+                used(mechanism, part) * notion.promised,
+                notion.promised,
+                f"the least number at which the mechanism keeps the notion {notion.name}",
+            )
+            for notion, part in zip(self.notions, exact, strict=True)
+            if part is not hidden
+        ]
+        if hidden is None:
+            found = Subject.of_values(mechanism, p, {})
+        elif len(set(hidden.secrets)) == len(hidden.secrets):
+            found = Subject.of_values(mechanism, p, {"ldp": hidden.epsilon})
+        else:
+            promises = {"indistinguishability": hidden.epsilon}
+            found = Subject.of_groups(mechanism, hidden.secrets, p, promises)
+        return replace(found, own=own)
+
+    # ------------------------------------------------------------ forms
+
+    @property
+    def sublinear(self) -> Sublinear:
+        """The utility of a column, in floats."""
+        asked = self.question.objective
+        if asked.pieces is not None:
+            return Largest(_dense(asked.pieces, asked.inputs))
+        if asked.name == "fisher":
+            return Fisher(np.array(self.objective.prior), np.array(self.objective.score))
+        given = {key: getattr(self.objective, key, None) for key in ("prior", "hypotheses", "order")}
+        arrays = {
+            key: None if v is None or key == "order" else np.asarray(v) for key, v in given.items()
+        }
+        return named_utility(asked.name, arrays["prior"], arrays["hypotheses"], None, given["order"])
+
+    def forms(self) -> Iterable[Form]:
+        """Give a column program where one secret is hidden at one level; else a mechanism program."""
+        asked = self.question
+        if asked.corners is not None:
+            cone = SecretCone(asked.corners.secrets, asked.corners.epsilon)
+            yield ColumnProgram(cone, self.sublinear)
+        k, pieces = asked.objective.inputs, asked.objective.pieces
+        if asked.corners is not None and k > MOST_LISTED:
+            return
+        yield MechanismProgram(
+            k,
+            tuple(_matrix(cone, k) for cone in asked.cones()),
+            tuple(Spending(_matrix(b.pieces, k), float(b.limit())) for b in asked.budgets),
+            self.sublinear,
+            None if pieces is None else _dense(pieces, k),
+            tuple(
+                SideCondition(np.array(one.costs, dtype=float).T, float(one.most))
+                for one in asked.conditions
+            ),
+            partial(_rays, asked),
+        )
+
+    def stages(self, form: Form) -> Stages:
+        """Declare one stage, the form itself; its multipliers are made exact."""
+        yield Stage(form, self._proven)
+
+    def _proven(self, solution: FormSolution) -> FormSolution:
+        """Raise β and λ until they prove the bound exactly: weak duality leaves no other choice."""
+        if solution.value is not None:
+            solution = replace(solution, value=self._signed(solution.value))
+        if solution.proof is None:
+            return solution
+        asked = self.question
+        proof = read_program_proof(solution.proof, asked)
+        if proof.multipliers is not None:
+            sides, spent = zip(*program_left_sides(proof, asked), strict=True)
+            dual = [certify.value_above(max(entries)) for entries in zip(*sides, strict=True)]
+            prices = [certify.value_above(max(entries)) for entries in zip(*spent, strict=True)]
+        else:
+            raised, prices = _raised(proof, asked), [float(price) for price in proof.prices]
+            if raised is None:
+                return replace(solution, bound=None, proof=None)
+            dual = raised
+        plain = {**solution.proof, "dual": dual, "prices": prices}
+        proven = certify.value_above(program_bound(read_program_proof(plain, asked), asked))
+        return replace(solution, bound=self._signed(proven), proof=_short(plain))
+
+    def _signed(self, gain: float) -> float:
+        """Return a gain as the value of the objective: a loss is a negative gain."""
+        return gain if self.sense == "maximise" else -gain
+
+    # ------------------------------------------------------------ the answer
+
+    def lift(self, form: Form, solution: FormSolution) -> Mechanism:
+        """Repair the mechanism to exact arithmetic: mix it with one inside of all cones and budgets."""
+        point = solution.point
+        if isinstance(point, Columns):
+            point = Assigned(point.matrix, np.zeros(len(point.weights), dtype=int))
+        return Mechanism(self._repaired(point))
+
+    def _repaired(self, point: Assigned) -> Array:
+        matrix = point.matrix * self._free()[:, point.cones]
+        rows = matrix / matrix.sum(axis=1, keepdims=True)
+        inner = self._constant(point) if point.inner is None else point.inner
+        touch = 0.0
+        while touch < 1e-3:
+            candidate = certify.rounded((1 - touch) * rows + touch * inner)
+            if self._admits(candidate):
+                return candidate
+            touch = max(2 * touch, certify.GRID)
+        raise SolverError("the solver's mechanism is too far from private to be repaired")
+
+    def _free(self) -> Array:
+        """Return 0 for each input and cone with w_x ≤ 0, else 1: what a solver has there is rounding."""
+        cones = list(self.question.cones())
+        found = np.ones((self.question.objective.inputs, len(cones)))
+        for c, cone in enumerate(cones):
+            found[[x for left, right, _ in cone if not right for x in left], c] = 0
+        return found
+
+    def _constant(self, point: Assigned) -> Array:
+        """Return a constant release over the columns whose cone holds constant columns."""
+        constant = [
+            all(d.at_most([Fraction(1)] * self.question.objective.inputs) <= 0 for d in cone)
+            for cone in self.question.cones()
+        ]
+        free = np.array(constant)[point.cones]
+        row = free / max(free.sum(), 1)
+        return np.tile(row, (point.matrix.shape[0], 1))
+
+    def _admits(self, matrix: Array) -> bool:
+        plain = matrix.tolist()
+        return all(part.holds(plain) for part in self.question.parts) and all(
+            keeps_condition(condition, plain) for condition in self.question.conditions
+        )
+
+    def value(self, answer: Mechanism) -> float:
+        """Evaluate the objective."""
+        return self.claim(answer)
+
+    def claim(self, answer: Mechanism) -> float:
+        """Evaluate the objective exactly, and round it to its unfavourable side."""
+        below = certify.value_below(self.question.gain(answer.matrix.tolist()).low)
+        return self._signed(below)
+
+
+def _dense(vectors: Iterable[Vector], k: int) -> Array:
+    rows = [[float(vector.get(x, 0)) for x in range(k)] for vector in vectors]
+    return np.array(rows).reshape(-1, k)
+
+
+def _matrix(cone: Iterable[Difference], k: int) -> Array:
+    return _dense((difference.coefficients() for difference in cone), k)
+
+
+def _rays(asked: ProgramQuestion) -> list[Array]:
+    """List the rays of every cone with its budgets, as the checker lists them."""
+    k, budgets = asked.objective.inputs, asked.budgets
+    width = k + len(budgets)
+    try:
+        listed = [extreme_rays(lifted_rows(cone, budgets, k), width) for cone in asked.cones()]
+    except UndecidedError as error:
+        raise SolverError(str(error)) from None
+    return [np.array([_scaled(ray) for ray in rays]).reshape(-1, width).T for rays in listed]
+
+
+def _scaled(ray: tuple[int, ...]) -> list[float]:
+    largest = max(ray)
+    return [float(Fraction(entry, largest)) for entry in ray]
+
+
+def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
+    """Raise β until the checker's test holds; None if it takes more than rounding can explain."""
+    dual = np.array([float(b) for b in proof.dual])
+    step = certify.GRID * max(1.0, float(np.abs(dual).max()))
+    while step < certify.MOST_RAISED:
+        plain = dual.tolist()
+        try:
+            if dominates_program(proof._replace(dual=list(map(Fraction, plain))), asked):
+                return plain
+        except UndecidedError:  # a divergence that is infinite on a ray
+            return None
+        dual, step = dual + step, 2 * step
+    return None
+
+
+def _short(plain: dict[str, Any]) -> dict[str, Any]:
+    """Leave out of a proof what is empty."""
+    return {name: part for name, part in plain.items() if not (isinstance(part, list) and not part)}
