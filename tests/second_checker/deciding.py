@@ -22,7 +22,7 @@ from second_checker import (
     set_optima,
 )
 from second_checker.intervals import both
-from second_checker.reading import UnreadableError, document, plain
+from second_checker.reading import UnreadableError, demand, document, plain, word
 
 SECTIONS = {
     "staircase": columns,
@@ -49,6 +49,27 @@ SECTIONS = {
     "feature-release": releases,
     "frequency-encoding": encodings,
 }
+FORMS = (
+    "column-program",
+    "private-mechanism",
+    "matrix-program",
+    "moment-program",
+    "minimax-program",
+    "selection-program",
+    "leakage-program",
+    "convex-program",
+    "polyopt",
+    "robust-optimum",
+    "query-program",
+    "robust-level",
+    "set-optimum",
+    "reporting",
+    "composition-bound",
+    "feature-release",
+    "encoding",
+    "program",
+)
+"""The forms of statements; on all but the last there is no opinion, other than by a kind."""
 COVERED = tuple(SECTIONS)
 """The kinds on which there is a second opinion."""
 
@@ -63,15 +84,29 @@ def opinion(content):
         if "public" in found:
             return verdict(publics.claims(found))
         document(found)
-        section = SECTIONS.get(found["problem"])
-        if section is None:
-            return None
+        if found["problem"] not in SECTIONS:
+            return stated(found)
+        demand("statement" not in found, "the kind says what is asked")
+        section = SECTIONS[found["problem"]]
         named = [section.claims(found), common(found, section.maximise(found))]
         if "design" in found:
             named.append(designs.claims(found))
         return verdict(itertools.chain(*named))
     except (UnreadableError, KeyError, TypeError, OverflowError):
         return "unreadable"
+
+
+def stated(found):
+    """The opinion on a file of another package's kind: on its statement, if that is a program."""
+    demand("statement" in found and "design" not in found, "a statement alone")
+    asked = dict(found["statement"])
+    form = word(asked.pop("form"), FORMS)
+    if form != "program":
+        return None
+    found = found | {"params": asked}
+    if "inputs" in asked:
+        return verdict(programs.claims(found))
+    return verdict(itertools.chain(programs.claims(found), common(found, programs.maximise(found))))
 
 
 def verdict(claims):

@@ -146,7 +146,8 @@ def scenarios(params, k):
 
 
 def cone(params, k):
-    keys(params, {"rows"})
+    keys(params, {"rows"}, {"words"})
+    demand(isinstance(params.get("words", ""), str), "the words are a string")
     demand(isinstance(params["rows"], list) and params["rows"], "no rows")
     rows = [numbers(line, k) for line in params["rows"]]
     demand(all(abs(a) <= 10**15 for line in rows for a in line), "entries up to 10^15")

@@ -132,6 +132,16 @@ class Goal:
         return columns.worth(self.name, self.rows, w, self.extra)
 
 
+class Unstated:
+    """The objective that a statement leaves out: it says how many inputs there are instead."""
+
+    pieces = None
+
+    def __init__(self, params):
+        demand("maximise" not in params and "minimise" not in params, "inputs instead of an objective")
+        self.k = whole(params["inputs"], 2, 400)
+
+
 def least(one, other):
     """Whether one is at most the other: exactly, if both are rational."""
     exact = isinstance(one, Fraction) and isinstance(other, Fraction)
@@ -171,8 +181,13 @@ def sides(params, goal):
 def claims(found):
     """The claims of the kind, each with its answer."""
     params = found["params"]
-    keys(params, {"privacy"}, {"maximise", "minimise", "at_most", "at_least"})
-    goal = Goal(params)
+    own_kind = found["problem"] == "program"
+    keys(
+        params,
+        {"privacy"},
+        {"maximise", "minimise", "at_most", "at_least", *([] if own_kind else ["inputs"])},
+    )
+    goal = Unstated(params) if "inputs" in params else Goal(params)
     demand(isinstance(params["privacy"], list) and 1 <= len(params["privacy"]) <= 8, "1 to 8 notions")
     notions = [of_notion(own, goal.k) for own in params["privacy"]]
     budgets = [budget for _, own in notions for budget in own]
@@ -191,9 +206,9 @@ def claims(found):
         demand(len(own) == len(goal.pieces), "a column for every piece")
         for costs, most in conditions:
             yield "side", sum(map(dot, costs, W)) <= most
-        reached = sum(map(dot, goal.pieces, own))
-    else:
-        reached = summed([goal.worth(w) for w in own])
+    if "inputs" in params:
+        return
+    reached = sum(map(dot, goal.pieces, own)) if conditions else summed([goal.worth(w) for w in own])
     sign = 1 if maximise(found) else -1
     yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
     proof = found["certificate"]["proof"]

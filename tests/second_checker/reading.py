@@ -8,7 +8,17 @@ from decimal import Decimal
 from fractions import Fraction
 
 REQUIRED = {"format", "problem", "params", "status", "value", "bound", "mechanism", "certificate"}
-OPTIONAL = {"gap", "answer", "solver", "seconds", "stats", "attempts", "environment", "design"}
+OPTIONAL = {
+    "gap",
+    "answer",
+    "solver",
+    "seconds",
+    "stats",
+    "attempts",
+    "environment",
+    "design",
+    "statement",
+}
 
 
 class UnreadableError(Exception):
@@ -77,7 +87,7 @@ def document(found):
     )
     keys(found["certificate"], {"proof", "gap"}, {"repair_loss", "audit"})
     demand(0 <= number(found["certificate"]["gap"]) < 1, "certificate.gap is out of range")
-    objects = [found.get(key, {}) for key in ("stats", "attempts", "environment", "design")]
+    objects = [found.get(key, {}) for key in ("stats", "attempts", "environment", "design", "statement")]
     demand(
         all(isinstance(part, dict) for part in [*objects, found["certificate"].get("audit", {})]),
         "objects",
