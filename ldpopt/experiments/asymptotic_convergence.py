@@ -89,10 +89,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="asymptotic-convergence",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("asymptotic-convergence", points, measure, draw, conclude)

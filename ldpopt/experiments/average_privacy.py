@@ -79,11 +79,4 @@ def _by_value(item: tuple[str, float]) -> float:
     return -item[1]
 
 
-EXPERIMENT = Experiment(
-    name="average-privacy",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="protocol",
-)
+EXPERIMENT = Experiment("average-privacy", points, measure, draw, conclude, method="protocol")

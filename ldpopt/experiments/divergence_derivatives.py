@@ -58,11 +58,4 @@ def conclude(rows: list[Row]) -> str:
     return f"Second, third and fourth derivatives at 1: {table}; the functions have these to {off:.0e}."
 
 
-EXPERIMENT = Experiment(
-    name="divergence-derivatives",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="divergence",
-)
+EXPERIMENT = Experiment("divergence-derivatives", points, measure, draw, conclude, method="divergence")

@@ -121,11 +121,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="exposure-adult",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="features",
-)
+EXPERIMENT = Experiment("exposure-adult", points, measure, draw, conclude, panel="features")

@@ -74,10 +74,4 @@ def conclude(rows: list[Row]) -> str:
     return f"Greedy releases less than the exact choice at {worse} of {len(greedy)} settings."
 
 
-EXPERIMENT = Experiment(
-    name="feature-release-adult",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("feature-release-adult", points, measure, draw, conclude)

@@ -108,11 +108,5 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="fidelity-convergence",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="epsilon",
-    method="loss",
+    "fidelity-convergence", points, measure, draw, conclude, panel="epsilon", method="loss"
 )

@@ -71,11 +71,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="fidelity-phi",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="epsilon",
-)
+EXPERIMENT = Experiment("fidelity-phi", points, measure, draw, conclude, panel="epsilon")

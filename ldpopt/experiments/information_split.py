@@ -92,10 +92,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="information-split",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("information-split", points, measure, draw, conclude)

@@ -143,11 +143,4 @@ def conclude(rows: list[Row]) -> str:
     return "On this grid:\n" + "\n".join(parts)
 
 
-EXPERIMENT = Experiment(
-    name="ldp-frontier",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="prior",
-)
+EXPERIMENT = Experiment("ldp-frontier", points, measure, draw, conclude, panel="prior")

@@ -140,11 +140,5 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="leakage-bounds",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="missed",
-    method="mechanism",
+    "leakage-bounds", points, measure, draw, conclude, panel="missed", method="mechanism"
 )

@@ -270,12 +270,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="leakage-forest",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="added",
-    draws="seed",
-)
+EXPERIMENT = Experiment("leakage-forest", points, measure, draw, conclude, panel="added", draws="seed")

@@ -89,10 +89,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="leakage-scale",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("leakage-scale", points, measure, draw, conclude)

@@ -62,11 +62,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="leakage-support",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="missed",
-)
+EXPERIMENT = Experiment("leakage-support", points, measure, draw, conclude, panel="missed")

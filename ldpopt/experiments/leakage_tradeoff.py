@@ -145,11 +145,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="leakage-tradeoff",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="figure",
-)
+EXPERIMENT = Experiment("leakage-tradeoff", points, measure, draw, conclude, panel="figure")

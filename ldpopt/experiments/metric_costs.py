@@ -56,11 +56,4 @@ def conclude(rows: list[Row]) -> str:
     return f"The number of terms grows for a = {A} as: {', '.join(parts)}."
 
 
-EXPERIMENT = Experiment(
-    name="metric-costs",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="case",
-)
+EXPERIMENT = Experiment("metric-costs", points, measure, draw, conclude, method="case")

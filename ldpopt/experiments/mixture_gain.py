@@ -62,10 +62,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="mixture-gain",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("mixture-gain", points, measure, draw, conclude)

@@ -87,10 +87,4 @@ def conclude(rows: list[Row]) -> str:
     return "The smallest share of the optimal protocol's effective users: " + ", ".join(parts) + "."
 
 
-EXPERIMENT = Experiment(
-    name="optimal-protocols",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("optimal-protocols", points, measure, draw, conclude)

@@ -74,10 +74,4 @@ def conclude(rows: list[Row]) -> str:
     return "\n".join([head, *lines])
 
 
-EXPERIMENT = Experiment(
-    name="optimal-squares",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("optimal-squares", points, measure, draw, conclude)

@@ -78,11 +78,4 @@ def _best(rows: list[Row], key: str, level: float) -> str:
     return max(reached, key=lambda name: reached[name])
 
 
-EXPERIMENT = Experiment(
-    name="privacy-utility-tradeoff",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="protocol",
-)
+EXPERIMENT = Experiment("privacy-utility-tradeoff", points, measure, draw, conclude, method="protocol")

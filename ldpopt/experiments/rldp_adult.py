@@ -110,12 +110,5 @@ def _differs(one: dict[str, float], other: dict[str, float]) -> bool:
 
 
 EXPERIMENT = Experiment(
-    name="rldp-adult",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="table",
-    method="method",
-    draws="draws",
+    "rldp-adult", points, measure, draw, conclude, panel="table", method="method", draws="draws"
 )

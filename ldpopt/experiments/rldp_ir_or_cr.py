@@ -70,11 +70,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="rldp-ir-or-cr",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    draws="seed",
-)
+EXPERIMENT = Experiment("rldp-ir-or-cr", points, measure, draw, conclude, draws="seed")

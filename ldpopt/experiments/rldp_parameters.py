@@ -92,11 +92,5 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="rldp-parameters",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="method",
-    draws="seed",
+    "rldp-parameters", points, measure, draw, conclude, method="method", draws="seed"
 )

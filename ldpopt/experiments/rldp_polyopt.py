@@ -47,12 +47,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="rldp-polyopt",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="method",
-    draws="draws",
-)
+EXPERIMENT = Experiment("rldp-polyopt", points, measure, draw, conclude, method="method", draws="draws")

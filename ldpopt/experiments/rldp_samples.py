@@ -51,11 +51,11 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="rldp-samples",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
+    "rldp-samples",
+    points,
+    measure,
+    draw,
+    conclude,
     panel="n",
     method="method",
     usual=RIVALS,

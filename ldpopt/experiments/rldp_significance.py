@@ -84,12 +84,5 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="rldp-significance",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="method",
-    method="method",
-    draws="draws",
+    "rldp-significance", points, measure, draw, conclude, panel="method", method="method", draws="draws"
 )

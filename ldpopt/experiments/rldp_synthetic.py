@@ -90,11 +90,11 @@ def _srr_leads(rows: list[Row], size: str, epsilon: float) -> bool:
 
 
 EXPERIMENT = Experiment(
-    name="rldp-synthetic",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
+    "rldp-synthetic",
+    points,
+    measure,
+    draw,
+    conclude,
     panel="size",
     method="method",
     usual=RIVALS,

@@ -72,10 +72,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="rldp-time",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("rldp-time", points, measure, draw, conclude)

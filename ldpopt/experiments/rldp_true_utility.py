@@ -68,12 +68,5 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="rldp-true-utility",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="n",
-    method="method",
-    draws="draws",
+    "rldp-true-utility", points, measure, draw, conclude, panel="n", method="method", draws="draws"
 )

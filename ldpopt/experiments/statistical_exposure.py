@@ -66,11 +66,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="statistical-exposure",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    draws="draws",
-)
+EXPERIMENT = Experiment("statistical-exposure", points, measure, draw, conclude, draws="draws")

@@ -97,10 +97,4 @@ def conclude(rows: list[Row]) -> str:
     return "On this grid:\n" + "\n".join(parts)
 
 
-EXPERIMENT = Experiment(
-    name="step-is-not-optimal",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-)
+EXPERIMENT = Experiment("step-is-not-optimal", points, measure, draw, conclude)

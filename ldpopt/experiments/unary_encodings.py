@@ -52,11 +52,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="unary-encodings",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    method="protocol",
-)
+EXPERIMENT = Experiment("unary-encodings", points, measure, draw, conclude, method="protocol")
