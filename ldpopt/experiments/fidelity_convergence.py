@@ -43,7 +43,7 @@ def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
     power = 2 if loss == "tv" else 1
     return {
         "ml": float(ml),
-        "ml_standard_error": ml.standard_error,
+        "ml_standard_error": ml.error if ml.method == "monte-carlo" else 0.0,
         "mmse": float(mmse),
         "without_privacy": float(clear),
         "expansion": channel_fidelity.expansion(W, P, n, loss),

@@ -6,16 +6,12 @@ The three parts are the distribution P, the tallies T given P, and who has which
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from scipy.special import digamma, gammaln
-
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import legend_below, panels, save
-from ldpopt.measures.information_metrics import average_privacy, distribution_utility, tally_utility
-from ldpopt.measures.tallies import tally_entropy
+from ldpopt.measures.split_information import information_split
 from ldpopt.mechanisms import randomized_response
 from ldpopt.models.priors import Dirichlet
 
@@ -30,34 +26,12 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(a: int, epsilon: float, n: int) -> Row:
     """Compute the parts that the users hold and those that their reports give away, in nats."""
-    m, prior = randomized_response(a, epsilon), Dirichlet.jeffreys(a)
-    alpha = 1 / 2
-    given_p = n * float(digamma(a * alpha + 1) - digamma(alpha + 1))  # H(X | P)
-    tallies = tally_entropy(prior, n)
-    given_t = float(gammaln(n + 1)) - a * _expected_log_factorial(n, alpha, a * alpha)  # H(X | T)
-    whole = tallies + given_t
-    about_p = float(distribution_utility(m, prior, n)) * (whole - given_p)
-    leakage = (1 - float(average_privacy(m, prior))) * given_p  # I(Y; X | P)
-    about_t = float(tally_utility(m, prior, n)) * tallies
+    split = information_split(randomized_response(a, epsilon), Dirichlet.jeffreys(a), n)
     return {
-        "users_distribution": whole - given_p,
-        "users_group": given_p - given_t,
-        "users_individual": given_t,
-        "reports_distribution": about_p,
-        "reports_group": about_t - about_p,
-        "reports_individual": about_p + leakage - about_t,
+        f"{side}_{name}": float(value)
+        for side, part in (("users", split.users), ("reports", split.aggregator))
+        for name, value in zip(PARTS, part, strict=True)
     }
-
-
-def _expected_log_factorial(n: int, alpha: float, total: float) -> float:
-    """Compute E log T_x! where T_x is beta-binomial."""
-    logs = [
-        gammaln(n + 1) - gammaln(t + 1) - gammaln(n - t + 1)
-        + gammaln(t + alpha) + gammaln(n - t + total - alpha) - gammaln(n + total)
-        + gammaln(total) - gammaln(alpha) - gammaln(total - alpha)
-        for t in range(n + 1)
-    ]  # fmt: skip
-    return sum(math.exp(p) * float(gammaln(t + 1)) for t, p in enumerate(logs))
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:

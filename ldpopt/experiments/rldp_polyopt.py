@@ -21,10 +21,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(method: str, epsilon: float, draws: int) -> Row:
     """Average the normalised utility for n = 1000 and α = 0.05."""
-    tables = (robust_study.drawn_table(3, 3, 1000, seed)[1] for seed in range(draws))
-    return robust_study.averaged(
-        robust_study.utility(method, p_hat, 1000, 0.05, epsilon) for p_hat in tables
-    )
+    return robust_study.mean_utility(method, (3, 3), draws, epsilon=epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:

@@ -24,10 +24,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:
     """Average the normalised utility for α = 0.05."""
-    tables = (robust_study.drawn_table(size, size, 1000, seed)[1] for seed in range(draws))
-    return robust_study.averaged(
-        robust_study.utility(method, p_hat, n, 0.05, epsilon) for p_hat in tables
-    )
+    return robust_study.mean_utility(method, (size, size), draws, n=n, epsilon=epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:

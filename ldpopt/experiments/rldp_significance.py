@@ -31,10 +31,7 @@ def points(quick: bool) -> Iterable[Point]:
 
 def measure(method: str, alpha: float, epsilon: float, size: int, draws: int) -> Row:
     """Average the normalised utility for n = 1000."""
-    tables = (robust_study.drawn_table(size, size, 1000, seed)[1] for seed in range(draws))
-    return robust_study.averaged(
-        robust_study.utility(method, p_hat, 1000, alpha, epsilon) for p_hat in tables
-    )
+    return robust_study.mean_utility(method, (size, size), draws, alpha=alpha, epsilon=epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:

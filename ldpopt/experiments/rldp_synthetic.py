@@ -29,10 +29,7 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(size: str, method: str, epsilon: float, draws: int) -> Row:
     """Average the normalised utility for n = 1000 and α = 0.05."""
     a1, a2 = map(int, size.split("x"))
-    tables = (robust_study.drawn_table(a1, a2, 1000, seed)[1] for seed in range(draws))
-    return robust_study.averaged(
-        robust_study.utility(method, p_hat, 1000, 0.05, epsilon) for p_hat in tables
-    )
+    return robust_study.mean_utility(method, (a1, a2), draws, epsilon=epsilon)
 
 
 def draw(rows: list[Row], out: Path) -> list[Path]:

@@ -113,6 +113,29 @@ def averaged(values: Iterable[float]) -> Row:
     return {"mean": float(drawn.mean()), "standard_error": error}
 
 
+def mean_utility(
+    method: str,
+    shape: tuple[int, int],
+    draws: int,
+    *,
+    n: float = 1000,
+    alpha: float = 0.05,
+    epsilon: float,
+) -> Row:
+    """Average the normalised utility of one method over tables of 1000 draws each.
+
+    Args:
+        method: a key of :data:`STYLES`.
+        shape: the numbers of secrets and of public values.
+        draws: how many tables are drawn.
+        n: the number of samples that the confidence set is for.
+        alpha: its significance level.
+        epsilon: the level, in nats.
+    """
+    tables = (drawn_table(*shape, 1000, seed)[1] for seed in range(draws))
+    return averaged(utility(method, p_hat, n, alpha, epsilon) for p_hat in tables)
+
+
 def draw_curves(
     rows: list[Row],
     path: Path,

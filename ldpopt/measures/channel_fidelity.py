@@ -26,13 +26,12 @@ from ldpopt.measures.channel import (
     right_inverse,
     square_matrix,
 )
-from ldpopt.measures.losses import Divergence, ExpectedLoss, divergence_of, expected_loss
+from ldpopt.measures.losses import Divergence, divergence_of, expected_loss
 
 __all__ = [
     "LOSSES",
     "BestCase",
     "Coefficients",
-    "ExpectedLoss",
     "alpha",
     "alpha_bound",
     "alpha_of",

@@ -12,9 +12,7 @@ array([0.504471, 0.278275, 0.165176, 0.052078, 0.      ])
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +20,6 @@ from numpy.typing import NDArray
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.quantiles import chi2_quantile
 from ldpopt.core.validate import Array
 from ldpopt.measures import simplex
 from ldpopt.measures.channel import full_support, inverse_information, matrix_of, right_inverse
@@ -188,52 +185,15 @@ def confidence_intervals(
     >>> confidence_intervals([[1.0, 0.0], [0.0, 1.0]], [0, 10], simultaneous=False).high.round(3)
     array([0.278, 1.   ])
     """
-    _inverted_with_covariance(W, counts)  # refuses what has no inverse
-    rule = intervals_at_once if simultaneous else score_intervals
-    matrix = matrix_of(W)
-    found = rule(matrix, np.asarray(counts, np.float64), np.eye(len(matrix)), _level(level))
-    return Intervals(found.low, found.high)
-
-
-@dataclass(frozen=True, eq=False)
-class Region:
-    """The ellipsoid of all p with (p − centre) covariance⁺ (p − centre)ᵀ ≤ radius²."""
-
-    centre: Array
-    covariance: Array
-    radius: float
-
-    def contains(self, p: Any) -> bool:
-        """Return whether a distribution lies in the region."""
-        offset = validate.distribution("p", p) - self.centre
-        return bool(offset @ np.linalg.pinv(self.covariance, rcond=1e-10) @ offset <= self.radius**2)
-
-
-def confidence_region(W: Any, counts: Any, *, level: float = 0.95) -> Region:
-    """Compute the χ² ellipsoid with K − 1 degrees of freedom around the inverted counts.
-
-    Args:
-        W: the mechanism.
-        counts: how often each output was reported.
-        level: the probability with which the region covers the truth.
-    """
-    centre, spread = _inverted_with_covariance(W, counts)
-    return Region(centre, spread, math.sqrt(chi2_quantile(1 - _level(level), len(centre) - 1)))
-
-
-def _inverted_with_covariance(W: Any, counts: Any) -> tuple[Array, Array]:
-    matrix, t, shape = _read(W, counts)
-    if shape != 1:
+    matrix, t, axes = _read(W, counts)
+    if axes != 1:
         raise InvalidInputError(f"counts must be one vector here, not {len(t)}")
-    A, n = _inverse(matrix), float(np.sum(counts))
-    centre: Array = (t @ A)[0]
-    return centre, ((A.T * t[0]) @ A - np.outer(centre, centre)) / n
-
-
-def _level(level: float) -> float:
     if not 0 < validate.positive_number("level", level) < 1:
         raise InvalidInputError(f"level must lie between 0 and 1, not {level}")
-    return float(level)
+    _inverse(matrix)  # refuses what has no inverse
+    rule = intervals_at_once if simultaneous else score_intervals
+    found = rule(matrix, np.asarray(counts, np.float64), np.eye(len(matrix)), float(level))
+    return Intervals(found.low, found.high)
 
 
 # ---------------------------------------------------------------- shared steps

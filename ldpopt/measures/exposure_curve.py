@@ -107,12 +107,15 @@ def exposure_of_table(table: Any, columns: Any, t: Any) -> Any:
     >>> exposure_of_table([(1, 0)] * 4 + [(0, 0)] + [(0, 1)] * 4, None, 1 / 8)
     0.1111111111111111
     """
-    return _scalar(_table_curve(table, columns)(_thresholds(t)))
+    return _scalar(exposure_curve_of_table(table, columns)(_thresholds(t)))
 
 
 def exposure_curve_of_table(table: Any, columns: Any = None) -> ExposureCurve:
     """Compute the exposure curve of the empirical joint distribution of some columns."""
-    return _table_curve(table, columns)
+    # counts, not masses, are added up: the exposure of data is an exact fraction of the users
+    sizes, groups = np.unique(group_sizes(table, columns), return_counts=True)
+    users = np.cumsum(sizes * groups)
+    return ExposureCurve(sizes / users[-1], users / users[-1])
 
 
 def anonymity_level(table: Any, columns: Any = None) -> int:
@@ -122,13 +125,6 @@ def anonymity_level(table: Any, columns: Any = None) -> int:
     1
     """
     return int(group_sizes(table, columns).min())
-
-
-def _table_curve(table: Any, columns: Any) -> ExposureCurve:
-    # counts, not masses, are added up: the exposure of data is an exact fraction of the users
-    sizes, groups = np.unique(group_sizes(table, columns), return_counts=True)
-    users = np.cumsum(sizes * groups)
-    return ExposureCurve(sizes / users[-1], users / users[-1])
 
 
 # ---------------------------------------------------------------- exposure from a sample (Theorem 5)

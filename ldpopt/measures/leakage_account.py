@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -187,31 +186,3 @@ def quantise_without_order(secrets: Sequence[Label], bins: Mapping[Label, Label]
     labels = [bins[secret] for secret in secrets]
     same = np.array([[a == b for b in labels] for a in labels], dtype=np.float64)
     return Mechanism(same / same.sum(axis=1, keepdims=True))
-
-
-def cheapest_bins(secrets: Sequence[Label], costs: Any, count: int) -> dict[Label, Label]:
-    """Choose ``count`` bins of secrets with small worst expected cost, by merging two at a time.
-
-    A heuristic: every merge is the one after which the worst row costs least. Nothing is
-    proven about its distance from the best.
-
-    Args:
-        secrets: the secret of each θ.
-        costs: c[θ, θ'], what it costs to release θ' for θ.
-        count: the number of bins, hence e^SML.
-    """
-    c = validate.array("costs", costs, 2)
-    names = list(dict.fromkeys(secrets))
-    count = validate.whole_number("count", count, 1)
-    if c.shape != (len(secrets), len(secrets)):
-        raise InvalidInputError(f"costs must be {len(secrets)} × {len(secrets)}, not {c.shape}")
-    bins: dict[Label, Label] = {name: i for i, name in enumerate(names)}
-
-    def worst(trial: Mapping[Label, Label]) -> float:
-        return float((quantise_without_order(secrets, trial).matrix * c).sum(axis=1).max())
-
-    while len(set(bins.values())) > count:
-        pairs = [(a, b) for a, b in product(set(bins.values()), repeat=2) if str(a) < str(b)]
-        merged = [{s: a if v == b else v for s, v in bins.items()} for a, b in pairs]
-        bins = min(merged, key=worst)
-    return bins

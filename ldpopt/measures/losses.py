@@ -11,6 +11,7 @@ from scipy.special import gammaln
 
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
+from ldpopt.core.estimate import Estimate
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
 from ldpopt.measures.channel import full_support, matrix_of
@@ -98,18 +99,6 @@ def loss_of(estimates: Array, p: Array, loss: str | Divergence) -> Array:
     return f(estimates / p) @ p
 
 
-class ExpectedLoss(float):
-    """An expected loss; ``standard_error`` is 0 where it was enumerated and positive where sampled."""
-
-    standard_error: float
-
-    def __new__(cls, value: float, standard_error: float = 0.0) -> ExpectedLoss:
-        """Create a number that keeps its standard error."""
-        self = super().__new__(cls, value)
-        self.standard_error = standard_error
-        return self
-
-
 def expected_loss(
     W: Any,
     p: Any,
@@ -119,7 +108,7 @@ def expected_loss(
     *,
     samples: int = 20_000,
     seed: int = 0,
-) -> ExpectedLoss:
+) -> Estimate:
     """Return the expected loss of an estimate from n reports (Pastore and Gastpar 2021, (4a)–(4c)).
 
     It is exact, by enumeration of all count vectors, where they are at most 200 000; else it is a Monte
@@ -150,10 +139,10 @@ def expected_loss(
         counts = compositions(n, len(q)).astype(np.float64)
         weights = multinomial(counts, q)
         losses = loss_of(estimators.estimate(matrix, counts, estimator), prior, loss)
-        return ExpectedLoss(math.fsum(weights * losses))
+        return Estimate(math.fsum(weights * losses), method="exact-enumeration")
     drawn = np.random.default_rng(seed).multinomial(n, q / q.sum(), size=samples)
     losses = loss_of(estimators.estimate(matrix, drawn, estimator), prior, loss)
-    return ExpectedLoss(losses.mean(), losses.std(ddof=1) / math.sqrt(samples))
+    return Estimate(losses.mean(), losses.std(ddof=1) / math.sqrt(samples), "monte-carlo")
 
 
 def multinomial(counts: Array, q: Array) -> Array:

@@ -19,9 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp
 
 from ldpopt.core import validate
+from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.validate import Array
-from ldpopt.mechanisms.binned_secret import BinnedSecret
+from ldpopt.mechanisms.histograms import Histogram, random_histogram
 
 NEGLIGIBLE = 60.0
 """Sizes of the group whose weight is below e^−60 of the largest are left out of the draw."""
@@ -29,11 +30,12 @@ Whole = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class RateQuantization(BinnedSecret):
+class RateQuantization(Cleaned):
     """Release a uniform histogram among those with the middle secret of the data's bin.
 
-    The secret is the cell of a/(a+b) − c/(c+d) on a grid of [−1, 1], where a and b are the marked and
-    the other records inside the group, c and d those outside; an empty part has rate 0.
+    Wang et al. 2024, V-B. The secret is the cell of a/(a+b) − c/(c+d) on a grid of [−1, 1], where a and
+    b are the marked and the other records inside the group, c and d those outside; an empty part has
+    rate 0.
 
     Args:
         tau: the number of records.
@@ -61,12 +63,35 @@ class RateQuantization(BinnedSecret):
             raise InvalidInputError(f"cells must be at most tau/2 = {self.tau / 2:g}, not {self.cells}")
         return {"blocks": blocks}
 
-    def cell_of(self, sums: Whole) -> int:
-        """Compare the two rates in whole numbers."""
-        a, b, c, d = sums.tolist()
+    def sml(self) -> float:
+        """Compute log ⌈s/I⌉: the bins are released on disjoint sets of histograms."""
+        return math.log(-(-self.cells // self.interval))
+
+    def cell(self, histogram: ArrayLike) -> int:
+        """Return the secret of a data set, comparing the two rates in whole numbers."""
+        counts = np.asarray(histogram)
+        if counts.shape != np.shape(self.blocks) or counts.min() < 0 or counts.sum() != self.tau:
+            raise InvalidInputError(
+                f"the histogram must be {np.size(self.blocks)} counts >= 0 that sum to {self.tau}, "
+                f"not {counts.tolist()!r:.80}"
+            )
+        a, b, c, d = np.bincount(np.asarray(self.blocks), weights=counts).astype(np.int64).tolist()
         inside, outside = max(1, a + b), max(1, c + d)
         share = (a * outside - c * inside + inside * outside) * self.cells
         return int(min(self.cells - 1, share // (2 * inside * outside)))
+
+    def released_cell(self, cell: int) -> int:
+        """Return the middle cell of the bin of a cell, the last one where the bin is short."""
+        return min(cell // self.interval * self.interval + self.interval // 2, self.cells - 1)
+
+    def release(self, histogram: ArrayLike, rng: np.random.Generator) -> Histogram:
+        """Draw a uniform histogram with the released cell: the blocks' counts, then each block."""
+        counts = self.draw_counts(self.released_cell(self.cell(histogram)), rng)
+        result = np.zeros(np.size(self.blocks), np.int64)
+        for block, count in enumerate(counts):
+            members = np.flatnonzero(np.asarray(self.blocks) == block)
+            result[members] = random_histogram(count, len(members), rng)
+        return result
 
     def draw_counts(self, cell: int, rng: np.random.Generator) -> list[int]:
         """Draw the four counts by how many histograms of the cell have them.

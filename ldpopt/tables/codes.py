@@ -57,22 +57,6 @@ def group_sizes(table: Any, columns: Any = None) -> Codes:
     return np.unique(combined, return_counts=True)[1]
 
 
-def rows_of(table: Any, columns: Any = None) -> list[tuple[Any, ...]]:
-    """List the users' values of some columns as tuples, missing values as None.
-
-    >>> rows_of({"sex": ["m", "f"], "age": [1.0, float("nan")]})
-    [('m', 1.0), ('f', None)]
-    """
-    parts = []
-    for column in chosen_columns(table, columns):
-        values = column.to_numpy() if hasattr(column, "to_numpy") else _array(column)
-        parts.append([_missing_as_none(value) for value in values.tolist()])
-    lengths = [len(part) for part in parts]
-    if len(set(lengths)) != 1:
-        raise InvalidInputError(f"columns must have equally many values, not {lengths!r:.80}")
-    return list(zip(*parts, strict=True))
-
-
 def value_codes(column: Any) -> Codes:
     """Give every value of a column a number, equal numbers for equal values.
 

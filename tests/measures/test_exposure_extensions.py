@@ -8,13 +8,9 @@ from scipy.special import rel_entr
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures.exposure_curve import (
-    anonymity_level,
     exposure,
-    exposure_curve_of_table,
-    exposure_of_table,
 )
 from ldpopt.measures.exposure_hardness import hard_pair, le_cam_bound
-from ldpopt.measures.exposure_stream import ExposureStream
 from ldpopt.measures.tallies import log_multinomial
 from ldpopt.mechanisms.compositions import compositions
 from ldpopt.protocol.redaction_chances import redact_randomly
@@ -115,33 +111,3 @@ def test_the_chance_of_too_few_redactions_is_exact():
 def test_bad_redactions(bad):
     with pytest.raises(InvalidInputError):
         redact_randomly(*bad)
-
-
-# ---------------------------------------------------------------- tables in parts
-
-
-def test_a_stream_answers_as_the_table():
-    rng = np.random.default_rng(1)
-    table = {
-        "sex": rng.choice(["m", "f"], 500).tolist(),
-        "age": np.where(rng.random(500) < 0.1, np.nan, rng.integers(0, 9, 500)),
-    }
-    stream = ExposureStream(["sex", "age"])
-    stream.extend(
-        {name: values[i : i + 70] for name, values in table.items()} for i in range(0, 500, 70)
-    )
-    whole = exposure_curve_of_table(table, ["sex", "age"])
-    assert stream.users == 500
-    assert stream.anonymity_level() == anonymity_level(table)
-    assert np.array_equal(stream.curve().thresholds, whole.thresholds)
-    assert np.array_equal(stream.curve().exposures, whole.exposures)
-    assert float(stream.curve()(0.05)) == exposure_of_table(table, None, 0.05)
-
-
-def test_a_stream_refuses_what_it_cannot_keep():
-    with pytest.raises(InvalidInputError, match="2 distinct rows at most"):
-        ExposureStream(most_rows=2).add([(1,), (2,), (3,)])
-    with pytest.raises(InvalidInputError, match="at least one"):
-        ExposureStream().curve()
-    with pytest.raises(InvalidInputError, match="equally many"):
-        ExposureStream().add({"a": [1], "b": [1, 2]})

@@ -11,7 +11,6 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.leakage import statistic_maximal_leakage
 from ldpopt.measures.leakage_account import (
     LeakageAccount,
-    cheapest_bins,
     compose_adaptively,
     composition_bound,
     quantise_without_order,
@@ -96,12 +95,3 @@ def test_quantisation_without_an_order():
     assert m.matrix[0] == pytest.approx([0.5, 0, 0, 0, 0.5])
     with pytest.raises(InvalidInputError, match="lack green"):
         quantise_without_order(secrets, {"red": 0, "blue": 1})
-
-
-def test_bins_of_near_secrets_are_merged_first():
-    place = np.array([0.0, 0.1, 5.0, 5.1])
-    costs = abs(place[:, None] - place[None, :])
-    bins = cheapest_bins(list("abcd"), costs, 2)
-    assert bins["a"] == bins["b"] != bins["c"] == bins["d"]
-    with pytest.raises(InvalidInputError, match="4 × 4"):
-        cheapest_bins(list("abcd"), costs[:2], 2)

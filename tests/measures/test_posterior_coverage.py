@@ -126,7 +126,7 @@ def test_expected_loss(monkeypatch):
     truth = expected_loss(W, p, 100, "mse", "ml")
     monkeypatch.setattr(losses, "MOST_COUNT_VECTORS", 0)
     found = [expected_loss(W, p, 100, "mse", "ml", samples=400, seed=i) for i in range(200)]
-    assert np.mean([within(x, truth, x.standard_error) for x in found]) >= 0.93
+    assert np.mean([within(x, truth, x.error) for x in found]) >= 0.93
 
 
 GRID = [(3, 1.0, 1000), (10, 1.0, 100_000), (30, 1.0, 1_000_000), (100, 3.0, 10_000)]
