@@ -290,7 +290,10 @@ class DivergencePricer:
             slack: not used, as every corner that matters is found.
             width: the most corners that are returned.
         """
-        return _priced(self._utility, np.unique(self._preferred(box, dual), axis=1), dual, width)
+        rays = self._preferred(box, dual)
+        if width > 1:
+            rays = np.unique(rays, axis=1)
+        return _priced(self._utility, rays, dual, width)
 
     def peaks(self, box: Box, dual: Array) -> Array:
         """Find the corners where the excess g(v) − α·v > 0 is largest among those of nearby ratios."""

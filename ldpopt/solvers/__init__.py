@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 BY_FORM: dict[str, dict[str, str]] = {
     "column-program": {
         "enumerate": "ldpopt.solvers.enumerate:Enumerate",
+        "sort-partition": "ldpopt.solvers.sort_partition:SortPartition",
         "tangents": "ldpopt.solvers.tangents:Tangents",
         "column-generation": "ldpopt.solvers.column_generation:ColumnGeneration",
         "cdd": "ldpopt.solvers.cdd:Cdd",
