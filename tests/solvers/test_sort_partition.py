@@ -31,8 +31,8 @@ def test_it_meets_the_optimum_over_all_corners(utility, epsilon):
 @pytest.mark.parametrize("epsilon", [1.0, 4.0])
 def test_many_inputs_need_few_outputs(utility, epsilon):
     asked = question(200, utility, epsilon, 7)
-    compact, found = solve(asked, "tangents"), solve(asked, "sort-partition")
-    assert found.status is Status.OPTIMAL
+    compact, found = solve(asked, "tangents"), solve(asked)
+    assert (found.solver, found.status) == ("sort-partition", Status.OPTIMAL)
     assert compact.value * (1 - 1e-9) <= found.value <= compact.bound
     assert found.mechanism.matrix.shape[1] <= min(compact.mechanism.matrix.shape[1], 6)
     assert verify(found)
