@@ -23,6 +23,7 @@ from ldpopt.core.rounding import at_most, factor_at_most, in_full
 from ldpopt.engine import plugins
 from ldpopt.engine.solving import solve
 from ldpopt.engine.verifying import verify
+from ldpopt.models import privacy
 from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.release.designing import design
 from ldpopt.report import page as report
@@ -120,7 +121,9 @@ def sentences(pieces):
 def allowed(verification):
     """The levels and factors of the claims about privacy that hold, as they may be written."""
     levels = [
-        c.value for c in verification.claims if c.holds and c.what in ("privacy", "level", "together")
+        claim.value
+        for claim in verification.claims
+        if claim.holds and claim.what in ("privacy", "level", "together") and claim.value is not None
     ]
     said = {text for level in levels for text in (in_full(level), repr(level), at_most(level, 6))}
     return said | {factor_at_most(level, digits) for level in levels for digits in (3, 4)}
@@ -135,9 +138,11 @@ def stated(sentence):
 
 NEUTRAL = re.compile(
     r"^(?:holds|REFUTED|undecided) "  # a claim with its verdict
+    r"|^│[^│]+│[^│]+│[^│]*│ ≤ [^│]+│ (?:yes|no) │$"  # measured; the line below the table is marked
+    r"|^(?:δ at ε = \d+|metric privacy level)$"  # the name of a measure, in a cell of its own
     r"|^wrote |^--|^next:|ldpopt (?:design|privatize|estimate|audit|verify|report|solve) "  # commands
     r"|^\S+ must|e\^this|e\^\(−LDP level\)|stays hidden"  # what a measure means; its value is marked
-    r"|^The measures are computed in floats|^Measured on the mechanism itself"
+    r"|: the least number at |^The measures are computed in floats|^Measured on the mechanism itself"
     r"|^Attack on |^an attack on "  # a lower bound, with its confidence
     r"|^(?:From )?[Ss]omebody who"  # the observer; what is said of them follows
     r"|not protected|more than promised|is about reports, not about"  # warnings
@@ -171,7 +176,21 @@ def files(tmp_path_factory):
     for method, robust in (("cr", "chi2"), ("srr", "all"), ("grr", "all"), ("public", "chi2")):
         design("adult:sex-race", method=method, robust=robust, **asked).save(folder / f"{method}.json")
     design("adult:sex-race", method="unary", robust="all", **asked).save(folder / "unary.json")
+    for name, notion in NOTIONS.items():
+        asked = package.Program(notion, package.objective.MutualInformation([0.4, 0.3, 0.2, 0.1]))
+        solve(asked).save(folder / f"{name}.json")
     return folder
+
+
+NOTIONS = {
+    "metric": privacy.Metric(1, [[abs(x - z) for z in range(4)] for x in range(4)]),
+    "delta": privacy.LDP(1, delta=0.05),
+    "pml": privacy.PML(1, [0.4, 0.3, 0.2, 0.1]),
+    "sensitive": privacy.Sensitive(1, inputs=[0, 1]),
+    "maximal-leakage": privacy.MaximalLeakage(1),
+    "two": [privacy.LDP(2), privacy.Secret(1, [0, 0, 1, 1])],
+}
+"""Notions of privacy that no level ε says; of two, none says both."""
 
 
 @pytest.fixture(params=[True, None, False], ids=["verified", "undecided", "refuted"])
@@ -263,6 +282,26 @@ def test_solve(verdict, tmp_path, ldpopt):
     )
     found = ldpopt("solve", "q.json", "--out", "best.json", cwd=tmp_path)
     assert list(unfounded(said_by(found), verify(tmp_path / "best.json"))) == []
+
+
+@pytest.mark.parametrize("name", NOTIONS)
+def test_other_notions_of_privacy_are_not_called_a_level(name, verdict, files, tmp_path, ldpopt):
+    """What the checker decided is promised in its words, and no number ε is made of it."""
+    path = files / f"{name}.json"
+    decided, code = verify(path), {True: 0, None: 3, False: 1}[verdict]
+    for words in (
+        ("verify", path),
+        ("audit", path, "--samples", "1000"),
+        ("report", path, "--curve-seconds", "0", "--out", "page.html"),
+        ("solve", path),
+    ):
+        found = ldpopt(*words, cwd=tmp_path)
+        assert found.code == (code if words[0] != "solve" or code == 1 else 0), found.err
+        assert list(unfounded(said_by(found), decided)) == []
+    page = (tmp_path / "page.html").read_text("utf-8")
+    asked = list(sentences([" ".join(documented(package.Program)[0])]))
+    assert list(unfounded(Blocks(page).pieces, decided, asked)) == []
+    assert ("Verified: every claim of this result holds" in page) == (verdict is True)
 
 
 # ---------------------------------------------------------------- another package's notion of privacy
@@ -422,7 +461,8 @@ def test_words_about_privacy_have_their_place():
         if any(WORDS.search(text) and " " in text.strip() for text in texts):
             found.add(name)
     assert found == SAYS.keys()
+    assert all((ROOT / name).exists() for name in BELOW)
 
 
-BELOW = ("checker", "core", "forms", "mechanisms", "theory", "problems", "solvers", "testing.py")
+BELOW = ("checker", "core", "mechanisms", "problems", "solvers", "testing.py")
 """The floors that print nothing: what they say is quoted by those above, or is the checker's word."""

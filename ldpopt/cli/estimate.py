@@ -38,8 +38,8 @@ def estimate(
 ) -> None:
     """Estimate the frequencies of the data from released reports, with their uncertainty.
 
-    Exit code 0: done, 1: a claim of a public file is refuted, 2: bad input, 4: done, but the public file
-    does not decide its promise.
+    Exit code 0: done, 1: a claim of the mechanism's file is refuted, 2: bad input, 3: one is undecided,
+    4: done, but a public file does not decide its promise.
     """
     from ldpopt.release import estimating
     from ldpopt.release.designing import load_mechanism
@@ -49,8 +49,7 @@ def estimate(
     if plot is not None:
         check_picture(plot, force, released, mechanism)
     made = load_mechanism(mechanism)
-    if isinstance(made, PublicDesign):
-        check_certificate(made)
+    check_certificate(made)
     with watching(f"estimating from {released}" + (", by every method" if others else "")):
         found = estimating.estimate(
             released, made, level=level, others=others, seed=seed, jobs=jobs, scheduler=scheduler

@@ -73,8 +73,9 @@ class Program(ComposedProblem):
 
     @property
     def title(self) -> str:
-        """The objective and the notions by their names in files."""
-        return f"{self.objective.name} under {' and '.join(part.name for part in self.privacy)}"
+        """The objective and the notions by their names in files; a δ is part of a notion's name."""
+        names = [part.name + " with δ" * bool(getattr(part, "delta", 0)) for part in self.privacy]
+        return f"{self.objective.name} under {' and '.join(names)}"
 
     @property
     def has_free_level(self) -> bool:
