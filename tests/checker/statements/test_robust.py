@@ -256,13 +256,12 @@ def test_a_spent_budget_is_no_verdict():
 
 
 def test_blocks_too_wide_for_memory():
-    """What the relaxation of wide blocks does not prove would take a list of 2^32 vertices."""
+    """A block of 32 values would take a list of 2^32 vertices."""
     question = confidence_set.read_robust_question(
         {"p_hat": [[1 / 64] * 32] * 2, "n": 1000.0, "alpha": 0.05, "epsilon": 1.0}
     )
     with limited(), pytest.raises(UndecidedError, match="would take"):
-        polyopt_blocks.dominates([0.0] * 64, question, "distinct")
-    assert polyopt_blocks.dominates([0.1] * 64, question, "distinct")
+        polyopt_blocks.dominates([0.1] * 64, question, "distinct")
 
 
 def test_a_long_list_of_vertices_is_left_when_the_time_is_up():

@@ -50,12 +50,9 @@ from ..arithmetic import ONE, above, below, exp, total
 from ..budget import UndecidedError, reserve, tick
 from ..unit_logarithms import STEEP, xlogx_above, xlogx_units
 from ..units import BITS, UNIT, units_down
-from . import polyopt_wide_blocks
 from .confidence_set import RobustStatement, uncertain
 
 SLOPE_BITS = 64
-MOST_LISTED = 12
-"""Blocks of more values are tried by ``polyopt_wide_blocks.py`` first."""
 POINTS_PER_TICK = 1024
 """A look at the clock takes as long as some points."""
 MOST_COMBINED = 2_000_000
@@ -75,8 +72,6 @@ def dominates(dual: Sequence[float], question: RobustStatement, pairs: str) -> b
         question: p̂ and its uncertainty set, and the level.
         pairs: "distinct" constrains s ≠ z only; "all" also s = z.
     """
-    if len(question.p_hat[0]) > MOST_LISTED and polyopt_wide_blocks.dominates(dual, question, pairs):
-        return True
     return BlockProof(dual, question, pairs).holds()
 
 
