@@ -1,17 +1,37 @@
-"""What an audit of a design, of its public part or of a plain result is about."""
+"""What an audit is about: a design, its public part or a plain result, by itself or beside others."""
 
 from __future__ import annotations
 
+import math
+import os
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.subject import Subject
 from ldpopt.engine.result import Result
-from ldpopt.release.designing import AnyDesign
-from ldpopt.release.publishing import PublicDesign
-from ldpopt.release.question import Question
+from ldpopt.engine.verifying import NOT_CHECKED, read_document, within
+from ldpopt.measures.repeated_reports import RepeatedLevel, composed_level
+from ldpopt.release.designing import AnyDesign, read_design
+from ldpopt.release.publishing import SECTION, PublicDesign, load_public
+
+Audited = AnyDesign | Result | str | os.PathLike[str]
+
+
+def loaded(design: Audited) -> AnyDesign | Result:
+    """Load a design or a result, if it is given as a file."""
+    if isinstance(design, AnyDesign | Result):
+        return design
+    with within():
+        document = read_document(design)
+        if SECTION in document:
+            return load_public(design, document)
+        if "design" in document:
+            return read_design(design, document).design
+        return Result.from_json(document)
 
 
 def subject(made: AnyDesign | Result) -> Subject:
@@ -23,8 +43,9 @@ def subject(made: AnyDesign | Result) -> Subject:
             raise InvalidInputError("the file holds no mechanism: there is nothing to audit")
         return made.problem.subject(made.mechanism)
     question, domain, mechanism = made.question, made.domain, made.mechanism
+    limited = "robust-all" if question.robust == "all" else "robust"
     more = made.result.problem.subject(mechanism).promises
-    promises = {**more, _asked(question): question.epsilon}
+    promises = {**more, limited if question.joint else "ldp": question.epsilon}
     if question.together is not None and question.joint:
         promises["two-reports"] = question.together
     if domain.public is None:
@@ -50,8 +71,59 @@ def _public_subject(made: PublicDesign) -> Subject:
     )
 
 
-def _asked(question: Question) -> str:
-    """Name the measure that the level of a design limits; its problem may promise more."""
-    if not question.joint:
-        return "ldp"
-    return "robust-all" if question.robust == "all" else "robust"
+class MixedUse(NamedTuple):
+    """What several mechanisms, each used once, tell together about a person's secret.
+
+    Attributes:
+        mechanisms: how many there are.
+        found: the exact level against the distributions for which the first one was made.
+        secrets: the two secrets that are told apart best.
+    """
+
+    mechanisms: int
+    found: RepeatedLevel
+    secrets: tuple[str, str]
+
+    def in_words(self) -> str:
+        """Say the level as a sentence."""
+        level = "∞" if self.found.level == math.inf else f"{self.found.level:.4g}"
+        reports = " and ".join(map(str, self.found.outputs))
+        return (
+            f"One report of each of the {self.mechanisms} mechanisms about one person: together the "
+            f"exact level {level} (reports {reports}, {' against '.join(self.secrets)}), for the "
+            f"distributions for which the first was made [{NOT_CHECKED}]."
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain data; an infinite level as "inf"."""
+        level = "inf" if self.found.level == math.inf else self.found.level
+        return {"mechanisms": self.mechanisms, "level": level, "reports": list(self.found.outputs)}
+
+
+def used_beside(design: Audited, others: Sequence[Audited]) -> MixedUse | None:
+    """Compute the exact level of one report of a mechanism and one of each other; None without others.
+
+    Args:
+        design: a design or a result on pairs (s, u), or its file; its set of distributions counts.
+        others: mechanisms for the same secret and public values.
+
+    Raises:
+        InvalidInputError: a mechanism is for other values, or the reports are too many to list.
+    """
+    if not others:
+        return None
+    first, *rest = (subject(loaded(made)) for made in (design, *others))
+    if first.uncertainty is None:
+        raise InvalidInputError(
+            "--beside needs a file that was made for a table with a secret and a public column"
+        )
+    ours = first.secret_names, first.public_names
+    for other in rest:
+        if (theirs := (other.secret_names, other.public_names)) != ours:
+            raise InvalidInputError(
+                f"the mechanisms must be for the same values: {ours[0]} and {ours[1]}, not {theirs[0]} "
+                f"and {theirs[1]}"
+            )
+    found = composed_level([of.mechanism for of in (first, *rest)], first.uncertainty)
+    names = first.secret_names[found.s], first.secret_names[found.other]
+    return MixedUse(1 + len(rest), found, names)

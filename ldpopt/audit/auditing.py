@@ -9,7 +9,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -17,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ldpopt.audit import black_box
-from ldpopt.audit.audited import subject
+from ldpopt.audit.audited import Audited, loaded, subject
 from ldpopt.audit.black_box import Indices, Sample, Tally
 from ldpopt.audit.findings import Audit, Empirical, judged
 from ldpopt.audit.measures import (
@@ -28,7 +27,6 @@ from ldpopt.audit.measures import (
     measures,
     worst_level,
 )
-from ldpopt.audit.pairing import paired
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
@@ -37,11 +35,12 @@ from ldpopt.core.rounding import in_full
 from ldpopt.core.subject import Subject
 from ldpopt.core.validate import Array
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, read_document, verify, within
+from ldpopt.engine.verifying import Verification, verify
 from ldpopt.measures.levels import Level
 from ldpopt.mechanisms.stated import Reports, StatedEncoding
-from ldpopt.release.designing import AnyDesign, read_design
-from ldpopt.release.publishing import SECTION, PublicDesign, load_public
+from ldpopt.release.designing import AnyDesign
+from ldpopt.release.publishing import PublicDesign
+from ldpopt.release.reading import paired
 from ldpopt.release.sampling import ExactSampler, secure_words
 from ldpopt.release.words import against
 from ldpopt.tables.files import open_table
@@ -52,8 +51,6 @@ LEAST_SECONDS = 1.0
 """The least that the checker gets, and on a page the audit and the curve."""
 MOST_WORDS = 1 << 24
 """Random words that the reports of an encoding may take, per input that is attacked."""
-
-Audited = AnyDesign | Result | str | os.PathLike[str]
 
 
 def audit(
@@ -135,19 +132,6 @@ def _verified(design: Audited, limits: Limits) -> Verification:
     if isinstance(design, AnyDesign):
         return design.verification
     return verify(design, budget=min(max(limits.part(0.5).remaining(), LEAST_SECONDS), SECONDS))
-
-
-def loaded(design: Audited) -> AnyDesign | Result:
-    """Load a design or a result, if it is given as a file."""
-    if isinstance(design, AnyDesign | Result):
-        return design
-    with within():
-        document = read_document(design)
-        if SECTION in document:
-            return load_public(design, document)
-        if "design" in document:
-            return read_design(design, document).design
-        return Result.from_json(document)
 
 
 # ------------------------------------------------------------ reports

@@ -10,8 +10,7 @@ import math
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from ldpopt.audit.audited import subject
-from ldpopt.audit.auditing import Audited, loaded
+from ldpopt.audit.audited import Audited, loaded, subject
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.subject import Subject

@@ -65,8 +65,8 @@ def audit(
     was checked, or not that of the file, which does not hold the counts that it is about.
     """
     clock = Clock()
+    from ldpopt.audit.audited import used_beside
     from ldpopt.audit.auditing import audit as examine
-    from ldpopt.audit.mixed_use import used_beside
     from ldpopt.audit.set_levels import levels_over
     from ldpopt.core.limits import Limits
 

@@ -14,7 +14,7 @@ are known imprecisely: there its error can be larger.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -27,29 +27,36 @@ from ldpopt.core.quantiles import normal_quantile
 from ldpopt.core.validate import Array
 from ldpopt.measures.intervals import LEVEL, are_solved, margins, unbiased_weights
 from ldpopt.mechanisms.stated import StatedEncoding
-from ldpopt.tables.domain import Domain
+from ldpopt.tables.domain import Attribute, Domain
 
 MOST_ROWS = 10**10
 """No table of people has more rows; what takes more is not told by any."""
 
 
-class Query(NamedTuple):
-    """The frequencies of a column: for every value the inputs (s, u) that have it."""
+class Group(NamedTuple):
+    """Frequencies that add up to 1: of the values of a column, of columns taken together, or of cells.
+
+    Attributes:
+        name: the column; of an estimate "secret", "public" or "joint", or "public: ward" for one of
+            several columns.
+        columns: the columns in words.
+        labels: the values in words.
+        codes: for every input (s, u) the number of its value.
+    """
 
     name: str
-    weights: Array
-
-
-class Coded(NamedTuple):
-    """A column: for every input (s, u) the number of its value, and how many values there are."""
-
-    name: str
+    columns: str
+    labels: Sequence[str]
     codes: NDArray[np.int64]
-    size: int
+
+    @property
+    def weights(self) -> Array:
+        """c of every frequency c·P: a row per value, 1 for the inputs that have it."""
+        return (self.codes == np.arange(len(self.labels))[:, None]).astype(float)
 
 
-def column_codes(domain: Domain, names: Sequence[str] = ()) -> list[Coded]:
-    """List the named columns; without names, every column.
+def column_groups(domain: Domain, names: Sequence[str] = ()) -> list[Group]:
+    """List the frequencies of the named columns; without names, of every column.
 
     Args:
         domain: the columns of the table.
@@ -60,34 +67,41 @@ def column_codes(domain: Domain, names: Sequence[str] = ()) -> list[Coded]:
             raise InvalidInputError(
                 f"queries must be columns of the design, {', '.join(domain.columns)}, not {name!r}"
             )
+    return [
+        Group(column.name, column.name, column.values, np.array(attribute.members)[codes, i])
+        for _, attribute, codes in _sides(domain)
+        for i, column in enumerate(attribute.columns)
+        if column.name in (names or domain.columns)
+    ]
+
+
+def _sides(domain: Domain) -> Iterator[tuple[str, Attribute, NDArray[np.int64]]]:
+    """List the secret and the public columns with the number of each input's s or u."""
     a1, a2 = domain.shape
-    sides = [(domain.secret, np.repeat(np.arange(a1), a2))]
-    sides += [] if domain.public is None else [(domain.public, np.tile(np.arange(a2), a1))]
-    wanted = names or domain.columns
-    return [
-        Coded(column.name, np.array(side.members)[member, i], len(column.values))
-        for side, member in sides
-        for i, column in enumerate(side.columns)
-        if column.name in wanted
-    ]
+    yield "secret", domain.secret, np.repeat(np.arange(a1), a2)
+    if domain.public is not None:
+        yield "public", domain.public, np.tile(np.arange(a2), a1)
 
 
-def column_queries(domain: Domain, names: Sequence[str] = ()) -> list[Query]:
-    """List the frequencies of the named columns; without names, of every column.
+def estimated_groups(domain: Domain) -> Iterator[Group]:
+    """List the frequencies that are estimated, in the order in which they are shown.
 
-    Args:
-        domain: the columns of the table.
-        names: the names of some of them.
+    They are those of each column, of the secret and the public columns taken together, and of the cells.
     """
-    return [
-        Query(name, (codes == np.arange(size)[:, None]).astype(float))
-        for name, codes, size in column_codes(domain, names)
-    ]
+    columns = {group.name: group for group in column_groups(domain)}
+    for side, attribute, codes in _sides(domain):
+        if len(attribute.columns) > 1:
+            for column in attribute.columns:
+                yield columns[column.name]._replace(name=f"{side}: {column.name}")
+        yield Group(side, attribute.name, attribute.labels, codes)
+    if domain.public is not None:
+        both = f"{domain.secret.name}, {domain.public.name}"
+        yield Group("joint", both, domain.labels, np.arange(len(domain.labels)))
 
 
 def query_rows(domain: Domain, names: Sequence[str] = ()) -> list[list[float]]:
     """List the weights of the same frequencies as plain rows, one per value."""
-    return [row for query in column_queries(domain, names) for row in query.weights.tolist()]
+    return [row for group in column_groups(domain, names) for row in group.weights.tolist()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,11 +157,38 @@ def encoded_accuracies(
     """
     likely = (counts.ravel() + 0.5) / (counts + 0.5).sum()
     found = []
-    for name, codes, size in column_codes(domain, names):
-        cells = np.bincount(codes, minlength=size).astype(float)
-        shares = np.bincount(codes, likely, minlength=size).astype(float)
-        found.append(Accuracy(name, of.variances(shares, cells)))
+    for group in column_groups(domain, names):
+        size = len(group.labels)
+        cells = np.bincount(group.codes, minlength=size).astype(float)
+        shares = np.bincount(group.codes, likely, minlength=size).astype(float)
+        found.append(Accuracy(group.name, of.variances(shares, cells)))
     return tuple(found)
+
+
+def encoded_covariance(of: StatedEncoding, mean: Array, sizes: NDArray[np.int64], n: int) -> Array:
+    """Compute the covariance of the estimates of disjoint sets, at these estimates.
+
+    An encoding treats all inputs alike: the second moments of the estimate of a set of inputs depend on
+    their number alone. E[a_A a_B] is half of E[a_{A ∪ B}²] − E[a_A²] − E[a_B²],
+    given that the own input lies in A, in B or in neither.
+
+    Args:
+        of: the encoding.
+        mean: the unbiased estimates of the sets, which hold every input once.
+        sizes: how many inputs each set has.
+        n: the number of reports.
+    """
+    share, k = np.clip(mean, 0, 1), len(sizes)
+    inside, outside = of.squares(sizes.astype(float))
+    both = (sizes[:, None] + sizes).astype(float).ravel()
+    within, beyond = (part.reshape(k, k) for part in of.squares(both))
+    first = (within - inside[:, None] - outside) / 2
+    neither = (beyond - outside[:, None] - outside) / 2
+    rest = np.clip(1 - share[:, None] - share, 0, 1)
+    found = share[:, None] * first + share * first.T + rest * neither - np.outer(share, share)
+    np.fill_diagonal(found, of.variances(share, sizes.astype(float)))
+    result: Array = found / n
+    return result
 
 
 def data_accuracies(
@@ -161,7 +202,7 @@ def data_accuracies(
         names: the names of some of them; all if none are given.
     """
     shares = counts.ravel() / counts.sum()
-    found = ((query.name, query.weights @ shares) for query in column_queries(domain, names))
+    found = ((group.name, group.weights @ shares) for group in column_groups(domain, names))
     return tuple(Accuracy(name, p * (1 - p)) for name, p in found)
 
 
@@ -176,11 +217,10 @@ def accuracies(
         domain: the columns of the table.
         names: the names of some of them; all if none are given.
     """
-    queries = column_queries(domain, names)
-    variances = report_variances(W, counts, np.vstack([query.weights for query in queries]))
-    ends = np.cumsum([len(query.weights) for query in queries])
-    parts = np.split(variances, ends[:-1])
-    return tuple(Accuracy(query.name, part) for query, part in zip(queries, parts, strict=True))
+    groups = column_groups(domain, names)
+    variances = report_variances(W, counts, np.vstack([group.weights for group in groups]))
+    parts = np.split(variances, np.cumsum([len(group.labels) for group in groups])[:-1])
+    return tuple(Accuracy(group.name, part) for group, part in zip(groups, parts, strict=True))
 
 
 def report_variances(W: Array, counts: NDArray[np.int64], functionals: Array) -> Array:

@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -17,23 +18,29 @@ from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError,
 from ldpopt.core.exact import RECOVERABLE
 from ldpopt.core.limits import Limits, Progress
 from ldpopt.engine.result import Result
+from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import read_document, within
 from ldpopt.problems.polyopt import PolyOpt
-from ldpopt.release.accuracy import column_codes, query_rows
-from ldpopt.release.counting import counted
+from ldpopt.release.accuracy import column_groups, query_rows
 from ldpopt.release.designed import Design
-from ldpopt.release.merging import with_width
 from ldpopt.release.methods import METHODS, MOST_ROWS, chosen
 from ldpopt.release.publishing import SECTION, PublicDesign, load_public
-from ldpopt.release.question import Question
+from ldpopt.release.question import MOST_PUBLIC, Question
 from ldpopt.release.several import LEVELS, several
 from ldpopt.tables.domain import Domain
 from ldpopt.tables.hierarchy import Levels
-from ldpopt.tables.survey import Bins
+from ldpopt.tables.survey import Bins, survey
 
 GAP, SECONDS, LEAST_SECONDS = 1e-6, 30.0, 0.1
 """The relative gap to prove, the time limit of a design, and the least of one solve."""
 
+WIDTHS = (2, 3, 5, 7, 10)
+"""The widths that are tried, from the narrowest, until the mechanism gets worse.
+
+With few public values and many secrets, all values are also tried unmerged, last.
+"""
+ROUGH_GAP, SHARE = 1e-2, 0.1
+"""The gap to which a width is tried, and the share of the time that each may take."""
 
 AnyDesign = Design | PublicDesign
 
@@ -166,7 +173,7 @@ def design(
         top: for columns of words, how many of the most frequent are told apart; others are "(other)".
         levels: for columns of words, how many first characters count, or the groups of the words.
         missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" ("(missing)").
-        width: how many groups of public values polyopt tells apart (:mod:`ldpopt.release.merging`).
+        width: how many groups of public values polyopt tells apart (:func:`with_width`).
         reports: how many reports about one person share ``epsilon``; see :mod:`ldpopt.release.several`.
         goal: what "auto" chooses by: "information", or "estimates" of the frequencies of ``queries``.
         queries: the columns whose frequencies are wanted; all if not given.
@@ -179,9 +186,11 @@ def design(
     """
     whole = Limits.within(validate.positive_number("time_limit", time_limit))
     with whole.held():
-        domain, counts = counted(table, secret, public, bins, text, top, levels, missing, warn)
+        domain, counts = survey(
+            table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
+        )
     named = goal == "estimates" or method in ("queries", "sampled", "split")
-    column_codes(domain, queries)  # refuses a name that is no column
+    column_groups(domain, queries)  # refuses a name that is no column
     wanted = query_rows(domain, queries) if named and counts.size <= MOST_ROWS else None
     question = Question(counts, epsilon, robust, alpha, width, reports, queries=wanted)
     found: list[Design] = []
@@ -211,6 +220,36 @@ def design(
     best = preferred(found, goal, queries)
     stopped = {"interrupted": 1.0} if found[-1].interrupted else {}  # the search for a better one was
     return replace(best, result=replace(best.result, stats={**best.result.stats, **stopped}))
+
+
+def with_width(question: Question, method: str, time_limit: float) -> Question:
+    """Return the question with the number of groups chosen, if its method merges public values.
+
+    More groups say more of u, but rare groups widen the polytopes around the confidence set, and with
+    them the mechanism gets worse: which width is best depends on the table and on ε, so it is tried.
+
+    Args:
+        question: what is asked; a width that it states is kept.
+        method: the name of the method.
+        time_limit: seconds of this and of the solve that follows.
+    """
+    most = question.merged_width()
+    problem = METHODS[method].problem(question)
+    if question.width is not None or most is None:
+        return question
+    if not isinstance(problem, PolyOpt) or problem.width is None:
+        return question
+    best, width, values = -math.inf, WIDTHS[0], question.counts.shape[1]
+    all_apart = [values] if values <= MOST_PUBLIC else []
+    for tried in [*(w for w in WIDTHS if w <= most), *all_apart]:
+        merged = tried if tried < values else None
+        trial = replace(problem, width=merged, groups=None, calibrate=False)
+        with whole_answers():  # what Ctrl-C leaves of a trial tells nothing about its width
+            found = solve(trial, gap=ROUGH_GAP, time_limit=max(SHARE * time_limit, 1e-3))
+        if found.value is None or found.value <= best:
+            break
+        best, width = found.value, tried
+    return replace(question, width=width)
 
 
 def preferred(found: Sequence[Design], goal: str, queries: Sequence[str]) -> Design:

@@ -23,13 +23,12 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.files import save_figure
 from ldpopt.core.validate import Array
 from ldpopt.measures import estimators
-from ldpopt.measures.intervals import Estimates, score_intervals
+from ldpopt.measures.intervals import Estimates, score_intervals, solved
 from ldpopt.measures.posterior import DRAWS, SampledPosterior, posterior
 from ldpopt.mechanisms.stated import StatedEncoding
 from ldpopt.models.priors import Dirichlet
+from ldpopt.release.accuracy import encoded_covariance, estimated_groups
 from ldpopt.release.designing import AnyDesign, opened
-from ldpopt.release.functionals import functionals, group_names, value_groups
-from ldpopt.release.intervals import encoded_covariance, encoded_intervals
 from ldpopt.release.publishing import NO_MATRIX
 from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.reading import report_counts
@@ -249,9 +248,11 @@ def frequencies(
             raise InvalidInputError(f"other estimates need a matrix, and {NO_MATRIX}")
         return _encoded(made, made.encoding, counts, level)
     W = made.mechanism.matrix
-    listed = list(functionals(made.domain))
-    asked = [functional for functional in listed if functional.weights.any()]
-    C = np.array([functional.weights for functional in asked])
+    groups = list(estimated_groups(made.domain))
+    listed = [(group.name, label) for group in groups for label in group.labels]
+    weights = np.vstack([group.weights for group in groups])
+    here = np.flatnonzero(weights.any(axis=1)).tolist()
+    C, asked = weights[here], [listed[i] for i in here]
     found, explained = score_intervals(W, counts, C, level), True
     if not found.determined.all():
         free = ~found.determined
@@ -261,17 +262,17 @@ def frequencies(
     n = int(counts.sum())
     rows: list[Frequency] = []
     covariance: dict[str, Array] = {}
-    names = np.array([functional.group for functional in asked])
-    for group in group_names(made.domain):
-        part = np.flatnonzero(names == group)
-        own = _part(found, part)
+    for group in groups:
+        part = [i for i, (name, _) in enumerate(asked) if name == group.name]
+        ends = found.low[part], found.high[part]
+        own = Estimates(found.value[part], *ends, found.determined[part], found.weights[part])
         centred = (own.weights - own.value[:, None]) * np.sqrt(counts / max(n - 1, 1) / n)
         spread = (centred**2).sum(axis=1)
-        rows += _rows(group, [asked[i].label for i in part], own, spread, [more[i] for i in part])
+        rows += _rows(group.name, [asked[i][1] for i in part], own, spread, [more[i] for i in part])
         if len(part) <= MOST_COVARIANCES:
-            covariance[group] = _known_part(centred @ centred.T, own.determined)
-    absent = tuple((one.group, one.label) for one in listed if not one.weights.any())
-    about = n, level, group_names(made.domain), words
+            covariance[group.name] = _known_part(centred @ centred.T, own.determined)
+    absent = tuple(listed[i] for i in np.flatnonzero(~weights.any(axis=1)))
+    about = n, level, {group.name: group.columns for group in groups}, words
     return Frequencies(tuple(rows), *about, covariance, absent, explained)
 
 
@@ -298,12 +299,6 @@ def _rows(
         yield replace(row, **more[i])
 
 
-def _part(found: Estimates, rows: NDArray[np.intp]) -> Estimates:
-    """Return the estimates of some functionals."""
-    ends = found.low[rows], found.high[rows]
-    return Estimates(found.value[rows], *ends, found.determined[rows], found.weights[rows])
-
-
 def _known_part(covariance: Array, determined: NDArray[np.bool_]) -> Array:
     """Leave out what is not determined."""
     return np.where(np.outer(determined, determined), covariance, np.nan)
@@ -321,22 +316,23 @@ def _encoded(
     rows: list[Frequency] = []
     absent: list[tuple[str, str]] = []
     covariance: dict[str, Array] = {}
-    for group in value_groups(made.domain):
+    names: dict[str, str] = {}
+    for group in estimated_groups(made.domain):
+        names[group.name] = group.columns
         every = np.bincount(group.codes, minlength=len(group.labels))
         here, sizes = np.flatnonzero(every), every[every > 0]
         sized = list(zip(group.labels, every, strict=True))
         absent += [(group.name, label) for label, size in sized if not size]
         labels = [label for label, size in sized if size]
         mean = np.bincount(group.codes, cells, minlength=len(group.labels)).astype(float)[here]
-        found = encoded_intervals(of, mean, sizes, n, level)
+        found = solved(mean, *of.squares(sizes.astype(float)), n, level)
         found.low[~found.determined], found.high[~found.determined] = 0, 1
         spread = of.variances(np.clip(mean, 0, 1), sizes.astype(float)) / n
         rows += _rows(group.name, labels, found, spread, [{} for _ in labels])
         if len(here) <= MOST_COVARIANCES:
             both = encoded_covariance(of, mean, sizes, n)
             covariance[group.name] = _known_part(both, found.determined)
-    about = n, level, group_names(made.domain), ""
-    return Frequencies(tuple(rows), *about, covariance, tuple(absent))
+    return Frequencies(tuple(rows), n, level, names, "", covariance, tuple(absent))
 
 
 def _others(

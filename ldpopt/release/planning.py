@@ -23,17 +23,16 @@ from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.accuracy import (
     Accuracy,
     accuracies,
-    column_codes,
+    column_groups,
     data_accuracies,
     encoded_accuracies,
     query_rows,
 )
-from ldpopt.release.counting import Counted, counted
 from ldpopt.release.designing import GAP, LEAST_SECONDS, SECONDS
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.hierarchy import Levels
-from ldpopt.tables.survey import Bins
+from ldpopt.tables.survey import Bins, Survey, survey
 
 LEVELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """The levels of the table."""
@@ -159,9 +158,11 @@ def plan(
     validate.choice("method", method, ("auto", *METHODS))
     limits = Limits.within(validate.positive_number("time_limit", time_limit))
     with limits.held():
-        about = counted(table, secret, public, bins, text, top, levels, missing, warn)
+        about = survey(
+            table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
+        )
     level, narrow = LEVELS[0] if epsilon is None else epsilon, about.counts.size <= MOST_ROWS
-    column_codes(about.domain, queries)  # refuses a name that is no column
+    column_groups(about.domain, queries)  # refuses a name that is no column
     rows = query_rows(about.domain, queries) if narrow else None
     first = Question(about.counts, level, robust, alpha, queries=rows)
     ladder = sorted({*LEVELS, *([] if epsilon is None else [first.epsilon])})
@@ -187,7 +188,7 @@ class _Search:
 
     def __init__(
         self,
-        about: Counted,
+        about: Survey,
         question: Question,
         target: float,
         queries: Sequence[str],

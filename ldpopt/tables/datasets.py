@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ldpopt.core.cleaned import Cleaned
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
-from ldpopt.tables.census import census_features, census_tables
+from ldpopt.tables.census import EMBEDDED, census_features, census_tables
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,3 +161,26 @@ def adult_features() -> Features:
         joint_names=names,
         joint=np.array(joint["counts"]).reshape(shape),
     )
+
+
+def people(name: str) -> dict[str, Any]:
+    """List the columns of an embedded table, a row per person in a fixed random order.
+
+    Args:
+        name: "adult", or "adult:PAIR" for one of :func:`tables`.
+
+    >>> sorted(people("adult:sex-race"))
+    ['race', 'sex']
+    """
+    if name == EMBEDDED:
+        features = adult_features()
+        names, counts = features.joint_names, features.joint
+        values = [features.values[column] for column in names]
+    else:
+        pair = table(name.removeprefix(f"{EMBEDDED}:"))
+        names, counts = (pair.secret, pair.public), pair.counts
+        values = [pair.secret_values, pair.public_values]
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(counts.size), counts.ravel()))
+    codes = np.unravel_index(order, counts.shape)
+    columns = [np.array(v, dtype=object)[c] for v, c in zip(values, codes, strict=True)]
+    return dict(zip(names, columns, strict=True))

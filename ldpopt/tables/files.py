@@ -21,16 +21,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import joblib
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
-from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError
+from ldpopt.core.errors import InvalidInputError, UnknownNameError, UnreadableFileError, from_ctrl_c
 from ldpopt.core.exact import unshown
 from ldpopt.core.workers import Parallel
 from ldpopt.tables import datasets
-from ldpopt.tables.arrow import import_pandas
 from ldpopt.tables.census import EMBEDDED, embedded_tables
 from ldpopt.tables.unpacking import bounded_batches, check_columns, names_in
 
@@ -136,13 +134,25 @@ def _frame(table: Any) -> Any:
     return None
 
 
+def _import_pandas() -> None:
+    """Import pandas, if it is there, before pyarrow does: with it, Ctrl-C meanwhile is not lost.
+
+    pyarrow imports pandas with its first array, and drops all that is raised meanwhile.
+    """
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        if from_ctrl_c(error):
+            raise KeyboardInterrupt from error
+
+
 def _named(name: str, sep: str | None, encoding: str) -> TableReader:
     """Open standard input, an embedded table, or a file."""
-    import_pandas()
+    _import_pandas()
     if name == STANDARD_INPUT:
         return _Csv(sys.stdin.buffer.read(), "standard input", sep or ",", encoding)
     if name == EMBEDDED or name.startswith(f"{EMBEDDED}:"):
-        return _Frame(_embedded(name), name)
+        return _Frame(pa.table(datasets.people(name)), name)
     return _file(Path(name), sep, encoding)
 
 
@@ -377,22 +387,3 @@ def _distinct(names: list[str], where: str) -> list[str]:
     if times > 1:
         raise InvalidInputError(f"{where} has two columns called {name!r}")
     return list(names)
-
-
-# ------------------------------------------------------------ the embedded census
-
-
-def _embedded(name: str) -> Any:
-    if name == EMBEDDED:
-        features = datasets.adult_features()
-        names, counts = features.joint_names, features.joint
-        values = [features.values[column] for column in names]
-    else:
-        pair = datasets.table(name.removeprefix(f"{EMBEDDED}:"))
-        names, counts = (pair.secret, pair.public), pair.counts
-        values = [pair.secret_values, pair.public_values]
-    cells = np.repeat(np.arange(counts.size), counts.ravel())
-    people = np.random.default_rng(0).permutation(cells)
-    codes = np.unravel_index(people, counts.shape)
-    columns = [np.array(v, dtype=object)[c] for v, c in zip(values, codes, strict=True)]
-    return pa.table(dict(zip(names, map(pa.array, columns), strict=True)))

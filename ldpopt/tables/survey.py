@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -31,7 +31,7 @@ from ldpopt.tables.cells import (
     writing_hint,
 )
 from ldpopt.tables.domain import Attribute, Codes, Column, Domain
-from ldpopt.tables.files import TableReader
+from ldpopt.tables.files import TableReader, open_table
 from ldpopt.tables.hierarchy import MOST_VALUES, Levels, coarsened
 
 Bins = int | Sequence[float] | Sequence[str]
@@ -44,38 +44,48 @@ MOST_CELLS = 65_536
 """The most inputs (s, u) of an encoding; mechanisms that are matrices have fewer."""
 
 
+class Survey(NamedTuple):
+    """The columns of a table, and how often each (s, u) occurs in it."""
+
+    domain: Domain
+    counts: Codes
+
+
 def survey(
-    table: TableReader,
-    secret: Sequence[str],
-    public: Sequence[str] = (),
+    table: Any,
+    secret: str | Sequence[str],
+    public: str | Sequence[str] = (),
     bins: Mapping[str, Bins] | None = None,
     text: Iterable[str] = (),
     *,
     top: Mapping[str, int] | None = None,
     levels: Mapping[str, Levels] | None = None,
-    missing: bool = False,
+    missing: str = "refuse",
     warn: Callable[[str], None] | None = None,
-) -> tuple[Domain, Codes]:
+) -> Survey:
     """Find the domain of a table, and count how often each (s, u) occurs in it.
 
     Args:
-        table: the data.
-        secret: the columns to hide.
-        public: the columns to release as well as hiding the secret allows.
+        table: a file, a data frame, columns by name, or an embedded table.
+        secret: the column or columns to hide.
+        public: the column or columns to release as well as hiding the secret allows.
         bins: for columns of numbers, dates or times, how many bins of about equal frequency, or the
             edges between them.
         text: columns whose cells are words even if some look like numbers or like "NA".
         top: for columns of words, how many of the most frequent ones are told apart; all others are the
             value "(other)".
         levels: for columns of words, a coarser level: how many first characters count, or the groups.
-        missing: whether empty cells are the value "(missing)"; otherwise they are an error.
+        missing: what becomes of rows with an empty cell: "refuse", "drop", or "category" ("(missing)").
         warn: called with what the choices above cost, and with bins that hold all rows.
 
-    >>> from ldpopt.tables.files import open_table
-    >>> domain, counts = survey(open_table("adult:sex-race"), ["sex"], ["race"])
+    >>> domain, counts = survey("adult:sex-race", "sex", "race")
     >>> domain.secret.labels, counts.shape, int(counts.sum())
     (('Female', 'Male'), (2, 5), 32561)
     """
+    validate.choice("missing", missing, ("refuse", "drop", "category"))
+    table, secret, public = open_table(table), _names(secret), _names(public)
+    if missing == "drop":
+        table = complete = CompleteRows(table, [*secret, *public], text)
     names, words = [*secret, *public], set(text)
     bins, top, levels = dict(bins or {}), dict(top or {}), dict(levels or {})
     _check_names(names, secret, [*bins, *words, *top, *levels])
@@ -83,7 +93,7 @@ def survey(
         raise InvalidInputError(
             f"the column {min(twice)!r} is binned: top and levels are for columns of words"
         )
-    empty = _empty_columns(table, names, words) if missing else set()
+    empty = _empty_columns(table, names, words) if missing == "category" else set()
     known = {name: _binned(table, name, spec, name in empty) for name, spec in bins.items()}
     for name in (*levels, *(name for name in top if name not in levels)):
         known[name] = coarsened(
@@ -111,7 +121,17 @@ def survey(
     if warn is not None:
         for sentence in _remarks(domain, counts):
             warn(sentence)
-    return domain, counts
+        if missing == "drop":
+            warn(complete.in_words)
+    return Survey(domain, counts)
+
+
+def _names(columns: str | Sequence[str]) -> list[str]:
+    names = [columns] if isinstance(columns, str) or not isinstance(columns, Iterable) else [*columns]
+    for name in names:
+        if not isinstance(name, str):
+            raise InvalidInputError(f"the name of a column is text, not {name!r}")
+    return names
 
 
 def _remarks(domain: Domain, counts: Codes) -> Iterator[str]:

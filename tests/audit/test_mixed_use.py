@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from ldpopt.audit.mixed_use import used_beside
+from ldpopt.audit.audited import used_beside
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures.levels import rldp_level
 from ldpopt.release.designing import design

@@ -7,9 +7,9 @@ import pyarrow.parquet
 import pytest
 
 from ldpopt.audit.auditing import audit
-from ldpopt.audit.pairing import paired
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.release import releasing
+from ldpopt.release.reading import paired
 from ldpopt.tables.files import open_table
 
 TABLE = "adult:sex-race"

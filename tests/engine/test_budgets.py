@@ -7,7 +7,7 @@ import pytest
 from alarms import time_is_over
 
 import ldpopt
-from ldpopt.audit import auditing
+from ldpopt.audit import audited, auditing
 from ldpopt.audit.auditing import audit
 from ldpopt.checker import frame
 from ldpopt.checker.kernel import budget
@@ -76,8 +76,8 @@ READERS = {
     "load": (ldpopt.load, "private.json"),
     "load_mechanism": (load_mechanism, "private.json"),
     "load_mechanism, public": (load_mechanism, "public.json"),
-    "audit": (auditing.loaded, "private.json"),
-    "audit, public": (auditing.loaded, "public.json"),
+    "audit": (audited.loaded, "private.json"),
+    "audit, public": (audited.loaded, "public.json"),
     "report": (read, "private.json"),
     "report, public": (read_public, "public.json"),
 }

@@ -9,7 +9,7 @@ from scipy.stats import binom, norm
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.measures import estimators
 from ldpopt.measures.intervals import score_intervals
-from ldpopt.release.accuracy import MOST_ROWS, Accuracy, accuracies, column_queries
+from ldpopt.release.accuracy import MOST_ROWS, Accuracy, accuracies, column_groups
 from ldpopt.release.comparing import best
 from ldpopt.release.designing import design, load_design
 from ldpopt.release.words import margin, outcome
@@ -30,7 +30,7 @@ def made():
 
 
 def test_the_queries_are_the_columns(made):
-    queries = {query.name: query.weights for query in column_queries(made.domain)}
+    queries = {query.name: query.weights for query in column_groups(made.domain)}
     assert list(queries) == ["diagnosis", "ward", "sex"]
     p = made.question.p_hat.ravel()
     for name, weights in queries.items():
@@ -39,7 +39,7 @@ def test_the_queries_are_the_columns(made):
     with pytest.raises(
         InvalidInputError, match="columns of the design, diagnosis, ward, sex, not 'age'"
     ):
-        column_queries(made.domain, ["age"])
+        column_groups(made.domain, ["age"])
     with pytest.raises(InvalidInputError, match="not 'age'"):
         design(TABLE, "diagnosis", "ward", epsilon=1.0, queries=["age"])
 
@@ -63,7 +63,7 @@ def test_it_is_the_covariance_of_the_estimate(made):
     W = made.mechanism.matrix
     p = (made.question.counts + 0.5).ravel() / (made.question.counts + 0.5).sum()
     spread = estimators.covariance(W, p, 1)
-    for query, found in zip(column_queries(made.domain), made.accuracy(), strict=True):
+    for query, found in zip(column_groups(made.domain), made.accuracy(), strict=True):
         expected = np.diag(query.weights @ spread @ query.weights.T)
         assert found.variances == pytest.approx(expected)
 
@@ -81,7 +81,7 @@ def test_the_margin_covers_the_estimates(method):
     """
     other = design(TABLE, "diagnosis", ["ward", "sex"], epsilon=2.0, method=method)
     W, p = other.mechanism.matrix, other.question.p_hat.ravel()
-    queries = column_queries(other.domain)
+    queries = column_groups(other.domain)
     C = np.vstack([query.weights for query in queries])
     sizes = [len(query.weights) for query in queries]
     margins = np.repeat([found.margin(N) for found in other.accuracy()], sizes)

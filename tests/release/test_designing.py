@@ -18,10 +18,8 @@ from ldpopt.measures.estimators import covariance
 from ldpopt.models.uncertainty_sets import AllDistributions
 from ldpopt.problems.ue_conditional import UEConditional
 from ldpopt.release import comparing, designing, methods
-from ldpopt.release import merging as widths
 from ldpopt.release.comparing import best, compare
-from ldpopt.release.designing import design, load_design
-from ldpopt.release.merging import with_width
+from ldpopt.release.designing import design, load_design, with_width
 from ldpopt.release.methods import METHODS, applicable, chosen
 from ldpopt.release.question import Question
 from ldpopt.release.words import learnable, merging
@@ -189,7 +187,7 @@ def test_the_width_is_chosen_by_utility(monkeypatch):
         tried.append(problem.width)
         return SimpleNamespace(value=worth[problem.width])
 
-    monkeypatch.setattr("ldpopt.release.merging.solve", solved)
+    monkeypatch.setattr("ldpopt.release.designing.solve", solved)
     question = Question(np.ones((3, 20), int), 1.0)
     assert with_width(question, "polyopt", 30).width == 3
     assert tried == [2, 3, 5]
@@ -202,7 +200,7 @@ def test_few_public_values_of_many_secrets_are_told_apart_where_that_is_better(
     apart, width, monkeypatch
 ):
     worth = {2: 0.5, None: apart}
-    monkeypatch.setattr(widths, "solve", lambda trial, **_: SimpleNamespace(value=worth[trial.width]))
+    monkeypatch.setattr(designing, "solve", lambda trial, **_: SimpleNamespace(value=worth[trial.width]))
     found = with_width(Question(np.ones((12, 3), int), 1.0), "polyopt", 30)
     assert found.width == width
     assert found.merged_width() == (2 if width == 2 else None)

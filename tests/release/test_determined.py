@@ -11,10 +11,9 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.measures.intervals import margins, score_intervals
 from ldpopt.mechanisms import randomized_response
 from ldpopt.mechanisms.stated import encoding
-from ldpopt.release.accuracy import report_variances
+from ldpopt.release.accuracy import encoded_covariance, report_variances
 from ldpopt.release.designing import design
 from ldpopt.release.estimating import frequencies
-from ldpopt.release.intervals import encoded_covariance
 from ldpopt.release.ranges import confidence_intervals
 from ldpopt.release.words import learnable, outcome
 

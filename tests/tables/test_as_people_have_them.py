@@ -113,7 +113,7 @@ def test_words_that_look_empty_are_kept_where_every_cell_is_a_word():
 def test_gaps_as_a_value():
     said = []
     domain, counts = survey(
-        open_table(GAPS), ["s"], ["u", "age"], {"age": [2]}, missing=True, warn=said.append
+        open_table(GAPS), ["s"], ["u", "age"], {"age": [2]}, missing="category", warn=said.append
     )
     assert domain.secret.labels == ("a", "b", MISSING)
     assert domain.public.columns[1].values == ("< 2", "≥ 2", MISSING)
@@ -123,10 +123,10 @@ def test_gaps_as_a_value():
     assert said[0] == "30 of 120 cells of 's' are empty, or say (missing), and count as (missing)"
     rows = np.concatenate(list(domain.rows(open_table(GAPS))))
     assert np.array_equal(np.bincount(rows, minlength=counts.size), counts.ravel())
-    domain, _ = survey(open_table({"s": ["a", "b"], "u": ["x", "y"]}), ["s"], ["u"], missing=True)
+    domain, _ = survey(open_table({"s": ["a", "b"], "u": ["x", "y"]}), ["s"], ["u"], missing="category")
     assert not any(column.missing for column in domain.all_columns)  # only where a cell is empty
     with pytest.raises(InvalidInputError, match="every cell of the column 'u' is empty"):
-        survey(open_table({"s": ["a", "b"], "u": ["", "NA"]}), ["s"], ["u"], missing=True)
+        survey(open_table({"s": ["a", "b"], "u": ["", "NA"]}), ["s"], ["u"], missing="category")
 
 
 def test_a_design_with_gaps_is_certified_released_and_exported(ldpopt, tmp_path):
