@@ -32,6 +32,7 @@ from ldpopt.engine.verifying import Verification, verify_within
 from ldpopt.problems.feature_release import FeatureRelease, anonymity
 from ldpopt.tables.codes import Codes, group_sizes
 from ldpopt.tables.files import TableReader, open_table
+from ldpopt.tables.unpacking import check_words
 
 MOST_CELLS = 3_000_000
 """The most cells of a table, rows times columns: the question, its certificate and the checker hold all
@@ -182,10 +183,12 @@ def _exposed(
 def _cells(opened: TableReader, names: list[str]) -> dict[str, Codes]:
     """Read the columns batch by batch, each value as a number.
 
-    A table of more than :data:`MOST_CELLS` is refused before more of it is read.
+    A table of more than :data:`MOST_CELLS`, or with very long words, is refused before more of it is
+    read.
     """
     numbers: dict[str, dict[Any, int]] = {name: {} for name in names}
     found: dict[str, list[Codes]] = {name: [] for name in names}
+    sizes = dict.fromkeys(names, 0)
     rows, most = 0, MOST_CELLS // len(names)
     for batch in opened.batches(names):
         rows += batch.num_rows
@@ -195,7 +198,9 @@ def _cells(opened: TableReader, names: list[str]) -> dict[str, Codes]:
                 f"fewer columns (--columns), or for a part of the rows; {MOST_CELLS:,} cells are allowed"
             )
         for name in names:
+            known = len(numbers[name])
             found[name].append(_codes(name, batch.column(name), numbers[name]))
+            sizes[name] = check_words(name, numbers[name], known, sizes[name])
     return {name: np.concatenate(codes) for name, codes in found.items()}
 
 

@@ -22,6 +22,7 @@ from ldpopt.core.validate import Array
 from ldpopt.tables.cells import absent, check_label, numbered, quoted, text_cells, trimmed
 from ldpopt.tables.domain import Column
 from ldpopt.tables.files import TableReader, open_table
+from ldpopt.tables.unpacking import check_words
 
 Levels = int | str | os.PathLike[str] | Mapping[str, str]
 """The number of first characters that count; or the group of every word, as a mapping or as a table
@@ -141,8 +142,9 @@ def _read_mapping(path: str | os.PathLike[str]) -> list[tuple[str, str]]:
 
 def _counted(table: TableReader, name: str, text: bool, empty: bool) -> Counter[str]:
     """Count the words of a column, empty cells as "(missing)" where that is a value."""
-    times = Counter[str]()
+    times, size = Counter[str](), 0
     for first_row, batch in numbered(table.batches([name])):
+        known = len(times)
         words: Any = trimmed(name, batch.column(0))
         if empty:
             words = words.filter(pc.invert(absent(words, text)))
@@ -152,6 +154,7 @@ def _counted(table: TableReader, name: str, text: bool, empty: bool) -> Counter[
         found = words.value_counts()
         pairs = zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True)
         times.update(dict(pairs))
+        size = check_words(name, times, known, size)
         if len(times) > MOST_WORDS:
             raise InvalidInputError(
                 f"the column {name!r} has more than {MOST_WORDS:,} different values: bin it, or leave "

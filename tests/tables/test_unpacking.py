@@ -84,6 +84,39 @@ def test_a_row_group_on_both_sides_of_the_limit(tmp_path, monkeypatch):
         list(open_table(path).batches(["a", "b"]))
 
 
+@pytest.mark.parametrize("numbers", [True, False])
+@pytest.mark.parametrize("kind", [pa.string(), pa.large_string(), pa.binary()])
+def test_a_cell_on_both_sides_of_the_limit(numbers, kind, tmp_path, monkeypatch):
+    """One long cell is all that a small file needs to swell."""
+    table = pa.table({"a": pa.array(["x" * 100, "y", None], kind), "b": [1, 2, 3]})
+    pa.parquet.write_table(table, tmp_path / "a.parquet", use_dictionary=numbers)
+    reader = open_table(tmp_path / "a.parquet")
+    monkeypatch.setattr(unpacking, "WORD_BYTES", 100)
+    assert reader.read().num_rows == 3
+    monkeypatch.setattr(unpacking, "WORD_BYTES", 99)
+    assert sum(batch.num_rows for batch in reader.batches(["b"])) == 3
+    with pytest.raises(InvalidInputError, match=r"'a' of a.parquet has 100 bytes, and at most 99 are"):
+        reader.read()
+
+
+@pytest.mark.parametrize("numbers", [True, False])
+def test_words_of_earlier_row_groups_are_not_kept(numbers, tight, tmp_path, monkeypatch):
+    """Every row has another long word; a batch holds no more of them than its bytes allow."""
+    words = [f"{i:04}" + "x" * 1000 for i in range(ROWS)]
+    table = pa.table({"a": words})
+    pa.parquet.write_table(table, tmp_path / "a.parquet", row_group_size=50, use_dictionary=numbers)
+    read, held = unpacking._next, []
+
+    def watched(path, batches):
+        batch = read(path, batches)
+        held.append(0 if batch is None else batch.column(0).dictionary.nbytes)
+        return batch
+
+    monkeypatch.setattr(unpacking, "_next", watched)
+    assert open_table(tmp_path / "a.parquet").read().column("a").to_pylist() == words
+    assert max(held) <= 2 << 16
+
+
 LYING = """
 import sys
 import pyarrow as pa
@@ -99,10 +132,10 @@ except InvalidInputError as error:
 
 
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system does not limit the memory")
-@pytest.mark.parametrize(("most", "said"), [(100 << 20, "more than 100 MB of memory"), (4 << 30, "7\n")])
+@pytest.mark.parametrize(("most", "said"), [(100 << 20, "more than 100 MB of"), (4 << 30, "70\n")])
 def test_the_size_that_a_file_states_is_not_believed(most, said, tmp_path):
     """A file that says that 280 MB of words are 1 MB; in a process of its own, without other threads."""
-    path = written(tmp_path / "a.parquet", a=[f"{i}" + "x" * (40 << 20) for i in range(7)])
+    path = written(tmp_path / "a.parquet", a=[f"{i:02}" + "x" * ((4 << 20) - 2) for i in range(70)])
     size = pa.parquet.read_metadata(path).row_group(0).column(0).total_uncompressed_size
     content = path.read_bytes()
     path.write_bytes(content.replace(compact(size, 5), compact(1 << 20, 5)))
@@ -196,6 +229,27 @@ def test_exposure_knows_equal_cells_across_batches():
 
 def words(i):
     return {"s": "ab"[i % 2], "u": f"w{i}"}
+
+
+@pytest.mark.parametrize(
+    "keeps",
+    [
+        lambda table: exposed(table, threshold=0.1),
+        lambda table: design(table, "s", "u", epsilon=1.0, method="srr", robust="all", top={"u": 3}),
+    ],
+    ids=["exposure", "design"],
+)
+def test_long_words_that_are_kept_on_both_sides_of_the_limit(keeps, monkeypatch):
+    def row(i):
+        return {"s": "ab"[i % 2], "u": f"{i % 40:04}" + "x" * 1000}
+
+    monkeypatch.setattr(unpacking, "WORDS_BYTES", 40 * sys.getsizeof("x" * 1004))
+    assert keeps(Counting(row, 80))
+    monkeypatch.setattr(unpacking, "WORDS_BYTES", 40 * sys.getsizeof("x" * 1004) - 1)
+    table = Counting(row)
+    with pytest.raises(InvalidInputError, match="values of the column 'u' take more than 0 MB"):
+        keeps(table)
+    assert table.rows == 40
 
 
 @pytest.mark.parametrize(
