@@ -3,8 +3,9 @@
     python tools/clocks.py                          # 20 instances of each kind, the other core busy
     python tools/clocks.py --count 2 --kinds polyopt robust-optimum
 
-Sizes are such that the limit matters. A solve may take the limit times 1.1 and 2 s more, its proof and
-repair included. A solve whose CPU time is far below its wall time was starved by other work.
+Sizes are such that the limit matters. A solve is counted as late after the limit times 1.1 and 2 s more,
+proof and repair included; one repair may take longer than that. A solve whose CPU time is far below its
+wall time was starved by other work.
 
 Every instance is solved in a process of its own, which loads its solvers as a command does and is ended
 where it hangs. A line per instance is printed as it comes, then a row per kind and the worst instances.
@@ -23,7 +24,7 @@ import numpy as np
 from ldpopt import solve
 from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
-from ldpopt.engine.certifying import HURRIED
+from ldpopt.engine.certifying import NO_AUDIT
 from ldpopt.problems import PROBLEMS
 
 SIZES = {
@@ -191,8 +192,8 @@ def _solve(answers: Connection, problem: Problem, seconds: float) -> None:
             f"{part} {result.stats[f'{part}_seconds']:.1f}" for part in ("search", "proof", "repair")
         )
         gap = "–" if result.gap is None else f"{result.gap:.1g}"
-        hurried = [name.replace("_", " ") for name in HURRIED if name in result.stats]
-        outcome = f"{result.solver}: {result.status.value}, gap {gap}, {', '.join([*parts, *hurried])}"
+        left_out = [NO_AUDIT.replace("_", " ")] if NO_AUDIT in result.stats else []
+        outcome = f"{result.solver}: {result.status.value}, gap {gap}, {', '.join([*parts, *left_out])}"
     except Exception as error:  # one crash must not end the study
         outcome = f"{FAILED}{type(error).__name__}: {str(error).partition(chr(10))[0]}"
     answers.send((outcome, time.perf_counter() - wall, time.process_time() - cpu))

@@ -27,7 +27,6 @@ from ldpopt.audit.measures import (
     measures,
     worst_level,
 )
-from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.exact import SECONDS, Claim
 from ldpopt.core.limits import Limits
@@ -84,8 +83,7 @@ def audit(
         raise InvalidInputError(f"confidence must lie between 0 and 1, not {confidence!r}")
     if released is not None and data is None:
         raise InvalidInputError("a released table is tested against its data: give --data too")
-    seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
-    limits = Limits.within(seconds)
+    limits = Limits.within(time_limit)
     with limits.held():
         return _audit(design, data, released, samples, confidence, sampler, seed, limits)
 

@@ -235,7 +235,7 @@ def data_measures(of: Subject, question: Question, counts: NDArray[np.int64]) ->
 
 def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
     def seconds() -> float:
-        return min(LEAKAGE_SECONDS, limits.part(LEAKAGE_SHARE).remaining())
+        return min(LEAKAGE_SECONDS, limits.left(LEAKAGE_SHARE) or math.inf)
 
     W, secrets = of.mechanism.matrix, of.secrets.tolist()
     low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, seconds=seconds())

@@ -15,9 +15,9 @@ from typing import Any
 import psutil
 
 from ldpopt.bench.instances import Task
-from ldpopt.bench.patience import TooLongError, patience
 from ldpopt.core.errors import UndecidedFileError, UnreadableFileError, from_ctrl_c
 from ldpopt.core.form import Form
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.engine.result import Result
@@ -71,27 +71,26 @@ def attempt(
     row |= {"instance": f"{task.kind} {task.label}", "size": task.size, "seed": task.seed}
     row |= {"solver": solver.name, "status": "refused", "reason": "", **dict.fromkeys(MEASURED)}
     try:
-        with patience(limit + GRACE):
-            form, row["reason"] = admit(solver, task.problem)
+        form, row["reason"] = Limits.within(limit + GRACE).in_time(lambda: admit(solver, task.problem))
         if form is None:
             return row, []
         row["form"] = form.name
         if solver.name not in warm:
-            with patience(limit + GRACE):
-                _finished(task.problem, solver, gap, limit)
+            Limits.within(limit + GRACE).in_time(lambda: _finished(task.problem, solver, gap, limit))
             warm.add(solver.name)
             gc.collect()
             gc.freeze()  # collections before every solve would go through all that is imported
-        with peak_memory() as memory, patience(limit + GRACE):
+        with peak_memory() as memory:
             curve, cpu = Curve(), _processor_time()
-            result = _finished(task.problem, solver, gap, limit, curve)
+            allowed = Limits.within(limit + GRACE)
+            result = allowed.in_time(lambda: _finished(task.problem, solver, gap, limit, curve))
             cpu = _processor_time() - cpu
         row["verified"], row["reason"] = _verified(result, limit + GRACE)
         row |= memory | {"cpu": cpu, "status": result.status.value}
         row |= {name: getattr(result, name) for name in ("seconds", "value", "bound", "gap")}
         row |= {name: result.stats.get(name) for name in ("iterations", "columns")}
         return row, curve.rows(row)
-    except TooLongError:
+    except OutOfTime:
         sentence = f"it did not end within {limit + GRACE:g} s, where its time limit is {limit:g} s"
         return row | {"status": "crashed", "reason": sentence}, []
     except (Exception, SystemExit) as error:  # one solver's crash must not lose the others' rows
@@ -168,11 +167,10 @@ def _verified(result: Result, seconds: float) -> tuple[bool | None, str]:
     if result.value is None or result.problem.statement() is None:
         return None, ""
     try:
-        with patience(seconds):
-            found = verify(result, budget=seconds)
+        found = Limits.within(seconds).in_time(lambda: verify(result, budget=seconds))
     except UnreadableFileError as error:
         return False, f"refuted: {error}"
-    except (TooLongError, UndecidedFileError):
+    except (OutOfTime, UndecidedFileError):
         return None, f"the checker did not decide it within {seconds:g} s"
     failed = [claim for claim in found.claims if not claim.holds]
     if found.verdict is None:

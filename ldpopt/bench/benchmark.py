@@ -12,9 +12,9 @@ from ldpopt.bench.attempt import GRACE, attempt
 from ldpopt.bench.instances import Task, check_sizes, draw_all
 from ldpopt.bench.rows import judge, rate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, UnknownNameError
+from ldpopt.core.limits import Limits
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
-from ldpopt.engine.solving import check_limits
 from ldpopt.engine.sweep import Row
 from ldpopt.problems import PROBLEMS
 from ldpopt.solvers import BY_FORM, SOLVERS, solvers_of
@@ -144,7 +144,7 @@ def run(
         time_limit: seconds per solve.
         progress: called with (finished, total, what is being done) before every solve.
     """
-    check_limits(gap, time_limit)
+    Limits.within(time_limit, gap=gap)  # refuses what is no limit
     if sizes is not None and min(sizes, default=1) < 1:
         raise InvalidInputError(f"sizes must be whole numbers >= 1, not {min(sizes)}")
     if name in (EVERYTHING, PEERS) and sizes is not None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib.util
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any, NamedTuple
 
-from ldpopt.bench.patience import TooLongError, patience
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.engine.sweep import Row
 
 OURS = "ldpopt"
@@ -82,12 +83,11 @@ def contest_rows(contests: Iterable[Contest], seconds: float) -> Iterator[list[R
             if row["reason"]:
                 continue
             try:
-                with patience(seconds):
-                    if (contest.task, contender.name) not in warm:
-                        contender.answer()
-                        warm.add((contest.task, contender.name))
-                    row["seconds"], answer = timed(contender.answer)
-            except TooLongError:
+                if (contest.task, contender.name) not in warm:
+                    Limits.within(seconds).in_time(contender.answer)
+                    warm.add((contest.task, contender.name))
+                row["seconds"], answer = Limits.within(seconds).in_time(partial(timed, contender.answer))
+            except OutOfTime:
                 row["reason"] = f"did not end within {seconds:g} s"
                 continue
             except Exception as error:  # one package's crash must not lose the others' rows

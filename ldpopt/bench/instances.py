@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 
-from ldpopt.bench.patience import TooLongError, patience
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import Form
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.problem import Problem
 
 
@@ -65,9 +66,9 @@ def draw_all(
     for kind in kinds:
         for size, seed in product(sizes or _sizes(kind, full), range(repeats)):
             try:
-                with patience(seconds):
-                    found.tasks.extend(_draw(kind, size, seed, form))
-            except TooLongError:
+                drawn = partial(_draw, kind, size, seed, form)
+                found.tasks.extend(Limits.within(seconds).in_time(drawn))
+            except OutOfTime:
                 said = f"drawing takes more than {seconds:g} s"
             except MemoryError:
                 said = "it does not fit into the memory"

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Encoding, OwnProblem, Separator, know, prepared
 from ldpopt.cli.terminal import hang, print_table, say, watching
 from ldpopt.core.exact import EXIT_CODES
@@ -64,21 +63,22 @@ def audit(
     Exit code 0: passed, 1: failed, 2: bad input, 3: undecided within the checker's budget, 4: no promise
     was checked, or not that of the file, which does not hold the counts that it is about.
     """
-    clock = Clock()
+    from ldpopt.core.limits import Limits
+
+    limits = Limits.within(time_limit)
     from ldpopt.audit.audited import used_beside
     from ldpopt.audit.auditing import audit as examine
     from ldpopt.audit.set_levels import levels_over
-    from ldpopt.core.limits import Limits
 
     know(problem)
     what = f"auditing {file}: its certificate, levels, leakage, and its sampler under attack"
     shares = 1 + len(sets or ())  # the levels over sets have as much time each as the rest together
-    part = None if time_limit is None else clock.left(time_limit) / shares
+    part = limits.left(1 / shares)
     with watching(what, time_limit):
         table = None if data is None else _table(data, file, missing, sep, encoding)
         found = examine(file, table, released, samples=samples, confidence=confidence, time_limit=part)
         over = levels_over(file, sets or (), None if part is None else part * (shares - 1))
-        with Limits.within(None if time_limit is None else clock.left(time_limit)).held():
+        with limits.held():
             mixed = used_beside(file, beside or ())
     if as_json:
         extra = {"sets": [level.to_json() for level in over]} if over else {}

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.clock import Clock
 from ldpopt.cli.comparison import comparison_row, print_comparison, tell_method
 from ldpopt.cli.options import (
     AsJson,
@@ -117,8 +116,7 @@ def design(
     a warning says if the counts can be computed back from the mechanism. The exit code is that of
     ldpopt verify OUT: 0 if every claim holds, 1 if one is refuted, 3 if one is undecided.
     """
-    clock = Clock()
-    from ldpopt.core import validate
+    from ldpopt.core.limits import LEAST_LEFT, Limits
     from ldpopt.engine.verifying import verify
     from ldpopt.release import comparing, designing
     from ldpopt.release.publishing import public_path
@@ -127,11 +125,9 @@ def design(
 
     if time_limit is None:
         time_limit = comparing.TOGETHER if compare else designing.SECONDS
-    time_limit = validate.positive_number("time_limit", time_limit)
-    later = RESERVED * time_limit
-    if not compare:
-        later = min(later, clock.stretched(MOST_RESERVED))
-    seconds = clock.left(time_limit - later)
+    limits = Limits.within(time_limit)
+    later = RESERVED * time_limit if compare else min(RESERVED * time_limit, MOST_RESERVED)
+    seconds = max(limits.remaining() - later, LEAST_LEFT)
     public_file, asked = public_path(out), split_columns(queries)
     for file in (out, public_file):
         check_writable(file, table)
@@ -161,7 +157,7 @@ def design(
         )
     found: dict[str, Design | str] = {}
     if compare:
-        left = COMPARING * clock.left(time_limit)
+        left = COMPARING * max(limits.remaining(), LEAST_LEFT)
         with watching("comparing methods", left) as watch:
             found = comparing.compare(
                 made,
@@ -179,11 +175,11 @@ def design(
     if any(map(comparing.was_interrupted, [made, *found.values()])):
         _print_unfinished(made, found, out, as_json)
         raise KeyboardInterrupt
-    allowed = clock.checker_seconds(time_limit)
+    allowed = limits.for_checker()
     with watching("checking the certificate", allowed):
         made = replace(made, decided=verify(out, budget=allowed))
     if compare:
-        allowed = clock.checker_seconds(time_limit)
+        allowed = limits.for_checker()
         with watching("checking the other methods", allowed):
             found = comparing.checked_within(found, made, allowed)
     if as_json:

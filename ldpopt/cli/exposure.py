@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Encoding, Force, Separator, split_columns
 from ldpopt.cli.terminal import (
     check_new,
@@ -46,7 +45,9 @@ def exposure(
     A row is exposed if too few rows have the same values. This is about the rows of this table, without
     noise; to hide a column from everybody, design a mechanism (ldpopt design).
     """
-    clock = Clock()
+    from ldpopt.core.limits import Limits
+
+    limits = Limits.within(time_limit)
     from ldpopt.release.exposing import exposed
 
     if out is not None:
@@ -60,10 +61,10 @@ def exposure(
             budget=budget,
             sep=sep,
             encoding=encoding,
-            time_limit=clock.left(time_limit),
+            time_limit=limits.left(),
         )
-        found = replace(found, patience=clock.checker_seconds(time_limit))
-        watch.step("checking the certificate", found.patience)
+        found = replace(found, checker_seconds=limits.for_checker())
+        watch.step("checking the certificate", found.checker_seconds)
         verdict = found.verification.verdict
     if as_json:
         print(json.dumps(found.to_json(), allow_nan=False))

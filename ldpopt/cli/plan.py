@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import (
     AsJson,
     BinsOption,
@@ -70,7 +69,9 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Find the privacy level, or with --epsilon the number of rows, that a precision takes."""
-    clock = Clock()
+    from ldpopt.core.limits import LEAST_LEFT, Limits
+
+    limits = Limits.within(time_limit)
     from ldpopt.release import planning
     from ldpopt.tables.files import open_table
 
@@ -92,7 +93,7 @@ def plan(
             top=read_top(top or []),
             levels=read_levels(levels or []),
             missing=missing,
-            time_limit=clock.left(time_limit),
+            time_limit=max(limits.remaining(), LEAST_LEFT),
             progress=progress,
             warn=lambda sentence: tell(f"note: {sentence}"),
         )

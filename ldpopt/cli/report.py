@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import Force, OwnProblem, know
 from ldpopt.cli.terminal import check_new, check_writable, counting, say, tell
 from ldpopt.core.exact import EXIT_CODES, OPEN, combined
@@ -42,7 +41,9 @@ def report(
     Exit code 0: every claim holds, 1: one is refuted, 2: bad input, 3: one is undecided, 4: a file does
     not decide its promise.
     """
-    clock = Clock()
+    from ldpopt.core.limits import Limits
+
+    limits = Limits.within(time_limit)
     from ldpopt.release.publishing import public_path
     from ldpopt.report.page import page_name
     from ldpopt.report.page import report as write_page
@@ -65,7 +66,7 @@ def report(
             results,
             out,
             curve_seconds=curve_seconds,
-            time_limit=None if time_limit is None else clock.left(time_limit),
+            time_limit=limits.left(),
             progress=progress,
             step=step,
         )

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ldpopt.cli.clock import Clock
 from ldpopt.cli.options import AsJson, Force, OwnProblem, know
 from ldpopt.cli.terminal import cell, check_new, check_writable, hang, say, watching
 from ldpopt.core.errors import InvalidInputError, UndecidedFileError, UnreadableFileError
@@ -40,7 +39,9 @@ def solve(
 
     KIND is a registered kind of problem, or that of your own class, which --problem names.
     """
-    clock = Clock()
+    from ldpopt.core.limits import Limits
+
+    limits = Limits.within(time_limit)
     from ldpopt.engine.plugins import load_solver
     from ldpopt.engine.solving import chosen_solver
     from ldpopt.engine.solving import solve as solve_problem
@@ -53,12 +54,13 @@ def solve(
         check_new(out, force)
     with watching(f"reading {asked.kind}", time_limit) as watch:
         watch.step(f"{asked.kind} by {chosen_solver(asked, chosen)}")
-        left = None if time_limit is None else clock.left(time_limit)
-        result = solve_problem(asked, chosen, gap=gap, time_limit=left, seed=seed, progress=watch)
+        result = solve_problem(
+            asked, chosen, gap=gap, time_limit=limits.left(), seed=seed, progress=watch
+        )
         if out is not None:
             result.save(out)
         watch.step("checking the certificate")
-        verification, reason = _verified(result, out, clock.checker_seconds(time_limit))
+        verification, reason = _verified(result, out, limits.for_checker())
     if as_json:
         verified = verification.verdict if verification.claims else None
         print(json.dumps({**_summary(result), "verified": verified}, allow_nan=False))
@@ -146,10 +148,9 @@ def _gap(result: Result) -> str:
 
 
 def _print_result(result: Result, verification: Verification, reason: str) -> None:
-    from ldpopt.engine.certifying import HURRIED
+    from ldpopt.engine.certifying import NO_AUDIT
     from ldpopt.engine.verifying import NOT_CHECKED
 
-    hurried = [said for name, said in HURRIED.items() if name in result.stats]
     facts = {
         "problem": result.problem.title,
         "status": verification.marked_utility(verification.told(result.status.value)),
@@ -160,7 +161,7 @@ def _print_result(result: Result, verification: Verification, reason: str) -> No
         "certificate": f"{NOT_CHECKED}: {reason}" if reason else verification.summary,
         "solver": result.solver,
         "seconds": f"{cell(result.seconds)} ({_parts(result)})",
-        **({"in short time": "; ".join(hurried)} if hurried else {}),
+        **({"audit": "left out, as it took too long"} if NO_AUDIT in result.stats else {}),
     }
     for name, text in facts.items():
         hang(f"{name:<13} ", text)

@@ -109,7 +109,7 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Scenarios as ScenarioSet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Wasserstein as WassersteinBall
-    from ldpopt.checker.kernel.proofs.worst_alpha import alpha_above, loss_above, worst_alpha_above
+    from ldpopt.checker.kernel.proofs.worst_alpha import loss_above, worst_alpha_above
     from ldpopt.checker.kernel.reading import DEEPEST, UnreadableError, unshown
     from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON, Schema, normalised
     from ldpopt.checker.kernel.schema import SUM_TOLERANCE as EXACT_SUM_TOLERANCE
@@ -224,7 +224,7 @@ HOMES = {
         "is_private:is_unary_private read_unary value_below:unary_value_below"
     ),
     "kernel.proofs.uncertainty_sets": "Scenarios:ScenarioSet UncertaintySet Wasserstein:WassersteinBall",
-    "kernel.proofs.worst_alpha": "alpha_above loss_above worst_alpha_above",
+    "kernel.proofs.worst_alpha": "loss_above worst_alpha_above",
     "kernel.reading": "DEEPEST UnreadableError unshown",
     "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
     "kernel.units": "UNIT units_down",

@@ -8,13 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Protocol, Self
+from typing import Protocol, Self, TypeVar
 
 import numpy as np
 
-from ldpopt.core.errors import UndecidedFileError
-from ldpopt.core.exact import alarmed
+from ldpopt.core import validate
+from ldpopt.core.errors import InvalidInputError, UndecidedFileError
+from ldpopt.core.exact import SECONDS, alarmed
 from ldpopt.core.form import FormSolution
+
+T = TypeVar("T")
 
 
 class Progress(Protocol):
@@ -25,36 +28,53 @@ class Progress(Protocol):
 
 
 class OutOfTime(Exception):  # noqa: N818 (it is an event, as StopIteration is)
-    """Raised by :meth:`Limits.check`: the run then ends with what the solver kept last."""
+    """The time is over. Raised in a solver, it ends the run with what was kept last."""
 
 
 class Overdue(BaseException):
-    """Raised by the alarm of :meth:`Limits.alarmed` in work that does not look at the clock.
+    """Raised by a clock, its argument, in work that does not look at the clock.
 
-    A handler of :class:`OutOfTime` inside a solver does not swallow it.
+    No handler of usual errors inside the work swallows it.
     """
 
 
 @contextmanager
-def _silent_where_lost() -> Iterator[None]:
-    """Silence Python's report of an alarm that it ignored in a destructor: the alarm rings again."""
+def _interrupted(due: float, late: Callable[[], object]) -> Iterator[Callable[[], None]]:
+    """Raise :class:`Overdue` in the block when a time has come and ``late`` agrees, until it ends.
+
+    Args:
+        due: when to ask first, on the clock of :func:`time.monotonic`; then every :data:`LATE` seconds.
+        late: whether the block is to be ended now.
+
+    Yields:
+        The clock, so that one around it is told from it.
+    """
     before = sys.unraisablehook
 
-    def hook(lost: sys.UnraisableHookArgs) -> None:
-        if lost.exc_type is not Overdue:
+    def silent_where_lost(lost: sys.UnraisableHookArgs) -> None:
+        if not isinstance(lost.exc_value, Overdue):  # what a destructor swallowed is raised again
             before(lost)
 
-    sys.unraisablehook = hook
+    def clock() -> None:
+        if late():
+            raise Overdue(clock)
+
+    sys.unraisablehook = silent_where_lost
     try:
-        yield
+        with alarmed(due, LATE, clock):
+            yield clock
     finally:
         sys.unraisablehook = before
 
 
 LATEST, GRACE = 1.1, 2.0
 """Work that is held to a time limit ends within this many times the limit, and so many seconds."""
+CHECKED = 1.5
+"""Of these seconds, those that the checker of a command may use up; the rest is for printing."""
 LATE = 0.5
-"""Seconds between two rings of the alarm; work that begins after the alarm gets at least as many."""
+"""Seconds between two attempts to end work; work that begins late gets at least as many."""
+LEAST_LEFT = 0.1
+"""The least seconds that :meth:`Limits.left` gives to a step, however late it begins."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +90,8 @@ class Limits:
         deadline: when to stop, on the clock of :func:`time.monotonic`; None for no limit.
         seed: for random numbers.
         progress: called with (value, bound) whenever something is kept.
-        alarm: when work that does not look at the clock is interrupted; None for never.
-        answered: whether there is an answer even if nothing is kept here.
+        end: when work that does not look at the clock is ended; None for the deadline.
+        start: when the work began.
 
     >>> Limits().remaining()
     inf
@@ -83,8 +103,8 @@ class Limits:
     deadline: float | None = None
     seed: int = 0
     progress: Progress | None = None
-    alarm: float | None = None
-    answered: bool = False
+    end: float | None = None
+    start: float = field(default_factory=time.monotonic)
     _kept: list[Callable[[], FormSolution]] = field(default_factory=list, repr=False)
     _proofs: list[float] = field(default_factory=list, repr=False)
 
@@ -100,12 +120,18 @@ class Limits:
         """Return limits whose deadline is the given number of seconds ahead.
 
         Args:
-            seconds: how long the run may take; None for no limit.
+            seconds: the time limit, a number > 0; None for no limit.
             gap: the relative gap at which value and bound count as equal.
             seed: for random numbers.
             progress: called with (value, bound) whenever something is kept.
         """
-        return cls(gap, None if seconds is None else time.monotonic() + seconds, seed, progress)
+        if not (isinstance(gap, (int, float)) and 0 < gap < 1):
+            raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
+        start = time.monotonic()
+        if seconds is None:
+            return cls(gap, None, seed, progress)
+        deadline = start + validate.positive_number("time_limit", seconds)
+        return cls(gap, deadline, seed, progress, start=start)
 
     def remaining(self) -> float:
         """Return the seconds that are left: at least 0, infinite without a deadline."""
@@ -120,35 +146,70 @@ class Limits:
         if self.expired():
             raise OutOfTime
 
-    def part(self, share: float) -> Self:
-        """Return limits for a part of the work: a share of the time left, nothing kept yet."""
-        deadline = self.deadline
-        if deadline is not None:
-            deadline = time.monotonic() + share * self.remaining()
-        return replace(self, deadline=deadline, _kept=[])
+    def left(self, share: float = 1.0) -> float | None:
+        """Return the time limit of a next step: a share of the time left; None without a deadline.
 
-    def leaving(self, share: float) -> Self:
-        """Return limits that leave a share of the time for later work; their alarm is this deadline."""
-        if self.deadline is None:
-            return self
-        return replace(self.part(1 - share), alarm=self.deadline)
+        It is at least :data:`LEAST_LEFT`, so that a step which begins late says what it could do.
 
-    @contextmanager
-    def alarmed(self) -> Iterator[None]:
-        """Raise :class:`Overdue` inside the block when the alarm is due and there is an answer.
-
-        An alarm of the caller rings all the same: :func:`ldpopt.checker.kernel.alarm.alarmed`.
+        >>> Limits().left() is None, Limits(deadline=0.0).left()
+        (True, 0.1)
         """
-        if self.alarm is None:
-            yield
-            return
+        return None if self.deadline is None else max(share * self.remaining(), LEAST_LEFT)
 
-        def ring() -> None:
-            if self._kept or self.answered:
-                raise Overdue
+    def for_checker(self) -> float:
+        """Return how long the checker may take so that a command ends with its limit, or soon after.
 
-        with _silent_where_lost(), alarmed(max(self.alarm, time.monotonic() + LATE), LATE, ring):
-            yield
+        Where the solver used up the time limit, the checker still has a third of it, so that a busy
+        machine does not leave a good design undecided. Without a limit it has its usual time.
+        """
+        if self.deadline is None:
+            return SECONDS
+        whole = self.deadline - self.start
+        late = LATEST * whole + CHECKED - (time.monotonic() - self.start)
+        return min(SECONDS, max(1.0, whole / 3, late))
+
+    def part(self, share: float, kept: FormSolution | None = None) -> Self:
+        """Return limits for a part of the work.
+
+        A part that does not look at the clock is interrupted at the end of the whole.
+
+        Args:
+            share: how much of the time left the part may use.
+            kept: what counts as kept at its beginning.
+        """
+        begun = [] if kept is None else [lambda: kept]
+        if self.deadline is None:
+            return replace(self, _kept=begun)
+        deadline = time.monotonic() + share * self.remaining()
+        return replace(self, deadline=deadline, end=self.end or self.deadline, _kept=begun)
+
+    def in_time(
+        self, work: Callable[[], T], otherwise: Callable[[], T] | None = None, once_kept: bool = False
+    ) -> T:
+        """Return what the work returns, or where the time is over before, something else.
+
+        Python code is interrupted at once, a call of compiled code at its end. Work inside other work
+        that is interrupted ends with it.
+
+        Args:
+            work: what is interrupted.
+            otherwise: what is done then; unless given, :class:`OutOfTime` is raised.
+            once_kept: do not interrupt before something is kept.
+        """
+        end = self.deadline if self.end is None else self.end
+        if end is None:
+            return work()
+        own = None
+        try:
+            due = max(end, time.monotonic() + LATE)
+            with _interrupted(due, lambda: self._kept or not once_kept) as own:
+                return work()
+        except Overdue as event:
+            if event.args != (own,):
+                raise
+        if otherwise is None:
+            raise OutOfTime
+        return otherwise()
 
     @contextmanager
     def held(self) -> Iterator[None]:
@@ -166,13 +227,12 @@ class Limits:
         start, cpu = time.monotonic(), time.process_time()
         most = LATEST * self.remaining() + GRACE
 
-        def ring() -> None:
+        def late() -> bool:
             worked, waited = time.process_time() - cpu, time.monotonic() - start
-            if worked >= most / 2 or waited >= 10 * most:
-                raise Overdue
+            return worked >= most / 2 or waited >= 10 * most
 
         try:
-            with _silent_where_lost(), alarmed(start + most, LATE, ring):
+            with _interrupted(start + most, late):
                 yield
         except Overdue:
             said = "not done within the time limit; allow more (--time-limit)"

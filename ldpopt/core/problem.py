@@ -72,19 +72,6 @@ class Problem(Cleaned, ABC):
         return Measure("objective")
 
     @property
-    def lift_share(self) -> float:
-        """The share of the time kept for :meth:`lift`: 0 where that is quick.
-
-        Where it is not 0, :meth:`lift_quickly` is there for when the time is over.
-        """
-        return 0.0
-
-    @property
-    def slow_to_claim(self) -> bool:
-        """Whether :meth:`claim` may take long; :meth:`claim_quickly` is then there for short time."""
-        return False
-
-    @property
     def level(self) -> float | None:
         """The level ε, in nats, at which secrets are to be hidden; None if nothing says that they are.
 
@@ -134,13 +121,6 @@ class Problem(Cleaned, ABC):
     def lift(self, form: Form, solution: FormSolution) -> Any:
         """Express the answer in the problem's own terms: a :class:`Mechanism`, or plain JSON data."""
 
-    def lift_quickly(self, form: Form, solution: FormSolution) -> Any:
-        """Build an answer that is proven quickly, if need be a worse one, for when the time is over.
-
-        Only problems with a :attr:`lift_share` define it.
-        """
-        raise NotImplementedError
-
     @abstractmethod
     def value(self, answer: Any) -> float:
         """Evaluate the objective of an answer from its definition, never from the form."""
@@ -148,13 +128,6 @@ class Problem(Cleaned, ABC):
     def claim(self, answer: Any) -> float:
         """Evaluate the objective for the result file, rounded so that the answer is truly that good."""
         return self.value(answer)
-
-    def claim_quickly(self, answer: Any) -> float:
-        """Evaluate the objective as for :meth:`claim`, with fewer digits, for when the time is over.
-
-        Only problems that are :attr:`slow_to_claim` define it.
-        """
-        raise NotImplementedError
 
     def audit(self, answer: Any) -> dict[str, Any]:
         """Measure the answer's privacy independently, as plain data for the certificate."""

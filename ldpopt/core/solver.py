@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, Literal, Self, TypeVar, final, get_ar
 
 from ldpopt.core.errors import InvalidInputError, SolverError
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.limits import Limits, OutOfTime, Overdue
+from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.status import Status
 
 F = TypeVar("F", bound=Form)
@@ -69,17 +69,20 @@ class Solver(ABC, Generic[F]):
         Raises:
             KeyboardInterrupt: the user interrupted before anything was found.
         """
+
+        def best_so_far() -> FormSolution:
+            return limits.kept() or FormSolution(Status.LIMIT)
+
         try:
-            with limits.alarmed():
-                found = self.run(form, limits)
+            found = limits.in_time(lambda: self.run(form, limits), best_so_far, once_kept=True)
             if not isinstance(found, FormSolution):
                 raise SolverError(
                     f"the solver {self.name!r} must return a FormSolution, not {found!r:.60}; where it "
                     "found nothing, FormSolution(Status.LIMIT)"
                 )
             return found
-        except (OutOfTime, Overdue):
-            return limits.kept() or FormSolution(Status.LIMIT)
+        except OutOfTime:
+            return best_so_far()
         except KeyboardInterrupt:
             best = limits.kept()
             if best is None:

@@ -22,10 +22,10 @@ class Stage:
             the answer (or None), a bound that holds for the question (or None) and its proof. Proofs
             of several stages are merged, the one of the best bound last.
         share: how much of the time left the stage may use.
-        aside: whether it solves something else than the question, so that its values are not progress.
+        bound_only: whether it contributes a bound alone: its values are those of another question.
     """
 
     form: Form
     contribution: Callable[[FormSolution], FormSolution] = _as_it_is
     share: float = 1.0
-    aside: bool = False
+    bound_only: bool = False

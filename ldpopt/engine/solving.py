@@ -19,7 +19,7 @@ from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
-from ldpopt.engine.certifying import Finishing
+from ldpopt.engine.certifying import certified
 from ldpopt.engine.result import Result
 from ldpopt.engine.staging import run_stages
 from ldpopt.problems import PROBLEMS
@@ -77,19 +77,16 @@ def solve(
     >>> result.status.value, round(result.value, 9)
     ('optimal', 0.429363219)
     """
-    check_limits(gap, time_limit)
+    start = time.perf_counter()
     seed = validate.whole_number("seed", seed, 0)
+    whole = Limits.within(time_limit, gap=gap, seed=seed, progress=progress)
     if not isinstance(problem, Problem):
         raise InvalidInputError(
             f"solve takes a problem, such as ldpopt.problem('staircase', …), not {problem!r:.80}"
         )
-    start = time.perf_counter()
-    seconds = None if time_limit is None else float(time_limit)
-    whole = Limits.within(seconds, gap=gap, seed=seed, progress=progress)
     found = _searched(problem, solver, options, whole)
     solved = time.perf_counter()
-    finishing = Finishing(problem, whole)
-    claims = finishing.certified(found.form, found.solution)
+    claims, left_out = certified(problem, found.form, found.solution, whole)
     end = time.perf_counter()
     clock = {
         "search_seconds": solved - start - found.proof_seconds,
@@ -101,7 +98,7 @@ def solve(
         **claims,
         solver=found.solver,
         seconds=end - start,
-        stats={**_finite(found.solution.stats or {}), **clock, **finishing.hurried},
+        stats={**_finite(found.solution.stats or {}), **clock, **left_out},
         attempts=found.attempts,
         environment=environment(),
     )
@@ -132,12 +129,11 @@ def mechanism_for(
     Returns:
         The mechanism; None if none was found, or if the answer is not a matrix.
     """
-    check_limits(gap, time_limit)
     whole = Limits.within(time_limit, gap=gap)
     found = _searched(problem, solver, {}, whole)
     if found.solution.point is None:
         return None
-    answer = Finishing(problem, whole).lifted(found.form, found.solution)
+    answer = problem.lift(found.form, found.solution)
     return answer if isinstance(answer, Mechanism) else None
 
 
@@ -155,8 +151,7 @@ def _searched(
     problem: Problem, solver: str | Solver[Any], options: dict[str, Any], whole: Limits
 ) -> _Searched:
     """Search within the time that is not kept for repair, exact value and audit."""
-    searching = whole.part(1 - problem.lift_share) if problem.lift_share else whole
-    limits = searching.leaving(REPAIR_SHARE)
+    limits = whole.part(1 - REPAIR_SHARE)
     form, chosen, attempts = _choose(problem, solver, options)
     form, solution = run_stages(problem, form, chosen, limits)
     if _WHOLE.get() and (solution.stats or {}).get("interrupted"):
@@ -178,14 +173,6 @@ def whole_answers() -> Iterator[None]:
         yield
     finally:
         _WHOLE.reset(token)
-
-
-def check_limits(gap: float, time_limit: float | None) -> None:
-    """Check that the gap is between 0 and 1 and that the time limit is positive."""
-    if not (isinstance(gap, (int, float)) and 0 < gap < 1):
-        raise InvalidInputError(f"gap must lie between 0 and 1, not {gap}")
-    if time_limit is not None:
-        validate.positive_number("time_limit", time_limit)
 
 
 def accepting(problem: Problem) -> Iterator[tuple[str, Form]]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ldpopt.core.form import Form, FormSolution
-from ldpopt.core.limits import Limits
+from ldpopt.core.limits import Limits, Progress
 from ldpopt.core.problem import Problem
 from ldpopt.core.solver import Solver
 from ldpopt.core.stage import Stage
@@ -36,11 +36,9 @@ def run_stages(
     plan = problem.stages(form)
     stage = next(plan)
     while True:
-        part = replace(
-            limits.part(stage.share),
-            progress=None if stage.aside else found.told(limits),
-            answered=found.answered(),
-        )
+        nothing = FormSolution(Status.LIMIT) if found.answered() else None  # it may end with nothing
+        shown = None if stage.bound_only else found.progress(limits)
+        part = replace(limits.part(stage.share, nothing), progress=shown)
         solution = solver.attempt(stage.form, part)
         with limits.proving():
             given = stage.contribution(solution)
@@ -68,7 +66,7 @@ class Contributions:
         """Keep the bound, and the point if it is the best."""
         if given.bound is not None:
             self.proven.append(given)
-        if not stage.aside and (self.answer is None or self._better(given, self.answer)):
+        if not stage.bound_only and (self.answer is None or self._better(given, self.answer)):
             self.answer, self.form = given, stage.form
 
     def _better(self, given: FormSolution, known: FormSolution) -> bool:
@@ -103,11 +101,11 @@ class Contributions:
             raise KeyboardInterrupt
         return replace(solution, stats={**(solution.stats or {}), "interrupted": 1.0})
 
-    def told(self, limits: Limits) -> Any:
+    def progress(self, limits: Limits) -> Progress | None:
         """Wrap the user's progress callback so that it receives the best bound of all stages so far."""
         if limits.progress is None or not self.proven:
             return limits.progress
-        tell, bound = limits.progress, self.merged().bound
+        show, bound = limits.progress, self.merged().bound
         assert bound is not None
         best = min if self.sign > 0 else max
-        return lambda value, own: tell(value, best(own, bound))
+        return lambda value, own: show(value, best(own, bound))

@@ -15,10 +15,9 @@ from typing import Any
 
 import joblib
 
-from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import alarmed
 from ldpopt.core.files import write_whole
+from ldpopt.core.limits import Limits
 from ldpopt.core.workers import Parallel, workers
 from ldpopt.engine.solving import environment, whole_answers
 
@@ -41,10 +40,6 @@ class Study:
     reused: int = 0
     missing: int = 0
     late: int = 0
-
-
-class Late(BaseException):
-    """Raised in the measurement of a point whose time is over; no handler of a solver takes it."""
 
 
 @dataclass(frozen=True)
@@ -115,8 +110,7 @@ class Experiment:
         points = self.chosen(quick, only, methods, draws)
         whole = self.chosen(quick, draws=draws)
         places = workers(jobs, scheduler)
-        if time_limit is not None:
-            validate.positive_number("time_limit", time_limit)
+        Limits.within(time_limit)  # refuses what is no limit
         if out is None:
             rows, _, late = _measured(self, points, places, None, progress, time_limit)
             missing = len(points) - len(rows) - late
@@ -231,25 +225,13 @@ def measure_row(
         time_limit: seconds.
     """
     start = time.perf_counter()
-    try:
-        with _ended_after(time_limit), whole_answers():  # what Ctrl-C leaves of a solve is not the row
-            found = measure(**point)
-    except Late:
+    with whole_answers():  # what Ctrl-C leaves of a solve is not the row
+        found = Limits.within(time_limit).in_time(lambda: measure(**point), lambda: None)
+    if found is None:
         return None
     seconds = time.perf_counter() - start
     provenance = {"experiment": experiment, "version": environment()["ldpopt"]}
     return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": seconds}
-
-
-def _ended_after(seconds: float | None) -> contextlib.AbstractContextManager[None]:
-    """Raise :class:`Late` in the block after so many seconds."""
-    if seconds is None:
-        return contextlib.nullcontext()
-
-    def ring() -> None:
-        raise Late
-
-    return alarmed(time.monotonic() + seconds, 1.0, ring)
 
 
 def read_journal(path: Path) -> dict[str, Row]:

@@ -236,8 +236,8 @@ class Branching:
         relaxed = PriceLP(form).solve(self._limits, self._enough)
         rng = np.random.default_rng(0)
         self._offer(form, rows, rounded(form, relaxed.weights, 2, rng, self._limits))
-        out_of_patience = self._nodes <= 0 or depth == MOST_DEPTH or self._limits.expired()
-        if relaxed.bound <= self._enough or out_of_patience:
+        out_of_limits = self._nodes <= 0 or depth == MOST_DEPTH or self._limits.expired()
+        if relaxed.bound <= self._enough or out_of_limits:
             self.bound = max(self.bound, relaxed.bound)
             return selection.leaf(relaxed.prices)
         group = _most_divided(form, relaxed.weights)

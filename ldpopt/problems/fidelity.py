@@ -12,7 +12,7 @@ import numpy as np
 
 from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import alpha_above, alpha_bound, exp_above, loss_above, normalised
+from ldpopt.core.exact import alpha_bound, exp_above, loss_above, normalised
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.matrix_program import MatrixProgram
 from ldpopt.core.measure import Measure
@@ -21,7 +21,6 @@ from ldpopt.core.problem import Example, Problem
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.channel import full_support
 from ldpopt.measures.moment_objectives import MomentObjective
-from ldpopt.measures.moments_above import moments_above
 from ldpopt.problems.phi_problem import LEARNING_COST, repaired, stated
 
 
@@ -44,7 +43,6 @@ class Fidelity(Problem):
     kind: ClassVar[str] = "fidelity"
     sense: ClassVar = "minimise"
     measure: ClassVar[Measure] = LEARNING_COST
-    slow_to_claim: ClassVar[bool] = True
     bench_sizes: ClassVar[tuple[int, ...]] = (3, 5, 7, 9)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 5, 7, 9, 12, 16)
     epsilon: float
@@ -85,15 +83,6 @@ class Fidelity(Problem):
     def claim(self, answer: Mechanism) -> float:
         """Compute α by the checker's exact arithmetic, rounded up."""
         return stated(loss_above(answer.matrix.tolist(), self._source(), self.loss))
-
-    def claim_quickly(self, answer: Mechanism) -> float:
-        """Bound α in floats; exactly, where floats do not show that the mechanism has an inverse."""
-        found = moments_above(answer.matrix, self._source())
-        return (
-            self.claim(answer)
-            if found is None
-            else stated(alpha_above(found, self._source(), self.loss))
-        )
 
     def _source(self) -> list[Fraction]:
         """Return the distribution as fractions that sum to 1: what the result is about."""

@@ -106,7 +106,7 @@ class IndependentReporting(Reporting):
         def proven(solution: FormSolution) -> FormSolution:
             return replace(self.proven(solution), proof={"members": listed})
 
-        yield Stage(self.search(lambda g: fixed), proven, aside=True)
+        yield Stage(self.search(lambda g: fixed), proven, bound_only=True)
 
     def _members_around(self, best: float) -> list[dict[str, Any]]:
         """List the worst members at splits spread over the range, more densely around the best one."""

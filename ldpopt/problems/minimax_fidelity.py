@@ -13,7 +13,6 @@ from ldpopt.core import certify, validate
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.exact import (
     LEAST_PROBABILITY,
-    alpha_above,
     exp_above,
     least_probability,
     proven_minimax_bound,
@@ -28,7 +27,6 @@ from ldpopt.core.problem import Example, Problem
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.minimax import symmetric_bound, worst_alpha
 from ldpopt.measures.moment_objectives import WorstObjective
-from ldpopt.measures.moments_above import moments_above
 from ldpopt.measures.square_phi import square_phi_bound
 from ldpopt.problems.phi_problem import LEARNING_COST, checked_inputs, repaired, stated
 
@@ -111,25 +109,6 @@ class MinimaxFidelity(Problem):
         """Evaluate the supremum by the checker's exact arithmetic, rounded up."""
         least = least_probability(self.inputs, self.p0)
         return stated(worst_alpha_above(answer.matrix.tolist(), least, self.loss))
-
-    @property
-    def slow_to_claim(self) -> bool:
-        """Whether there is a quick way: not for "tv", whose supremum is not known to be at a vertex."""
-        return self.loss != "tv"
-
-    def claim_quickly(self, answer: Mechanism) -> float:
-        """Bound α in floats at every vertex of {p ≥ p0}; the lemmas of the checker's ``supremum``.
-
-        The second moments pΦ of a square W are the diagonal of M⁻¹ = W⁻ᵀ diag(pW) W⁻¹.
-        """
-        least, worst = least_probability(self.inputs, self.p0), []
-        for i in range(self.inputs):
-            p = [1 - (self.inputs - 1) * least if i == j else least for j in range(self.inputs)]
-            found = moments_above(answer.matrix, p)
-            if found is None:
-                return self.claim(answer)
-            worst.append(alpha_above(found, p, self.loss))
-        return stated(max(worst))
 
     @classmethod
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:

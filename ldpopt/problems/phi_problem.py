@@ -20,7 +20,6 @@ from ldpopt.core.problem import Problem
 from ldpopt.core.validate import Array
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.moment_objectives import MomentObjective
-from ldpopt.measures.moments_above import moments_above
 from ldpopt.measures.square_phi import square_phi_bound
 from ldpopt.models.cones import staircase_cone
 
@@ -69,7 +68,6 @@ class PhiProblem(Problem):
 
     sense: ClassVar = "minimise"
     measure: ClassVar[Measure] = Measure("φ, the cost of learning the frequencies (less is better)")
-    slow_to_claim: ClassVar[bool] = True
     family: ClassVar[str]
     epsilon: float
     inputs: int
@@ -116,10 +114,3 @@ class PhiProblem(Problem):
             return stated(phi_above(answer.matrix.tolist()))
         ratio = Fraction(answer["ratio"])
         return certify.value_above(balanced_phi(self.inputs, answer["size"], ratio))
-
-    def claim_quickly(self, answer: Any) -> float:
-        """Bound φ in floats; exactly, where floats do not show that the mechanism has an inverse."""
-        if not isinstance(answer, Mechanism):
-            return self.claim(answer)
-        found = moments_above(answer.matrix, [Fraction(1)] * self.inputs)
-        return self.claim(answer) if found is None else stated(sum(found, Fraction(0)))

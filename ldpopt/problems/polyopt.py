@@ -161,7 +161,7 @@ class PolyOpt(TableProblem, ColumnProblem):
         """
         secret = self.uncertainty.p_hat.sum(axis=1)
         channel = ColumnProgram(staircase_cone(len(secret), self.epsilon), MutualInformation(secret))
-        yield Stage(channel, self._ceiling, share=0.25, aside=True)
+        yield Stage(channel, self._ceiling, share=0.25, bound_only=True)
         first = yield Stage(form, self._within_cone, share=0.5 if self.calibrate else 1.0)
         if not self.calibrate or first.point is None or self._is_outside(first.point):
             return  # a solver that answers outside Γ does not depend on its level

@@ -26,18 +26,12 @@ from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Example, Stages
 from ldpopt.core.stage import Stage
-from ldpopt.core.validate import Array
-from ldpopt.models.block_cone import BlockCone, mixed_inside
+from ldpopt.models.block_cone import BlockCone
 from ldpopt.models.exact_cone import ExactCone
 from ldpopt.models.robust_information import RobustInformation
 from ldpopt.models.utilities import MutualInformation
 from ldpopt.problems._robust.exact_proof import exact_proof
-from ldpopt.problems.table_problem import (
-    ConePrivacy,
-    RobustPrivacy,
-    TableProblem,
-    secret_ceiling,
-)
+from ldpopt.problems.table_problem import RobustPrivacy, TableProblem, secret_ceiling
 
 MOST_SECRETS, MOST_INPUTS = 12, 64
 """The most secrets (staircase columns of the ceiling) and inputs (cuts) that stay tractable."""
@@ -64,7 +58,6 @@ class RobustOptimum(TableProblem):
     """
 
     kind: ClassVar[str] = "robust-optimum"
-    lift_share: ClassVar[float] = 0.1
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
     objective: str = "empirical"
 
@@ -123,18 +116,9 @@ class RobustOptimum(TableProblem):
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, robustly private in exact arithmetic."""
-        return self._repaired(solution.point.matrix, RobustPrivacy(self._question()))
-
-    def lift_quickly(self, form: Form, solution: FormSolution) -> Mechanism:
-        """Build the mechanism with more noise, in the cone of PolyOpt: there its proof is short."""
-        F = self.uncertainty
-        cone = BlockCone(F.lower_conditionals(), self.epsilon, "distinct")
-        mixed = mixed_inside(solution.point.matrix, cone.level, self.epsilon)
-        return self._repaired(mixed, ConePrivacy(self._question(), "distinct"))
-
-    def _repaired(self, matrix: Array, privacy: RobustPrivacy) -> Mechanism:
         a1, a2 = self.uncertainty.shape
-        return Mechanism(certify.repair(matrix, privacy), inputs=product(range(a1), range(a2)))
+        rows = certify.repair(solution.point.matrix, RobustPrivacy(self._question()))
+        return Mechanism(rows, inputs=product(range(a1), range(a2)))
 
     def value(self, answer: Mechanism) -> float:
         """Compute I(X; Y) under p̂, or its guaranteed least value."""

@@ -60,7 +60,6 @@ class SetOptimum(Problem):
 
     kind: ClassVar[str] = "set-optimum"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
-    lift_share: ClassVar[float] = 0.25
     epsilon: float
     uncertainty: Any
 
@@ -103,8 +102,8 @@ class SetOptimum(Problem):
     def stages(self, form: Form) -> Stages:
         """Solve over the cone; the bound is the better one of the tree's and the ceiling."""
         # the share of the time for the search: the proof of privacy takes as long as some two of its
-        # rounds
-        yield Stage(form, self._proven, 0.7)
+        # rounds, and so does the repair after it
+        yield Stage(form, self._proven, 0.5)
 
     def _proven(self, solution: FormSolution) -> FormSolution:
         """Make the proof exact; where the ceiling is lower, it is the bound."""
@@ -128,15 +127,8 @@ class SetOptimum(Problem):
 
     def lift(self, form: Form, solution: FormSolution) -> Mechanism:
         """Build the mechanism, private in exact arithmetic."""
-        # shares of the uniform mechanism mixed in: to leave room for a proof of privacy, or a short one
-        return self._lifted(solution, 2e-11)
-
-    def lift_quickly(self, form: Form, solution: FormSolution) -> Mechanism:
-        """Build the mechanism with some more noise: well inside the cone its proof is short."""
-        return self._lifted(solution, 0.1)
-
-    def _lifted(self, solution: FormSolution, touch: float) -> Mechanism:
         matrix = solution.point.matrix
+        touch = 2e-11  # the share of the uniform mechanism that leaves room for a proof of privacy
         mixed = (1 - touch) * matrix + touch / matrix.shape[1]
         rows = SetCone(self.members.exact, self.epsilon).repaired(mixed)
         a1, a2 = self.members.shape

@@ -91,11 +91,6 @@ class UEConditional(GRRConditional):
         return int((1 + a2) ** a1)
 
     @property
-    def lift_share(self) -> float:
-        """The share of the time for the proof that a matrix is private, report by report."""
-        return 0.1 if self.blocks == "grr" and self.reports <= MOST_REPORTS else 0.0
-
-    @property
     def box(self) -> tuple[Array, Array]:
         """ε₂ ∈ [0, ε/2], or up to the last private split, and κ ∈ [0, 1]."""
         top = self.last_split[0] if self.calibrate else self.epsilon / 2
@@ -202,10 +197,6 @@ class UEConditional(GRRConditional):
         """Build the protocol at the point found: its matrix, or its parameters if that is wide."""
         if self.reports <= MOST_REPORTS:
             return self._matrix(form, solution)
-        return self._parameters(solution)
-
-    def lift_quickly(self, form: Form, solution: FormSolution) -> Any:
-        """State the parameters of the protocol: their proof of privacy takes no list of reports."""
         return self._parameters(solution)
 
     def _parameters(self, solution: FormSolution) -> dict[str, Any]:

@@ -86,10 +86,7 @@ class Design(MatrixOrEncoding):
 
     @property
     def unanswered(self) -> bool:
-        """Whether there is neither a matrix nor an encoding.
-
-        In short time, unary encoding of a secret is stated by parameters that nothing here samples.
-        """
+        """Whether there is neither a matrix nor an encoding."""
         return self.result.mechanism is None and self.encoding is None
 
     @property

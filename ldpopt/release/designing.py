@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError, RefutedFileError, UnreadableFileError
 from ldpopt.core.exact import RECOVERABLE
-from ldpopt.core.limits import Limits, Progress
+from ldpopt.core.limits import LEAST_LEFT, Limits, Progress
 from ldpopt.engine.result import Result
 from ldpopt.engine.solving import solve, whole_answers
 from ldpopt.engine.verifying import read_document, within
@@ -31,8 +30,8 @@ from ldpopt.tables.domain import Domain
 from ldpopt.tables.hierarchy import Levels
 from ldpopt.tables.survey import Bins, survey
 
-GAP, SECONDS, LEAST_SECONDS = 1e-6, 30.0, 0.1
-"""The relative gap to prove, the time limit of a design, and the least of one solve."""
+GAP, SECONDS = 1e-6, 30.0
+"""The relative gap to prove, and the time limit of a design."""
 
 WIDTHS = (2, 3, 5, 7, 10)
 """The widths that are tried, from the narrowest, until the mechanism gets worse.
@@ -184,7 +183,7 @@ def design(
         warn: called with what was left out or taken together, methods too, and with bins that hold all
             rows.
     """
-    whole = Limits.within(validate.positive_number("time_limit", time_limit))
+    whole = Limits.within(time_limit)
     with whole.held():
         domain, counts = survey(
             table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
@@ -291,7 +290,7 @@ def solved(
         progress: called with (value, bound) during long work.
     """
     share = 1 if question.reports == 1 or METHODS[name].adds_up else LEVELS
-    seconds = max(time_limit / share, LEAST_SECONDS)
+    seconds = max(time_limit / share, LEAST_LEFT)
 
     def answered(level: float) -> Result:
         return METHODS[name].solve(replace(question, epsilon=level), gap, seconds, progress)
@@ -303,6 +302,6 @@ def solved(
     made = Design(answer, domain, question, name)
     if made.unanswered:
         merge = ", or merge values (--width 4)" if isinstance(answer.problem, PolyOpt) else ""
-        given = f"in {time_limit:.3g} s" if time_limit > LEAST_SECONDS else "as no time was left"
+        given = f"in {time_limit:.3g} s" if time_limit > LEAST_LEFT else "as no time was left"
         raise InvalidInputError(f"no mechanism was found {given}; allow more (--time-limit){merge}")
     return made

@@ -20,9 +20,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError
-from ldpopt.core.exact import SECONDS as PATIENCE
+from ldpopt.core.exact import SECONDS as CHECKER_SECONDS
 from ldpopt.core.exact import printed
 from ldpopt.core.limits import Limits
 from ldpopt.core.plain import plain_number
@@ -37,7 +36,7 @@ from ldpopt.tables.unpacking import check_words
 MOST_CELLS = 3_000_000
 """The most cells of a table, rows times columns: the question, its certificate and the checker hold all
 of them, and 8,200,000 took 2 GB."""
-SECONDS, SOME = 30.0, 1e-9
+SECONDS = 30.0
 """The time limit of a choice of columns, and what its search gets where reading took all of it."""
 
 
@@ -56,7 +55,7 @@ class Exposed:
         together: how many rows all of the columns expose.
         sizes: how many rows share each combination of values that occurs, the rarest first.
         result: the largest set of columns within the budget, with its certificate.
-        patience: the seconds that the checker may take.
+        checker_seconds: how long the checker may take.
     """
 
     name: str
@@ -69,7 +68,7 @@ class Exposed:
     together: int
     sizes: tuple[int, ...]
     result: Result
-    patience: float = PATIENCE
+    checker_seconds: float = CHECKER_SECONDS
 
     @property
     def crowd(self) -> int:
@@ -95,7 +94,7 @@ class Exposed:
     @cached_property
     def verification(self) -> Verification:
         """What the independent checker says of the choice."""
-        return verify_within(self.result.to_json(), self.patience)
+        return verify_within(self.result.to_json(), self.checker_seconds)
 
     def exposed_at(self, threshold: float) -> int:
         """Count the rows that all columns expose at another threshold."""
@@ -130,7 +129,7 @@ def exposed(
     budget: float = 0.0,
     sep: str | None = None,
     encoding: str = "utf-8",
-    time_limit: float = SECONDS,
+    time_limit: float | None = SECONDS,
 ) -> Exposed:
     """Count the rows of a table that stand out, and choose the columns that may be released.
 
@@ -146,7 +145,7 @@ def exposed(
     Raises:
         UndecidedFileError: the table was not read and counted in time.
     """
-    limits = Limits.within(validate.positive_number("time_limit", time_limit))
+    limits = Limits.within(time_limit)
     with limits.held():
         return _exposed(
             open_table(table, sep=sep, encoding=encoding), columns, threshold, budget, limits
@@ -165,7 +164,7 @@ def _exposed(
     sizes = np.sort(group_sizes(cells))
     alone = [group_sizes(cells, [name]) for name in names]
     with whole_answers():
-        result = solve(question, time_limit=max(limits.remaining(), SOME))
+        result = solve(question, time_limit=limits.left())
     return Exposed(
         name=opened.name,
         columns=tuple(names),

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from ldpopt.core import validate
 from ldpopt.core.errors import InvalidInputError, LdpoptError
 from ldpopt.core.files import save_figure
-from ldpopt.core.limits import Limits
+from ldpopt.core.limits import LEAST_LEFT, Limits
 from ldpopt.engine.solving import whole_answers
 from ldpopt.mechanisms.stated import encoding
 from ldpopt.release.accuracy import (
@@ -28,7 +28,7 @@ from ldpopt.release.accuracy import (
     encoded_accuracies,
     query_rows,
 )
-from ldpopt.release.designing import GAP, LEAST_SECONDS, SECONDS
+from ldpopt.release.designing import GAP, SECONDS
 from ldpopt.release.methods import BUILT, METHODS, MOST_ROWS, applicable
 from ldpopt.release.question import Question
 from ldpopt.tables.hierarchy import Levels
@@ -156,7 +156,7 @@ def plan(
     if not 0 < validate.positive_number("target", target) < 1:
         raise InvalidInputError(f"target must lie between 0 and 1, not {target}")
     validate.choice("method", method, ("auto", *METHODS))
-    limits = Limits.within(validate.positive_number("time_limit", time_limit))
+    limits = Limits.within(time_limit)
     with limits.held():
         about = survey(
             table, secret, public, bins, text, top=top, levels=levels, missing=missing, warn=warn
@@ -217,7 +217,7 @@ class _Search:
 
     def _point(self, question: Question, name: str) -> Point:
         """Compute what the mechanism of a method gives at a level."""
-        seconds = max(self.limits.part(1 / max(self.ahead, 1)).remaining(), LEAST_SECONDS)
+        seconds = max(self.limits.part(1 / max(self.ahead, 1)).remaining(), LEAST_LEFT)
         self.ahead -= 1
         try:
             with whole_answers():  # what Ctrl-C leaves of a solve is not the best of the level

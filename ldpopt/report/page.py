@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from ldpopt.audit.auditing import LEAST_SECONDS
-from ldpopt.core import validate
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
@@ -166,8 +165,7 @@ def report(
         The parts of the page, one per file; ``sound`` says whether every claim of it holds.
     """
     paths = [results] if isinstance(results, str | os.PathLike) else list(results)
-    seconds = None if time_limit is None else validate.positive_number("time_limit", time_limit)
-    limits, opened = Limits.within(seconds), []
+    limits, opened = Limits.within(time_limit), []
     with limits.held():
         for i, path in enumerate(paths):
             left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()

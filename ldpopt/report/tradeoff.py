@@ -264,8 +264,8 @@ class _Work:
         finally:
             self.took[name].append(time.perf_counter() - start)
         value, bound = task.worth(found)
-        hurried = seconds < SECONDS and self.took[name][-1] > CUT * seconds
-        if hurried and found.status is not Status.OPTIMAL:
+        short = seconds < SECONDS and self.took[name][-1] > CUT * seconds
+        if short and found.status is not Status.OPTIMAL:
             allowed = f"the {self.seconds:.3g} s that this curve may take"
             self.omitted.append(f"{name} at ε = {epsilon:.4g}: {allowed} may have cut its solve short.")
         elif value is None:

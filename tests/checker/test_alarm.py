@@ -9,7 +9,7 @@ import pytest
 from alarms import time_is_over
 
 from ldpopt.checker.kernel import alarm
-from ldpopt.core.limits import Limits, Overdue
+from ldpopt.core.limits import Limits, OutOfTime
 
 
 class RangError(Exception):
@@ -91,15 +91,15 @@ class Closing:
 
 
 def test_an_alarm_that_is_lost_in_a_destructor_is_silent_and_rings_again(capsys):
-    limits = Limits(alarm=time.monotonic() + 600, answered=True)
+    limits = Limits.within(600.0)
     before = sys.unraisablehook
 
     def lost_then_heard():
         Closing()
         time_is_over()
 
-    with pytest.raises(Overdue), limits.alarmed():
-        lost_then_heard()
+    with pytest.raises(OutOfTime):
+        limits.in_time(lost_then_heard)
     assert sys.unraisablehook is before
     assert capsys.readouterr().err == ""
 

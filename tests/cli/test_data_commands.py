@@ -124,10 +124,10 @@ def test_a_comparison_says_what_was_decided(goal, work, monkeypatch, ldpopt):
 
 
 def test_what_the_checker_does_not_decide_in_time_is_undecided(work, ldpopt, monkeypatch):
-    def hurried(path, *, budget):
+    def undecided(path, *, budget):
         return verifying.verify_within(verifying.read_document(path), 1e-9)
 
-    monkeypatch.setattr(verifying, "verify", hurried)
+    monkeypatch.setattr(verifying, "verify", undecided)
     monkeypatch.setattr(comparing, "compare", lambda made, **_: {"srr": made})
     words = ("design", "table.csv", *DESIGN, "--method", "srr", "--compare", "-o", "u.json", "--force")
     said = ldpopt(*words, cwd=work)

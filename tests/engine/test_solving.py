@@ -339,8 +339,7 @@ def test_an_alarm_of_the_caller_goes_on():
     before = signal.signal(signal.SIGALRM, lambda *_: rung.append(True))
     signal.setitimer(signal.ITIMER_REAL, 1000.0)
     try:
-        with Limits.within(2000.0).leaving(0.1).alarmed():
-            pass
+        Limits.within(2000.0).in_time(list)
         left, _ = signal.getitimer(signal.ITIMER_REAL)
         assert 0 < left <= 1000
         handler = signal.getsignal(signal.SIGALRM)

@@ -364,6 +364,23 @@ def test_no_stage_is_started_after_the_deadline():
     assert solution.bound is not None
 
 
+def test_ctrl_c_in_a_later_stage_keeps_the_answer_of_an_earlier_one():
+    """The later stage has kept nothing yet."""
+    runs = []
+
+    class Interrupted(Enumerate):
+        def run(self, form, limits):
+            runs.append(form)
+            if len(runs) == 3:
+                raise KeyboardInterrupt
+            return super().run(form, limits)
+
+    result = solve(PolyOpt(1.0, TABLE, 1000, calibrate=True), Interrupted())
+    assert len(runs) == 3
+    assert result.stats["interrupted"]
+    assert verify(result)
+
+
 @pytest.mark.parametrize("options", [{}, {"width": 2}, {"pairs": "all"}])
 def test_a_run_without_a_bound_of_its_own_states_the_ceiling(options):
     def stop(value, bound):

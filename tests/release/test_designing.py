@@ -16,7 +16,7 @@ from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.verifying import verify_within
 from ldpopt.measures.estimators import covariance
 from ldpopt.models.uncertainty_sets import AllDistributions
-from ldpopt.problems.ue_conditional import UEConditional
+from ldpopt.problems import ue_conditional
 from ldpopt.release import comparing, designing, methods
 from ldpopt.release.comparing import best, compare
 from ldpopt.release.designing import design, load_design, with_width
@@ -74,8 +74,8 @@ def test_a_method_that_fails_is_named(monkeypatch):
 
 
 def test_a_protocol_without_a_matrix_is_no_mechanism(monkeypatch):
-    """Where the proof of its matrix takes too long, unary encoding is stated by its parameters."""
-    monkeypatch.setattr(UEConditional, "lift", UEConditional.lift_quickly)
+    """Where its matrix would be wide, unary encoding is stated by its parameters."""
+    monkeypatch.setattr(ue_conditional, "MOST_REPORTS", 1)
     with pytest.raises(InvalidInputError, match="no mechanism was found in 30 s; allow more"):
         design(SMALL, "s", "u", epsilon=1.0, method="ue")
     said = []
@@ -358,7 +358,7 @@ def test_many_nearly_equal_values_are_designed_and_proven(column, values):
     assert verify(made.result)
 
 
-def test_a_design_without_patience_is_undecided(made):
+def test_a_design_that_is_not_checked_in_time_is_undecided(made):
     """A budget of no time leaves every claim undecided, whether or not the question was read."""
     hasty = replace(made, decided=verify_within(made.to_json(), 1e-9))
     assert hasty.verification.verdict is None

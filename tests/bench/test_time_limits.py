@@ -1,42 +1,14 @@
 """A benchmark ends: instances too large to draw, solvers and checks that do not stop."""
 
 import contextlib
-import signal
-import time
 
 import pytest
 from alarms import time_is_over
 
 from ldpopt import ColumnProgram, Solver
 from ldpopt.bench import attempt, benchmark, instances
-from ldpopt.bench.patience import TooLongError, patience
 from ldpopt.core.errors import InvalidInputError
 from ldpopt.problems import Staircase
-
-
-def forever():
-    while True:
-        time.sleep(0.001)
-
-
-def test_patience_ends():
-    with pytest.raises(TooLongError), patience(0.01):
-        forever()
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-    with patience(60):
-        pass
-    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
-
-
-def test_what_swallows_the_first_alarm_hears_another():
-    def stubborn():
-        try:
-            forever()
-        except TooLongError:
-            forever()
-
-    with pytest.raises(TooLongError), patience(0.01):
-        stubborn()
 
 
 class Endless(Solver[ColumnProgram]):
