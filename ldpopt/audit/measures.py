@@ -238,7 +238,7 @@ def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
         return min(LEAKAGE_SECONDS, limits.left(LEAKAGE_SHARE) or math.inf)
 
     W, secrets = of.mechanism.matrix, of.secrets.tolist()
-    low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, seconds=seconds())
+    low, high = leakage.statistic_maximal_leakage(W, secrets, effort=math.inf, time_limit=seconds())
     yield Measured(
         "statistic-maximal-leakage",
         "statistic maximal leakage",
@@ -247,7 +247,7 @@ def _leakages(of: Subject, limits: Limits) -> Iterator[Measured]:
         "a report multiplies the chance to guess the secret by at most e^this, whatever the prior",
         upper=high,
     )
-    low, high = leakage.infimum_leakage(W, secrets, effort=math.inf, seconds=seconds())
+    low, high = leakage.infimum_leakage(W, secrets, effort=math.inf, time_limit=seconds())
     yield Measured(
         "infimum-leakage",
         "infimum leakage",

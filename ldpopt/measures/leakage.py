@@ -47,7 +47,7 @@ class LeakageBounds(NamedTuple):
 
 
 def statistic_maximal_leakage(
-    matrix: Any, secrets: Any, *, effort: float = EFFORT, seconds: float = math.inf
+    matrix: Any, secrets: Any, *, effort: float = EFFORT, time_limit: float | None = None
 ) -> LeakageBounds:
     """Compute the SML: the log of the largest Σ_θ' max_g P(θ'|θ_g) over selections.
 
@@ -60,14 +60,14 @@ def statistic_maximal_leakage(
         matrix: P(θ'|θ), a row for each θ.
         secrets: the secret g(θ) of each row.
         effort: nodes of the search times entries of the matrix, at most.
-        seconds: the time after which the search stops.
+        time_limit: the seconds after which the search stops; None for no limit.
 
     >>> low, high = statistic_maximal_leakage([[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], [0, 0, 1])
     >>> low == high, round(math.exp(low), 12)
     (True, 1.4)
     """
     form = selection_program(matrix, secrets)
-    chosen, excess = _nearly_largest(form, effort, seconds)
+    chosen, excess = _nearly_largest(form, effort, time_limit)
     cover = float(selection.covered(form.matrix, chosen).sum())
     return LeakageBounds(math.log(cover), math.log(cover + excess))
 
@@ -102,7 +102,7 @@ def sandwich(matrix: Any, secrets: Any) -> tuple[float, float]:
 
 
 def infimum_leakage(
-    matrix: Any, secrets: Any, *, effort: float = EFFORT, seconds: float = math.inf
+    matrix: Any, secrets: Any, *, effort: float = EFFORT, time_limit: float | None = None
 ) -> LeakageBounds:
     """Compute Π^inf = max over selections of −log Σ_θ' min_g P(θ'|θ_g): what the secret is *not*.
 
@@ -121,13 +121,13 @@ def infimum_leakage(
         matrix: P(θ'|θ), a row for each θ.
         secrets: the secret g(θ) of each row.
         effort: nodes of the search times entries of the matrix, at most.
-        seconds: the time after which the search stops.
+        time_limit: the seconds after which the search stops; None for no limit.
     """
     dense = selection_program(matrix, secrets).matrix.toarray()
     form, scale = _lacking(matrix, secrets)
     if scale == 0:
         return LeakageBounds(math.inf, math.inf)
-    chosen, excess = _nearly_largest(form, effort, seconds)
+    chosen, excess = _nearly_largest(form, effort, time_limit)
     left = math.fsum(dense[chosen].min(axis=0))
     rounding = PROVEN * scale * form.matrix.shape[1]
     if excess == 0 and rounding <= ROUNDED * left:
@@ -201,13 +201,13 @@ def indistinguishability(matrix: Any, secrets: Any) -> float:
 
 
 def _nearly_largest(
-    form: SelectionProgram, effort: float, seconds: float
+    form: SelectionProgram, effort: float, time_limit: float | None
 ) -> tuple[selection.Selection, float]:
     """Find a selection, and by how much at most another covers more (0 if proven up to rounding)."""
     if selection.is_deterministic(form.matrix):
         return largest_selection(form), 0.0
     nodes = max(1, int(min(effort / max(form.matrix.nnz, 1000), sys.maxsize)))
-    branching = Branching(Limits.within(seconds, gap=PROVEN), nodes)
+    branching = Branching(Limits.within(time_limit, gap=PROVEN), nodes)
     best, _ = branching.run(form, selection.improve(form, selection.greedily(form)))
     excess = branching.bound - branching.most
     return best, excess if excess > PROVEN * branching.most else 0.0
@@ -264,7 +264,7 @@ def largest_selection(form: SelectionProgram) -> selection.Selection:
 
         matching = maximum_bipartite_matching(adjacency(form), perm_type="column")
         return matched_selection(form, matching.astype(np.int64))
-    return _nearly_largest(form, EFFORT, math.inf)[0]
+    return _nearly_largest(form, EFFORT, None)[0]
 
 
 def _proven(form: SelectionProgram) -> float:

@@ -154,7 +154,7 @@ def test_hard_leakage_is_an_interval(monkeypatch):
     mechanism = Mechanism(rng.dirichlet(np.full(64, 0.3), size=64))
     secrets = np.repeat(np.arange(8), 8)
     of = Subject(mechanism, secrets, tuple("abcdefgh"), (), None, None, {"ldp": 1.0})
-    monkeypatch.setattr(measures, "LEAKAGE_SECONDS", 0.0)
+    monkeypatch.setattr(measures, "LEAKAGE_SECONDS", 1e-9)
     found = {m.key: m for m in measures.measures(of, None)}
     sml = found["statistic-maximal-leakage"]
     assert sml.value < sml.upper <= found["maximal-leakage"].value + 1e-12
@@ -167,9 +167,9 @@ def test_hard_leakage_is_an_interval(monkeypatch):
 def test_hard_leakages_share_the_time_that_is_left(monkeypatch, clock):
     given = []
 
-    def taking(W, secrets, *, effort, seconds):
-        given.append(seconds)
-        clock.move(seconds)
+    def taking(W, secrets, *, effort, time_limit):
+        given.append(time_limit)
+        clock.move(time_limit)
         return 0.0, 1.0
 
     for name in ("statistic_maximal_leakage", "infimum_leakage"):
