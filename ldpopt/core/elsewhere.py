@@ -51,7 +51,8 @@ def call(function: Callable[..., Numbers], *arguments: Numbers, limits: Limits) 
         raise OutOfTime from None
     if done.returncode != 0:
         lines = done.stderr.decode(errors="replace").strip().splitlines()
-        raise SolverError(f"{function.__name__} ended with: {lines[-1] if lines else done.returncode}")
+        said = lines[-1] if lines else f"exit code {done.returncode}"
+        raise SolverError(f"the process of {function.__name__} ended before its work was done: {said}")
     return np.load(io.BytesIO(done.stdout))
 
 

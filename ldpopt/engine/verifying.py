@@ -13,7 +13,13 @@ from ldpopt.checker import frame
 from ldpopt.checker.kernel.budget import SECONDS, UndecidedError, confined, limited
 from ldpopt.checker.kernel.claims import MARKS, OPEN, Claim, Verdict, escaped, quoted, verdict
 from ldpopt.checker.kernel.reading import UnreadableError, read
-from ldpopt.core.errors import InvalidInputError, LdpoptError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.errors import (
+    FailedError,
+    InvalidInputError,
+    LdpoptError,
+    UndecidedFileError,
+    UnreadableFileError,
+)
 from ldpopt.core.rounding import factor_at_most, in_full
 
 if TYPE_CHECKING:
@@ -236,7 +242,8 @@ def verify_document(
         kind, plain = document.get("problem"), None
         if isinstance(kind, str) and not frame.knows(kind):
             params = document.get("params", {})
-            given = _statement(kind, params) if problem is None else problem.statement()
+            asked = _registered(kind, params) if problem is None else problem
+            given = None if asked is None else stated(asked)
             plain = json.loads(json.dumps(given))  # tuples become lists, as in the file
         with confined():
             claims = frame.check(document, plain)
@@ -251,20 +258,30 @@ def verify_within(document: dict[str, Any], seconds: float) -> Verification:
         return Verification((Claim("the file states a question", f"undecided: {error}", None),))
 
 
-def _statement(kind: str, params: dict[str, Any]) -> dict[str, Any] | None:
-    """Look up the statement of a kind that another package registered; None if no package did."""
+def _registered(kind: str, params: dict[str, Any]) -> Problem | None:
+    """Build the problem of a kind that another package registered; None if no package did."""
     from ldpopt.problems import PROBLEMS
 
     if kind not in PROBLEMS:
         return None
     try:
-        asked = PROBLEMS[kind].from_params(**params)
+        return PROBLEMS[kind].from_params(**params)
     except LdpoptError:
         raise
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         words = f"{type(error).__name__}: {escaped(str(error))}"
         raise UnreadableError(f"params are not those of a {quoted(kind)}: {words}") from None
-    return asked.statement()
+
+
+def stated(problem: Problem) -> dict[str, Any] | None:
+    """Ask a problem for its statement; if the code of its kind fails, its file is not to blame."""
+    try:
+        return problem.statement()
+    except LdpoptError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        words = f"{type(error).__name__}: {escaped(str(error))}"
+        raise FailedError(f"the statement of a {quoted(problem.kind)} failed: {words}") from error
 
 
 def read_document(path: str | os.PathLike[str]) -> dict[str, Any]:

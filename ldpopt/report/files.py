@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ldpopt.core.errors import LdpoptError, UndecidedFileError, UnreadableFileError
+from ldpopt.core.errors import FailedError, LdpoptError, UndecidedFileError, UnreadableFileError
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.status import Status
 from ldpopt.engine.result import Result
-from ldpopt.engine.verifying import Verification, read_document, verify_document, within
+from ldpopt.engine.verifying import Verification, read_document, stated, verify_document, within
 from ldpopt.release.designed import Design
 from ldpopt.release.designing import load_design
 
@@ -69,7 +69,7 @@ def read(path: str | os.PathLike[str], seconds: float = SECONDS) -> Loaded:
         digest = hashlib.sha256(Path(name).read_bytes()).hexdigest()
         loaded = _read(name, document, digest, seconds)._replace(internal=is_internal(document))
         _check_types(loaded)
-    except UndecidedFileError:
+    except (UndecidedFileError, FailedError):
         raise
     except (LdpoptError, ValueError) as error:
         said = str(error)
@@ -93,7 +93,7 @@ def _read(name: str, document: dict[str, Any], digest: str, seconds: float) -> L
         return Loaded(name, digest, rest, verification, str(error))
     result = content.result if isinstance(content, Design) else content
     silent = result.status in NOTHING_FOUND and result.answer is None
-    silent = silent or result.problem.statement() is None
+    silent = silent or stated(result.problem) is None
     decided = Verification(()) if silent else verify_document(document, budget=seconds)
     if isinstance(content, Design):
         content = replace(content, decided=decided)  # the audit does not ask the checker again

@@ -15,7 +15,7 @@ import pytest
 from ldpopt.checker import frame
 from ldpopt.checker.kernel.exit_codes import ExitCode
 from ldpopt.cli.app import COMMANDS
-from ldpopt.core import ending, workers
+from ldpopt.core import children, ending, workers
 from ldpopt.core.errors import FailedError, InvalidInputError, SolverError, UndecidedFileError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -195,6 +195,13 @@ class Fair(Staircase):
         return super().forms()
 
 
+class Mute(Staircase):
+    kind = "mute"
+
+    def statement(self):
+        return 1 / 0
+
+
 measure = lambda n: 1 / 0
 DIES = Experiment(
     "dies",
@@ -243,6 +250,19 @@ def test_an_exception_in_a_plugin_is_shown_to_its_author(words, mine, ldpopt):
     assert re.search(r"(mine|broken)\.py", first)
 
 
+@pytest.mark.parametrize("command", ["verify", "audit", "report", "solve"])
+def test_a_plugin_that_cannot_state_its_question(command, mine, ldpopt):
+    """The file is neither unreadable nor undecided: the program failed."""
+    assert ldpopt("solve", "q.json", "--out", "r.json", cwd=mine).code == 0
+    document = json.loads((mine / "r.json").read_text()) | {"problem": "mute"}
+    (mine / "r.json").write_text(json.dumps(document))
+    more = {"audit": ["--samples", "20"], "report": ["-o", "new.html", "--curve-seconds", "0"]}
+    said = ldpopt(command, "r.json", *more.get(command, []), "--problem", "mine.py:Mute", cwd=mine)
+    assert (said.code, said.out) == (70, "")
+    assert "ZeroDivisionError" in said.err.splitlines()[-1]
+    assert not (mine / "new.html").exists()
+
+
 def test_a_plugin_that_ends_the_program(mine, ldpopt):
     said = ldpopt("solve", "q.json", "--solver", "mine.py:Leaves", cwd=mine)
     assert (said.code, said.out) == (70, "")
@@ -263,6 +283,20 @@ def test_a_failure_at_another_level_does_not_lose_the_page(mine, ldpopt):
     assert said.code == 0, said.err
     page = (mine / "r.html").read_text("utf-8")
     assert "it failed, ZeroDivisionError(&#39;at another level&#39;)." in page
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
+def test_a_library_whose_process_dies(tmp_path, ldpopt, monkeypatch):
+    pytest.importorskip("cdd")
+    wide = {"epsilon": 1, "prior": [1 / 16] * 8 + [1 / 4, 1 / 4]}
+    (tmp_path / "q.json").write_text(json.dumps(QUESTION | {"params": wide}))
+    dying = [sys.executable, "-c", "import os; os.kill(os.getpid(), 9)"]
+    monkeypatch.setattr(children, "command", lambda code: dying)
+    said = ldpopt("solve", "q.json", "--solver", "cdd", "--time-limit", 60, cwd=tmp_path)
+    assert (said.code, said.out) == (70, "")
+    assert said.err == (
+        "ldpopt: the process of enumerate_rays ended before its work was done: exit code -9\n"
+    )
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs SIGKILL")
