@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ldpopt.cli.terminal import make_directory, print_table, watching
-from ldpopt.core.exact import ExitCode
+from ldpopt.core.exact import EXIT_CODES, combined
 
 
 def demo(
@@ -36,5 +36,4 @@ def demo(
         f"written file, with its optimum and gap; the other columns are computed [{NOT_CHECKED}].\n"
         f"Results and figures are in {out}/; check one yourself: ldpopt verify {out}/sex-race.json"
     )
-    if not all(row["verified"] for row in rows):
-        raise typer.Exit(ExitCode.REFUTED)
+    raise typer.Exit(EXIT_CODES[combined(row["verified"] for row in rows)])
