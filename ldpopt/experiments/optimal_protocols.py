@@ -35,7 +35,7 @@ def points(quick: bool) -> Iterable[Point]:
 def measure(k: int, epsilon: float) -> Row:
     """Compute the optimum with its proven bound, and every protocol's share of its effective users."""
     prior = Dirichlet.jeffreys(k)
-    result = solve(AsymptoticUtility(prior.alpha, epsilon))
+    result = solve(AsymptoticUtility(epsilon, prior.alpha))
     assert result.value is not None
     assert result.mechanism is not None
     row: Row = {

@@ -25,27 +25,27 @@ class AsymptoticUtility(DesignProblem):
     D-optimal design problem: see :class:`ldpopt.problems.design_problem.DesignProblem`.
 
     Args:
-        alpha: the parameter of the Dirichlet prior; 1/2 everywhere is Jeffreys' prior.
         epsilon: the level, in nats.
+        dirichlet: the parameters of the Dirichlet prior; 1/2 everywhere is Jeffreys' prior.
         min_average_privacy: a floor on S_μ of (4.1), at least 0 and less than 1; by default none.
 
-    >>> AsymptoticUtility(alpha=[0.5, 0.5, 0.5], epsilon=1).prior.size
+    >>> AsymptoticUtility(epsilon=1, dirichlet=[0.5, 0.5, 0.5]).prior.size
     3
     """
 
     kind: ClassVar[str] = "asymptotic-utility"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4, 5)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
-    alpha: Any
     epsilon: float
+    dirichlet: Any
     min_average_privacy: float | None = None
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         floor = self.min_average_privacy
         return {
-            "alpha": design_alpha(self.alpha, floor is not None),
             "epsilon": validate.epsilon(self.epsilon),
+            "dirichlet": checked_dirichlet(self.dirichlet, floor is not None),
             "min_average_privacy": None if floor is None else privacy_floor(floor),
         }
 
@@ -58,13 +58,13 @@ class AsymptoticUtility(DesignProblem):
     def random(cls, size: int, rng: np.random.Generator) -> Iterable[tuple[str, Self]]:
         """Draw Jeffreys' prior on ``size`` values at two levels."""
         for level in (1.0, 2.0):
-            yield f"k={size} epsilon={level:g}", cls([0.5] * size, level)
+            yield f"k={size} epsilon={level:g}", cls(level, [0.5] * size)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
         """Give randomised response where it is optimal (its utility has a closed form)."""
-        yield Example(cls([0.5, 0.5, 0.5], 2.0), RESPONSE_3_2, 1e-8)
-        yield Example(cls([1.0, 1.0], 1.0), RESPONSE_2_1, 1e-8)
+        yield Example(cls(2.0, [0.5, 0.5, 0.5]), RESPONSE_3_2, 1e-8)
+        yield Example(cls(1.0, [1.0, 1.0]), RESPONSE_2_1, 1e-8)
 
 
 RESPONSE_3_2 = -0.832840006592843
@@ -72,20 +72,20 @@ RESPONSE_2_1 = -1.459590385461081
 """U^as of randomised response, (10.5): Jeffreys, k = 3, ε = 2; uniform, k = 2, ε = 1."""
 
 
-def design_alpha(alpha: Any, floor: bool) -> Array:
-    """Check that the checker decides questions with a Dirichlet parameter."""
-    checked = Dirichlet(alpha)
+def checked_dirichlet(dirichlet: Any, floor: bool) -> Array:
+    """Check that the checker decides questions with these Dirichlet parameters."""
+    checked = Dirichlet(dirichlet)
     most = most_dirichlet_values(checked.exchangeable, floor)
     if checked.size > most:
         which = "equal" if checked.exchangeable else "different"
         also = "with a floor on the average privacy" if floor else "without a floor"
         raise InvalidInputError(
-            f"alpha must have at most {most} entries if they are {which}, {also}, not {checked.size}: "
-            "more sets of values cannot be certified"
+            f"dirichlet must have at most {most} entries if they are {which}, {also}, not "
+            f"{checked.size}: more sets of values cannot be certified"
         )
     low, high = LEAST_DIRICHLET_ALPHA, MOST_DIRICHLET_ALPHA
     if checked.alpha.min() < low or checked.alpha.max() > high:
-        raise InvalidInputError(f"alpha must lie between {low:g} and {high:g}, not {checked.alpha}")
+        raise InvalidInputError(f"dirichlet must lie between {low:g} and {high:g}, not {checked.alpha}")
     return checked.alpha
 
 

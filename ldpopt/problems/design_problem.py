@@ -64,7 +64,7 @@ class DesignProblem(Problem):
     """
 
     measure: ClassVar[Measure] = Measure("asymptotic utility", DISCRETISED)
-    alpha: Any
+    dirichlet: Any
     epsilon: float
 
     @property
@@ -75,7 +75,7 @@ class DesignProblem(Problem):
     @cached_property
     def prior(self) -> Dirichlet:
         """Dirichlet(α)."""
-        return Dirichlet(self.alpha)
+        return Dirichlet(self.dirichlet)
 
     @cached_property
     def question(self) -> DesignStatement:

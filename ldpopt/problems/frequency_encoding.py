@@ -28,13 +28,13 @@ class FrequencyEncoding(Problem):
     of reports (:mod:`ldpopt.checker.kernel.proofs.encodings`, Lemma 3).
 
     Args:
+        epsilon: the level, in nats.
         encoding: "unary" and "hashing" (Wang et al. 2017) or "subset" (Ye and Barg 2018).
         inputs: the number of values, from 2 to 65,536.
-        epsilon: the level, in nats.
         buckets: for "hashing", how many buckets, a prime; 2 is Hadamard response (Acharya et al. 2019).
             If not given, the prime up to 1021 with the least error.
 
-    >>> FrequencyEncoding("subset", 1000, 1.0).measure.name
+    >>> FrequencyEncoding(1.0, "subset", 1000).measure.name
     'squared error of all frequencies, times the number of reports, for the worst distribution'
     """
 
@@ -44,9 +44,9 @@ class FrequencyEncoding(Problem):
         "squared error of all frequencies, times the number of reports, for the worst distribution"
     )
     bench_sizes: ClassVar[tuple[int, ...]] = (10, 100, 1000)
+    epsilon: float
     encoding: str
     inputs: int
-    epsilon: float
     buckets: int | None = None
 
     def cleaned(self) -> dict[str, Any]:
@@ -77,7 +77,7 @@ class FrequencyEncoding(Problem):
         """Draw a level, and ask for each encoding of ``size`` inputs."""
         epsilon = round(float(rng.uniform(0.5, 4)), 3)
         for name in ENCODING_NAMES:
-            yield f"{name} {size}, ε {epsilon}", cls(name, size, epsilon)
+            yield f"{name} {size}, ε {epsilon}", cls(epsilon, name, size)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -85,10 +85,10 @@ class FrequencyEncoding(Problem):
         E = math.e
         # subset selection of 3 inputs at ε = 1 has m = 1: randomised response, p = e/(e + 2)
         own, other = E / (E + 2), 1 / (E + 2)
-        yield Example(cls("subset", 3, 1.0), 3 * (2 / 9) / (own - other) ** 2)
+        yield Example(cls(1.0, "subset", 3), 3 * (2 / 9) / (own - other) ** 2)
         # Hadamard response: p = e/(e + 1), q = 1/2, and s (1 − s) = 1/4 − (s − 1/2)²
         gain = E / (E + 1) - 0.5
-        yield Example(cls("hashing", 5, 1.0, 2), 5 * (0.25 - (gain / 5) ** 2) / gain**2)
+        yield Example(cls(1.0, "hashing", 5, 2), 5 * (0.25 - (gain / 5) ** 2) / gain**2)
         # unary encoding of 2 inputs: by symmetry κ = 1 − λ, s = 1/2
         root = math.exp(0.5)
-        yield Example(cls("unary", 2, 1.0), 0.5 / ((root - 1) / (root + 1)) ** 2, 1e-7)
+        yield Example(cls(1.0, "unary", 2), 0.5 / ((root - 1) / (root + 1)) ** 2, 1e-7)

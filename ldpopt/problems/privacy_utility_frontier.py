@@ -10,7 +10,7 @@ import numpy as np
 
 from ldpopt.core import validate
 from ldpopt.core.problem import Example
-from ldpopt.problems.asymptotic_utility import RESPONSE_2_1, design_alpha, privacy_floor
+from ldpopt.problems.asymptotic_utility import RESPONSE_2_1, checked_dirichlet, privacy_floor
 from ldpopt.problems.design_problem import DesignProblem
 
 
@@ -23,25 +23,25 @@ class PrivacyUtilityFrontier(DesignProblem):
     :class:`ldpopt.problems.design_problem.DesignProblem`.
 
     Args:
-        alpha: the parameter of the Dirichlet prior.
+        dirichlet: the parameters of the Dirichlet prior.
         min_average_privacy: the floor on S_μ, at least 0 and less than 1.
         epsilon: the largest LDP level, in nats; by default free (up to 10, where e^−ε = 5e-5).
 
-    >>> PrivacyUtilityFrontier(alpha=[0.5, 0.5, 0.5], min_average_privacy=0.8).question.epsilon
+    >>> PrivacyUtilityFrontier(dirichlet=[0.5, 0.5, 0.5], min_average_privacy=0.8).question.epsilon
     10.0
     """
 
     kind: ClassVar[str] = "privacy-utility-frontier"
     bench_sizes: ClassVar[tuple[int, ...]] = (2, 3, 4)
     full_bench_sizes: ClassVar[tuple[int, ...]] = (3, 4, 5, 6)
-    alpha: Any
+    dirichlet: Any
     min_average_privacy: float
     epsilon: float | None = None  # type: ignore[assignment]
 
     def cleaned(self) -> dict[str, Any]:
         """Check the parameters."""
         return {
-            "alpha": design_alpha(self.alpha, floor=True),
+            "dirichlet": checked_dirichlet(self.dirichlet, floor=True),
             "min_average_privacy": privacy_floor(self.min_average_privacy),
             "epsilon": None if self.epsilon is None else validate.epsilon(self.epsilon),
         }

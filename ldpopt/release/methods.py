@@ -189,7 +189,7 @@ def _encoding(name: str, buckets: int | None = None) -> Method:
     shown = "hadamard" if buckets == 2 else name
     return Method(
         SUMMARIES[shown],
-        lambda question: FrequencyEncoding(name, question.counts.size, question.epsilon, buckets),
+        lambda question: FrequencyEncoding(question.epsilon, name, question.counts.size, buckets),
         _never,
         "best-encoding",
         automatic=lambda question: shown == "subset" and not _is_narrow(question),

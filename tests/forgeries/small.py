@@ -63,13 +63,13 @@ SMALL = {
         {"tau": 2, "d": 2, "budget": 0.5, "epsilon": 0.4},
     ],
     "asymptotic-utility": [
-        {"epsilon": 1.0, "alpha": [1.0, 1.0]},
-        {"epsilon": 1.0, "alpha": [1.0, 2.0]},
-        {"epsilon": 0.5, "alpha": [0.5, 0.5], "min_average_privacy": 0.99},
+        {"epsilon": 1.0, "dirichlet": [1.0, 1.0]},
+        {"epsilon": 1.0, "dirichlet": [1.0, 2.0]},
+        {"epsilon": 0.5, "dirichlet": [0.5, 0.5], "min_average_privacy": 0.99},
     ],
     "privacy-utility-frontier": [
-        {"epsilon": 2.0, "alpha": [1.0, 1.0], "min_average_privacy": 0.9},
-        {"epsilon": 2.0, "alpha": [1.0, 2.0], "min_average_privacy": 0.9},
+        {"epsilon": 2.0, "dirichlet": [1.0, 1.0], "min_average_privacy": 0.9},
+        {"epsilon": 2.0, "dirichlet": [1.0, 2.0], "min_average_privacy": 0.9},
     ],
     "polyopt": [
         {"epsilon": 1.0, "p_hat": SQUARE, "n": 1000},

@@ -47,7 +47,7 @@ def catalogue(k: int, epsilon: float) -> list[object]:
 )
 @settings(max_examples=5)
 def test_never_below_any_catalogue_mechanism(alpha, epsilon):
-    result = solve(AsymptoticUtility(alpha, epsilon))
+    result = solve(AsymptoticUtility(epsilon, alpha))
     prior = Dirichlet(alpha)
     for mechanism in catalogue(len(alpha), epsilon):
         assert asymptotic_utility(mechanism, prior) <= result.value + 1e-7
@@ -62,14 +62,14 @@ def test_never_below_random_private_mechanisms(seed):
     rng = np.random.default_rng(seed)
     alpha, epsilon = rng.uniform(0.3, 3, 3), float(rng.uniform(0.3, 2))
     m = Mechanism(randomized_response(3, epsilon).matrix @ rng.dirichlet(np.ones(4), 3))
-    problem = AsymptoticUtility(alpha, epsilon)
+    problem = AsymptoticUtility(epsilon, alpha)
     assert m.epsilon() <= epsilon + 1e-12
     assert problem.value(m) <= solve(problem).bound + 1e-9
 
 
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.3), (3, 0.5), (3, 2.0), (5, 1.5), (8, 3.0)])
 def test_equals_randomised_response_where_that_is_optimal(k, epsilon):
-    result = solve(AsymptoticUtility([0.5] * k, epsilon))
+    result = solve(AsymptoticUtility(epsilon, [0.5] * k))
     response = asymptotic_utility(randomized_response(k, epsilon), Dirichlet.jeffreys(k))
     assert result.value == pytest.approx(response, abs=1e-9)
     assert result.mechanism.shape == (k, k)
@@ -77,7 +77,7 @@ def test_equals_randomised_response_where_that_is_optimal(k, epsilon):
 
 @pytest.mark.parametrize(("k", "epsilon", "size"), [(4, 0.5, 2), (6, 0.5, 2), (8, 1.5, 2)])
 def test_high_privacy_wants_larger_sets(k, epsilon, size):
-    result = solve(AsymptoticUtility([0.5] * k, epsilon))
+    result = solve(AsymptoticUtility(epsilon, [0.5] * k))
     assert result.mechanism.shape == (k, math.comb(k, size))
     response = asymptotic_utility(randomized_response(k, epsilon), Dirichlet.jeffreys(k))
     assert result.value > response + 1e-3
@@ -87,7 +87,7 @@ def test_high_privacy_wants_larger_sets(k, epsilon, size):
     "k", [2, 4, *(pytest.param(k, marks=pytest.mark.slow) for k in (3, 5, 6, 7, 8))]
 )
 def test_both_solvers_agree_and_verify(k):
-    problem = AsymptoticUtility([0.5] * k, 1.0)
+    problem = AsymptoticUtility(1.0, [0.5] * k)
     found = {name: solve(problem, name) for name in ("frank-wolfe", "cvxpy")}
     values = [result.value for result in found.values()]
     assert abs(values[0] - values[1]) < 1e-6
@@ -98,7 +98,7 @@ def test_both_solvers_agree_and_verify(k):
     "alpha", [[0.5, 1.2, 2.0], pytest.param([0.5, 1.2, 2.0, 0.7], marks=pytest.mark.slow)]
 )
 def test_both_solvers_agree_for_unequal_priors(alpha):
-    problem = AsymptoticUtility(alpha, 0.5)
+    problem = AsymptoticUtility(0.5, alpha)
     first, second = solve(problem, "frank-wolfe"), solve(problem, "cvxpy")
     assert first.value == pytest.approx(second.value, abs=1e-7)
     assert verify(first)
@@ -107,7 +107,7 @@ def test_both_solvers_agree_for_unequal_priors(alpha):
 
 
 def test_twelve_values_with_a_proven_gap():
-    result = solve(AsymptoticUtility([0.5] * 12, 1.0), "frank-wolfe")
+    result = solve(AsymptoticUtility(1.0, [0.5] * 12), "frank-wolfe")
     assert result.gap <= 1e-9
     assert verify(result)
     response = asymptotic_utility(randomized_response(12, 1.0), Dirichlet.jeffreys(12))
@@ -117,7 +117,7 @@ def test_twelve_values_with_a_proven_gap():
 @pytest.mark.parametrize("epsilon", [1e-6, 1e-4, 20.0])
 @pytest.mark.parametrize("alpha", [[0.5] * 3, [0.5, 1.2, 2.0]])
 def test_extreme_levels_are_solved_and_verified(alpha, epsilon):
-    result = solve(AsymptoticUtility(alpha, epsilon))
+    result = solve(AsymptoticUtility(epsilon, alpha))
     assert result.gap <= 1e-6
     assert verify(result)
     exact = asymptotic_utility(randomized_response(3, epsilon), Dirichlet(alpha))
@@ -141,10 +141,10 @@ def test_set_information_is_that_of_the_differences():
 
 
 def test_a_floor_is_met_and_costs_utility():
-    prior, free = Dirichlet.jeffreys(3), solve(AsymptoticUtility([0.5] * 3, 2.0))
-    loose = solve(AsymptoticUtility([0.5] * 3, 2.0, min_average_privacy=0.5))
+    prior, free = Dirichlet.jeffreys(3), solve(AsymptoticUtility(2.0, [0.5] * 3))
+    loose = solve(AsymptoticUtility(2.0, [0.5] * 3, min_average_privacy=0.5))
     assert loose.value == pytest.approx(free.value, abs=1e-9)
-    tight = solve(AsymptoticUtility([0.5] * 3, 2.0, min_average_privacy=0.9))
+    tight = solve(AsymptoticUtility(2.0, [0.5] * 3, min_average_privacy=0.9))
     assert average_privacy(tight.mechanism, prior) >= 0.9 - 1e-9
     assert tight.value < free.value - 0.1
     assert verify(tight)
@@ -152,7 +152,7 @@ def test_a_floor_is_met_and_costs_utility():
 
 def test_with_a_floor_columns_at_level_epsilon_alone_are_not_enough():
     """theory.md, 5 keeps to {1, e^ε}; for an unequal prior milder columns do better."""
-    problem = AsymptoticUtility([0.5, 1.2, 2.0], 2.0, min_average_privacy=0.8)
+    problem = AsymptoticUtility(2.0, [0.5, 1.2, 2.0], min_average_privacy=0.8)
     (form,) = problem.forms()
     full = FrankWolfe().run(form, Limits())
     top = [j for j, (level, which) in enumerate(form.labels) if level == 7 or which == 0]
@@ -188,7 +188,7 @@ def test_frontier_with_free_epsilon_beats_a_fixed_one():
     assert free.value > fixed.value
     assert verify(free)
     assert verify(fixed)
-    again = solve(AsymptoticUtility([0.5] * 3, 2.0, 0.8))
+    again = solve(AsymptoticUtility(2.0, [0.5] * 3, 0.8))
     assert fixed.value == pytest.approx(again.value, abs=1e-12)
 
 
@@ -200,7 +200,7 @@ def test_frontier_with_free_epsilon_beats_a_fixed_one():
 )
 def test_the_optimum_for_five_values_is_randomised_response_at_high_levels(alpha, epsilon, known):
     """The first discretisation said 0.07578, 0.08263 and 0.53559."""
-    result = solve(AsymptoticUtility([alpha] * 5, epsilon))
+    result = solve(AsymptoticUtility(epsilon, [alpha] * 5))
     assert result.value == pytest.approx(known, abs=1e-5)
     exact = asymptotic_utility(randomized_response(5, epsilon), Dirichlet([alpha] * 5))
     assert result.value == pytest.approx(exact, abs=1e-7)
@@ -209,13 +209,13 @@ def test_the_optimum_for_five_values_is_randomised_response_at_high_levels(alpha
 @pytest.mark.parametrize("alpha", [[0.5, 1.2, 2.0], [0.5] * 7])
 def test_points_are_calibrated_to_randomised_response(alpha):
     k = len(alpha)
-    problem, prior = AsymptoticUtility(alpha, 1.7), Dirichlet(alpha)
+    problem, prior = AsymptoticUtility(1.7, alpha), Dirichlet(alpha)
     exact = asymptotic_utility(randomized_response(k, 1.7), prior)
     assert problem.value(randomized_response(k, 1.7)) == pytest.approx(exact, abs=1e-12)
 
 
 def test_a_lopsided_mechanism_is_averaged_over_renamings():
-    problem, rng = AsymptoticUtility([0.5] * 4, 5.0), np.random.default_rng(0)
+    problem, rng = AsymptoticUtility(5.0, [0.5] * 4), np.random.default_rng(0)
     m = Mechanism(randomized_response(4, 5.0).matrix @ rng.dirichlet(np.ones(5), 4))
     points, weights = problem._points
     once = problem._utility(points, weights, m.matrix)
@@ -230,7 +230,7 @@ def test_discretisation_is_small():
     for k, epsilon in ((3, 0.5), (4, 1.0), (5, 0.5)):
         m = SubsetSelection(k, 2, epsilon)
         exact = asymptotic_utility(m, Dirichlet.jeffreys(k))
-        assert AsymptoticUtility([0.5] * k, epsilon).value(m.dense()) == pytest.approx(exact, abs=1e-6)
+        assert AsymptoticUtility(epsilon, [0.5] * k).value(m.dense()) == pytest.approx(exact, abs=1e-6)
 
 
 # ---------------------------------------------------------------- certificates
@@ -238,12 +238,12 @@ def test_discretisation_is_small():
 
 @pytest.fixture(scope="module")
 def document():
-    return solve(AsymptoticUtility([0.5] * 4, 0.5)).to_json()
+    return solve(AsymptoticUtility(0.5, [0.5] * 4)).to_json()
 
 
 @pytest.fixture(scope="module")
 def unequal():
-    return solve(AsymptoticUtility([0.5, 1.2, 2.0], 1.0, min_average_privacy=0.9)).to_json()
+    return solve(AsymptoticUtility(1.0, [0.5, 1.2, 2.0], min_average_privacy=0.9)).to_json()
 
 
 def refuted(document):
@@ -299,15 +299,15 @@ def test_a_lopsided_mechanism_is_refuted(document):
 def test_malformed_files_are_unreadable(document):
     for path, junk in (
         (("params",), {"epsilon": 1.0}),
-        (("params",), {"alpha": [1.0, -1.0], "epsilon": 1.0}),
-        (("params",), {"alpha": [1.0, 1.0], "epsilon": 1.0, "min_average_privacy": 2}),
+        (("params",), {"dirichlet": [1.0, -1.0], "epsilon": 1.0}),
+        (("params",), {"dirichlet": [1.0, 1.0], "epsilon": 1.0, "min_average_privacy": 2}),
         (("certificate", "proof"), {"dual": "x", "price": 0, "reference": []}),
         (("certificate", "proof"), {}),
         (("certificate", "proof", "reference"), []),
         (("certificate", "proof", "reference"), [1, 2]),
         (("certificate", "proof", "reference"), [[[0, 1], "x"]]),
-        (("params",), {"alpha": [1e-300, 1.0], "epsilon": 1.0}),
-        (("params",), {"alpha": [1.0] * 500, "epsilon": 1.0}),
+        (("params",), {"dirichlet": [1e-300, 1.0], "epsilon": 1.0}),
+        (("params",), {"dirichlet": [1.0] * 500, "epsilon": 1.0}),
         (("mechanism", "matrix"), [[1.0]]),
         (("status",), "limit"),
     ):
@@ -323,24 +323,24 @@ def test_malformed_files_are_unreadable(document):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: AsymptoticUtility([0.5, -1.0], 1.0), "alpha"),
-        (lambda: AsymptoticUtility([0.5, 1e-3], 1.0), "alpha must lie between"),
+        (lambda: AsymptoticUtility(1.0, [0.5, -1.0]), "alpha"),
+        (lambda: AsymptoticUtility(1.0, [0.5, 1e-3]), "dirichlet must lie between"),
         (
-            lambda: AsymptoticUtility([0.5] * 17, 1.0),
+            lambda: AsymptoticUtility(1.0, [0.5] * 17),
             "at most 16 entries if they are equal, without a floor, not 17",
         ),
         (
-            lambda: AsymptoticUtility([0.5] * 11, 1.0, 0.5),
+            lambda: AsymptoticUtility(1.0, [0.5] * 11, 0.5),
             "at most 10 entries if they are equal, with a floor",
         ),
         (
             lambda: PrivacyUtilityFrontier(np.arange(1.0, 8.0), 0.5),
             "at most 6 entries if they are different, with a floor",
         ),
-        (lambda: AsymptoticUtility([0.5, 0.5], -1.0), "epsilon"),
-        (lambda: AsymptoticUtility([0.5, 0.5], 1.0, 1.0), r"min_average_privacy must lie in \[0, 1\)"),
+        (lambda: AsymptoticUtility(-1.0, [0.5, 0.5]), "epsilon"),
+        (lambda: AsymptoticUtility(1.0, [0.5, 0.5], 1.0), r"min_average_privacy must lie in \[0, 1\)"),
         (
-            lambda: AsymptoticUtility(np.arange(1.0, 10.0), 1.0),
+            lambda: AsymptoticUtility(1.0, np.arange(1.0, 10.0)),
             "at most 8 entries if they are different",
         ),
         (lambda: PrivacyUtilityFrontier([0.5, 0.5], -0.1), "min_average_privacy"),
@@ -352,7 +352,7 @@ def test_bad_input_is_named(make, message):
 
 
 def test_gradient_is_the_derivative():
-    (form,) = AsymptoticUtility([0.5, 1.2, 2.0], 1.0).forms()
+    (form,) = AsymptoticUtility(1.0, [0.5, 1.2, 2.0]).forms()
     g, h = _convex.gradient(form, form.start), 1e-6
     for j in range(len(form.start)):
         up, down = form.start.copy(), form.start.copy()

@@ -70,7 +70,7 @@ def off(problem):
 def test_randomised_response_is_exact(alpha):
     for epsilon in (1.0, 10.0) if len(alpha) > 3 else LEVELS:
         response = randomized_response(len(alpha), epsilon)
-        problem = AsymptoticUtility(alpha, epsilon)
+        problem = AsymptoticUtility(epsilon, alpha)
         points, weights = problem._points
         found = problem._utility(points, weights, response.matrix)
         assert found == pytest.approx(asymptotic_utility(response, Dirichlet(alpha)), abs=1e-11)
@@ -79,7 +79,7 @@ def test_randomised_response_is_exact(alpha):
 @pytest.mark.parametrize(
     ("problem", "known"),
     [
-        (AsymptoticUtility([0.5] * 7, 1.0), -2.3e-5),
+        (AsymptoticUtility(1.0, [0.5] * 7), -2.3e-5),
         (PrivacyUtilityFrontier([1, 2, 1], 0.5), 5.6e-4),
         (PrivacyUtilityFrontier([0.1, 2, 5], 0.8), 3.4e-3),
     ],
@@ -91,7 +91,7 @@ def test_the_largest_errors_that_were_found(problem, known):
 @pytest.mark.slow
 @pytest.mark.parametrize("alpha", [*EQUAL, *UNEQUAL], ids=str)
 def test_optima_without_a_floor(alpha):
-    assert max(abs(off(AsymptoticUtility(alpha, epsilon))) for epsilon in LEVELS) < 3e-5
+    assert max(abs(off(AsymptoticUtility(epsilon, alpha))) for epsilon in LEVELS) < 3e-5
 
 
 @pytest.mark.slow

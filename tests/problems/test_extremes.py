@@ -78,10 +78,10 @@ def cases():
         yield "robust-fidelity", {**margins, "prior": RARE_TABLE}
         for n in (1e-3, 1e12):
             yield "robust-fidelity", {**margins, "p_hat": RARE_TABLE, "n": n}
-        yield "asymptotic-utility", {"epsilon": epsilon, "alpha": [0.5, 0.5, 0.5]}
-        both = {"epsilon": epsilon, "alpha": [1.0, 1.0], "min_average_privacy": 0.01}
+        yield "asymptotic-utility", {"epsilon": epsilon, "dirichlet": [0.5, 0.5, 0.5]}
+        both = {"epsilon": epsilon, "dirichlet": [1.0, 1.0], "min_average_privacy": 0.01}
         yield "privacy-utility-frontier", both
-        nearly_known = {"alpha": [0.1, 1e4], "min_average_privacy": 1 - 1e-6}
+        nearly_known = {"dirichlet": [0.1, 1e4], "min_average_privacy": 1 - 1e-6}
         yield "privacy-utility-frontier", {"epsilon": max(epsilon, 1e-3), **nearly_known}
         for table, n in ((RARE_TABLE, 1e-3), (TABLE, 1e12), (RARE_TABLE, 1e12)):
             set_ = {"epsilon": epsilon, "p_hat": table, "n": n}

@@ -31,8 +31,8 @@ def claims(found):
     """The claims of the kind, each with its answer."""
     params, proof = found["params"], found["certificate"]["proof"]
     required = {"asymptotic-utility": {"epsilon"}}.get(found["problem"], {"min_average_privacy"})
-    keys(params, {"alpha"} | required, {"epsilon", "min_average_privacy"})
-    alpha = [float(a) for a in numbers(params["alpha"], least=0.01)]
+    keys(params, {"dirichlet"} | required, {"epsilon", "min_average_privacy"})
+    alpha = [float(a) for a in numbers(params["dirichlet"], least=0.01)]
     e = number(params.get("epsilon", 10.0), 1e-6, 30)
     floor = params.get("min_average_privacy")
     if "min_average_privacy" in params:

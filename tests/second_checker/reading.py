@@ -102,7 +102,9 @@ def renamed(kind, params):
     """The parameters of a file of version 1, with the names of version 2."""
     if not isinstance(kind, str) or not isinstance(params, dict):
         return params
-    names = {"p": "prior"} if kind == "fidelity" else {"k": "inputs"} if "-fidelity" in kind else {}
+    former = {"fidelity": {"p": "prior"}, "asymptotic-utility": {"alpha": "dirichlet"}}
+    former["privacy-utility-frontier"] = former["asymptotic-utility"]
+    names = former.get(kind, {"k": "inputs"} if "-fidelity" in kind else {})
     demand(not any({old, new} <= params.keys() for old, new in names.items()), "a name and its former")
     return {names.get(name, name): value for name, value in params.items()}
 

@@ -104,7 +104,7 @@ WIDE, TALL = [[30, 20, 10, 5], [10, 40, 8, 12]], [[30, 20], [10, 40], [8, 12], [
 NINE = [[30, 10, 8], [5, 25, 20], [10, 12, 9]]
 QUICK = [
     ("polyopt", {"epsilon": 1.0, "counts": WIDE}),
-    ("asymptotic-utility", {"epsilon": 1.0, "alpha": [1.0] * 4}),
+    ("asymptotic-utility", {"epsilon": 1.0, "dirichlet": [1.0] * 4}),
     ("robust-level", {"uncertainty": {"kind": "wasserstein", "radius": 0.02}}),
 ]
 SLOW = [
@@ -113,13 +113,13 @@ SLOW = [
     ("polyopt", {"epsilon": 1.0, "counts": NINE, "pairs": "all"}),
     ("robust-fidelity", {"epsilon": 1.0, "counts": WIDE}),
     ("robust-fidelity", {"epsilon": 1.0, "counts": NINE}),
-    ("asymptotic-utility", {"epsilon": 1.0, "alpha": [1.0, 2.0, 1.0, 3.0]}),
-    ("asymptotic-utility", {"epsilon": 8.0, "alpha": [1.0] * 5}),
-    ("asymptotic-utility", {"epsilon": 1.0, "alpha": [1.0] * 8}),
-    ("asymptotic-utility", {"epsilon": 1e-3, "alpha": [1.0] * 9}),
-    ("asymptotic-utility", {"epsilon": 1.0, "alpha": [1.0, 0.5, 2.0, 1.0, 1.0, 1.0, 0.3, 4.0]}),
-    ("privacy-utility-frontier", {"epsilon": 2.0, "alpha": [1.0] * 4, "min_average_privacy": 0.9}),
-    ("privacy-utility-frontier", {"epsilon": 1.0, "alpha": [1.0] * 7, "min_average_privacy": 0.97}),
+    ("asymptotic-utility", {"epsilon": 1.0, "dirichlet": [1.0, 2.0, 1.0, 3.0]}),
+    ("asymptotic-utility", {"epsilon": 8.0, "dirichlet": [1.0] * 5}),
+    ("asymptotic-utility", {"epsilon": 1.0, "dirichlet": [1.0] * 8}),
+    ("asymptotic-utility", {"epsilon": 1e-3, "dirichlet": [1.0] * 9}),
+    ("asymptotic-utility", {"epsilon": 1.0, "dirichlet": [1.0, 0.5, 2.0, 1.0, 1.0, 1.0, 0.3, 4.0]}),
+    ("privacy-utility-frontier", {"epsilon": 2.0, "dirichlet": [1.0] * 4, "min_average_privacy": 0.9}),
+    ("privacy-utility-frontier", {"epsilon": 1.0, "dirichlet": [1.0] * 7, "min_average_privacy": 0.97}),
     *(
         ("robust-level", {"uncertainty": {"kind": kind, "radius": 0.02}})
         for kind in ("total-variation", "likelihood", "kullback-leibler", "hellinger")

@@ -17,6 +17,8 @@ FORMER_NAMES: dict[str, dict[str, str]] = {
     "broad-fidelity": {"k": "inputs"},
     "fidelity": {"p": "prior"},
     "minimax-fidelity": {"k": "inputs"},
+    "asymptotic-utility": {"alpha": "dirichlet"},
+    "privacy-utility-frontier": {"alpha": "dirichlet"},
 }
 """For each kind, the parameters of version 1 that have another name today."""
 

@@ -76,13 +76,18 @@ MOST_VALUES, MOST_UNEQUAL = 16, 8
 MOST_VALUES_FLOOR, MOST_UNEQUAL_FLOOR = 10, 6
 """The same with a floor, where every set has eight levels."""
 LEAST_ALPHA, MOST_ALPHA = 1e-2, 1e4
-ALPHA = List(Number(LEAST_ALPHA, MOST_ALPHA), 2, MOST_VALUES)
+DIRICHLET = List(Number(LEAST_ALPHA, MOST_ALPHA), 2, MOST_VALUES)
 FLOOR = Number(0, below=1)
 
 
 def _statement(params: dict[str, Any]) -> dict[str, Any]:
     floor, epsilon = params.get("min_average_privacy"), params.get("epsilon", FREE_EPSILON)
-    return {"form": "convex-program", "alpha": params["alpha"], "epsilon": epsilon, "floor": floor}
+    return {
+        "form": "convex-program",
+        "dirichlet": params["dirichlet"],
+        "epsilon": epsilon,
+        "floor": floor,
+    }
 
 
 def most_values(equal: bool, floor: bool) -> int:
@@ -94,14 +99,14 @@ def most_values(equal: bool, floor: bool) -> int:
 
 def design_question(plain: dict[str, Any]) -> DesignStatement:
     """Build the question of a statement that its schema has read."""
-    alpha, epsilon, floor = tuple(plain["alpha"]), plain["epsilon"], plain["floor"]
+    alpha, epsilon, floor = tuple(plain["dirichlet"]), plain["epsilon"], plain["floor"]
     equal = len(set(alpha)) == 1
     most = most_values(equal, floor is not None)
     if len(alpha) > most:
         which = "equal" if equal else "different"
         also = "without a floor" if floor is None else "with a floor on the average privacy"
         raise UnreadableError(
-            f"alpha must have at most {most} entries if they are {which}, {also}, not {len(alpha)}"
+            f"dirichlet must have at most {most} entries if they are {which}, {also}, not {len(alpha)}"
         )
     count = 1 if floor is None else LEVELS
     levels = [Fraction(epsilon) * (j + 1) / count for j in range(count)]
@@ -189,10 +194,12 @@ def _bounded(proof: dict[str, Any], question: DesignStatement, bound: float) -> 
 SECTION = Section(
     kinds={
         "asymptotic-utility": Kind(
-            Record({"alpha": ALPHA, "epsilon": EPSILON}, {"min_average_privacy": FLOOR}), _statement
+            Record({"dirichlet": DIRICHLET, "epsilon": EPSILON}, {"min_average_privacy": FLOOR}),
+            _statement,
         ),
         "privacy-utility-frontier": Kind(
-            Record({"alpha": ALPHA, "min_average_privacy": FLOOR}, {"epsilon": EPSILON}), _statement
+            Record({"dirichlet": DIRICHLET, "min_average_privacy": FLOOR}, {"epsilon": EPSILON}),
+            _statement,
         ),
     },
     forms={
@@ -200,7 +207,7 @@ SECTION = Section(
             statement=Record(
                 {
                     "form": Word("convex-program"),
-                    "alpha": ALPHA,
+                    "dirichlet": DIRICHLET,
                     "epsilon": EPSILON,
                     "floor": Nullable(FLOOR),
                 }

@@ -42,7 +42,7 @@ mpmath.mp.dps = 90
 
 
 def question(alpha, epsilon, floor=None):
-    return asymptotic_utility.design_question({"alpha": alpha, "epsilon": epsilon, "floor": floor})
+    return asymptotic_utility.design_question({"dirichlet": alpha, "epsilon": epsilon, "floor": floor})
 
 
 def within(interval, x, slack=0):
@@ -98,7 +98,7 @@ def test_a_prior_without_calibrated_points_is_refused(monkeypatch, document):
         dirichlet_points.prior_points((0.5, 0.5, 0.5), 1.0)
     assert judged(document) == "unreadable"
     with pytest.raises(InvalidInputError, match="alpha and epsilon must allow points"):
-        solve(AsymptoticUtility([0.5] * 3, 1.0))
+        solve(AsymptoticUtility(1.0, [0.5] * 3))
 
 
 def test_points_are_the_same_everywhere():
@@ -299,7 +299,7 @@ def test_sizes_on_both_sides_of_the_limits(document):
         ([1.0, *[0.5] * 6], 0.5, "unreadable"),
     ):
         forged = copy.deepcopy(document)
-        forged["params"] = {"alpha": alpha, "epsilon": 1.0}
+        forged["params"] = {"dirichlet": alpha, "epsilon": 1.0}
         if floor is not None:
             forged["params"]["min_average_privacy"] = floor
         assert judged(forged) == said
@@ -326,7 +326,7 @@ def test_the_contrast_is_just_above():
 
 @pytest.fixture(scope="module")
 def document():
-    return solve(AsymptoticUtility([0.5] * 3, 1.0)).to_json()
+    return solve(AsymptoticUtility(1.0, [0.5] * 3)).to_json()
 
 
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)
@@ -356,7 +356,7 @@ def test_a_utility_that_is_not_enclosed_is_undecided(monkeypatch):
     monkeypatch.setattr(asymptotic_utility, "utility", lambda matrix, question: None)
     for matrix, verdict in ((close, None), ([[0.5, 0.5]] * 2, False)):
         question = asymptotic_utility.design_question(
-            {"alpha": [1.0, 1.0], "epsilon": 1.0, "floor": None}
+            {"dirichlet": [1.0, 1.0], "epsilon": 1.0, "floor": None}
         )
         case = Case(question, matrix, "feasible", -9.0, None, None, {})
         assert asymptotic_utility._worth(case) is verdict

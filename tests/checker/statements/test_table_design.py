@@ -130,15 +130,15 @@ def test_reports_that_never_come_together_are_left_to_the_budget():
 def test_a_level_that_is_not_stated_is_that_of_the_question():
     """A frontier without an epsilon has the level 10; a leakage budget alone promises none."""
     plain = frame.statement(
-        "privacy-utility-frontier", {"alpha": [1.0, 1.0], "min_average_privacy": 0.5}
+        "privacy-utility-frontier", {"dirichlet": [1.0, 1.0], "min_average_privacy": 0.5}
     )
     section = GENUINE["design"] | {
         "epsilon": 10.0,
         "domain": {"secret": {"members": [[0], [1]]}, "public": None},
     }
-    assert table_design._level(section, {"alpha": [1.0, 1.0]}, plain).holds
+    assert table_design._level(section, {"dirichlet": [1.0, 1.0]}, plain).holds
     promise = {"reports": 2, "epsilon": 20.0}
-    assert table_design._together(promise, [[1.0]], {"alpha": [1.0, 1.0]}, plain).holds
+    assert table_design._together(promise, [[1.0]], {"dirichlet": [1.0, 1.0]}, plain).holds
     assert (
         table_design._together(promise, [[1.0]], {"tau": 1}, {"form": "leakage-program"}).holds is False
     )
