@@ -1,6 +1,7 @@
 """Objectives, to be composed: ``Program(…, objective.MutualInformation(prior))``.
 
-Each is a sum over the columns w of a mechanism of a convex and positively homogeneous g(w).
+Each is a sum over the columns w of a mechanism of a convex and positively homogeneous g(w), or a design:
+a function of the information J = Σ_y w wᵀ/(P·w) of a report about the distribution of the input, at P.
 """
 
 from __future__ import annotations
@@ -136,6 +137,37 @@ class Loss(Objective):
     loss: ArrayLike
 
 
+@dataclass(frozen=True, eq=False)
+class Queries(Objective):
+    """The squared error of linear queries, minimised: Σ_i c_iᵀ(J⁻¹ − P Pᵀ)c_i.
+
+    That is n times the summed variance of efficient estimates of c_i·P from n reports.
+
+    Args:
+        queries: the c_i, a row for each with an entry for each input.
+        prior: the distribution P of the input, without zeros.
+    """
+
+    name: ClassVar[str] = "queries"
+    sense: ClassVar[Literal["maximise", "minimise"]] = "minimise"
+    measure: ClassVar[Measure] = Measure("squared error of the queries, times the number of reports")
+    queries: ArrayLike
+    prior: ArrayLike
+
+
+@dataclass(frozen=True, eq=False)
+class LogDet(Objective):
+    """log det J: the larger, the smaller the volume in which n reports confine the distribution.
+
+    Args:
+        prior: the distribution P of the input, without zeros.
+    """
+
+    name: ClassVar[str] = "log-det"
+    measure: ClassVar[Measure] = Measure("log det of the information of a report", "nats")
+    prior: ArrayLike
+
+
 PARTS: Sequence[type[Any]] = (
     MutualInformation,
     Guessing,
@@ -148,5 +180,7 @@ PARTS: Sequence[type[Any]] = (
     Fisher,
     Largest,
     Loss,
+    Queries,
+    LogDet,
 )
 """Every objective that a file may name."""

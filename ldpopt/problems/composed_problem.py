@@ -30,7 +30,13 @@ from ldpopt.core.exact import (
 )
 from ldpopt.core.form import Form, FormSolution
 from ldpopt.core.forms.column_program import ColumnProgram, Columns, Sublinear
-from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram, SideCondition, Spending
+from ldpopt.core.forms.mechanism_program import (
+    Assigned,
+    Design,
+    MechanismProgram,
+    SideCondition,
+    Spending,
+)
 from ldpopt.core.measure import Measure
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem, Stages
@@ -147,6 +153,7 @@ class ComposedProblem(Problem):
     def sublinear(self) -> Sublinear:
         """The utility of a column, in floats."""
         asked = self.question.objective
+        assert asked.design is None
         if asked.pieces is not None:
             return Largest(_dense(asked.pieces, asked.inputs))
         if asked.name == "fisher":
@@ -170,7 +177,7 @@ class ComposedProblem(Problem):
             k,
             tuple(_matrix(cone, k) for cone in asked.cones()),
             tuple(Spending(_matrix(b.pieces, k), float(b.limit())) for b in asked.budgets),
-            self.sublinear,
+            self._design() or self.sublinear,
             None if pieces is None else _dense(pieces, k),
             tuple(
                 SideCondition(np.array(one.costs, dtype=float).T, float(one.most))
@@ -178,6 +185,14 @@ class ComposedProblem(Problem):
             ),
             partial(_rays, asked),
         )
+
+    def _design(self) -> Design | None:
+        """Return the design in floats, where the objective is one."""
+        design = self.question.objective.design
+        if design is None:
+            return None
+        queries = None if design.queries is None else np.array(design.queries, dtype=float)
+        return Design(np.array(design.prior, dtype=float), queries)
 
     def stages(self, form: Form) -> Stages:
         """Declare one stage, the form itself; its multipliers are made exact."""
@@ -291,8 +306,9 @@ def _scaled(ray: tuple[int, ...]) -> list[float]:
 def _raised(proof: ProgramProof, asked: ProgramQuestion) -> list[float] | None:
     """Raise β until the checker's test holds; None if it takes more than rounding can explain."""
     dual = np.array([float(b) for b in proof.dual])
-    step = certify.GRID * max(1.0, float(np.abs(dual).max()))
-    while step < certify.MOST_RAISED:
+    size = max(1.0, float(np.abs(dual).max()))
+    step = certify.GRID * size
+    while step < certify.MOST_RAISED * size:
         plain = dual.tolist()
         try:
             if dominates_program(proof._replace(dual=list(map(Fraction, plain))), asked):

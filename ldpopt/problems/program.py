@@ -107,6 +107,9 @@ class Program(ComposedProblem):
         )
         kl = objectives.KL([prior, other])
         yield f"k={size} information privacy, kl", cls(notions.InformationPrivacy(1, prior), kl)
+        yield f"k={size} metric, log det", cls(notions.Metric(4, distances), objectives.LogDet(prior))
+        counts = objectives.Queries(np.tri(size), prior)
+        yield f"k={size} PML, queries", cls(notions.PML(0.5, prior), counts)
 
     @classmethod
     def examples(cls) -> Iterable[Example]:
@@ -122,6 +125,11 @@ class Program(ComposedProblem):
         hamming = objectives.Loss([0.4, 0.3, 0.2, 0.1], 1 - np.eye(4))
         leaked = 1 - 0.4 - 0.3 * (np.exp(0.5) - 1)
         yield Example(cls(notions.MaximalLeakage(0.5), hamming), float(leaked))
+        # randomised response: its J has the eigenvalue ((E − 1)/(E + 1))² next to that of J P = 1
+        told = 2 * math.log((E - 1) / (E + 1)) + math.log(2) - math.log(0.5)
+        yield Example(cls(notions.LDP(1), objectives.LogDet([0.5, 0.5])), told, 1e-8)
+        counted = objectives.Queries(np.eye(4), prior)
+        yield Example(cls(notions.LDP(1), counted), (34.224891557110 - 1) / 4, 1e-8)
 
 
 def _condition(given: Any, end: str) -> tuple[Array, float]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ldpopt.core import highs
 from ldpopt.core.form import FormSolution
-from ldpopt.core.forms.mechanism_program import Assigned, MechanismProgram
+from ldpopt.core.forms.mechanism_program import Assigned, Design, MechanismProgram
 from ldpopt.core.limits import Limits
 from ldpopt.core.solver import Solver
 from ldpopt.core.status import Status
+from ldpopt.core.validate import Array
 
 TOUCHED = 1e-9
 """The weight of columns of infinite worth that no rounding of HiGHS explains."""
@@ -27,17 +29,15 @@ class MechanismRays(Solver[MechanismProgram]):
     name: ClassVar[str] = "mechanism-rays"
 
     def accepts(self, form: MechanismProgram) -> Literal[True] | str:
-        """Accept programs without side conditions, which are about single pieces."""
+        """Accept sums over columns without side conditions, which are about single pieces."""
+        if isinstance(form.utility, Design):
+            return "the objective is no sum over the reports"
         return "side conditions need mechanism-highs" if form.conditions else True
 
     def run(self, form: MechanismProgram, limits: Limits) -> FormSolution:
         """List, evaluate, solve."""
-        listed, k = form.rays(), form.inputs
-        rays = np.hstack(listed)
-        numbers = np.repeat(np.arange(len(listed)), [part.shape[1] for part in listed])
-        used = rays[:k].sum(axis=0) > 0
-        rays, numbers = rays[:, used], numbers[used]
-        rays = rays / rays[:k].max(axis=0)
+        assert not isinstance(form.utility, Design)
+        k, (rays, numbers) = form.inputs, scaled_rays(form)
         gains = form.utility(rays[:k])
         most = np.array([budget.most for budget in form.budgets])
         if (endless := np.isinf(gains)).any():  # is some of them a column of a mechanism?
@@ -45,18 +45,39 @@ class MechanismRays(Solver[MechanismProgram]):
             if found is not None and found.value > TOUCHED:
                 return FormSolution(Status.UNBOUNDED)
             rays, numbers, gains = rays[:, ~endless], numbers[~endless], gains[~endless]
-        found = highs.maximise(gains, rays[k:], most, rays[:k], np.ones(k), limits)
+        found = best_weights(gains, rays, most, limits)
         if found is None:
             return FormSolution(Status.INFEASIBLE)
         dual, prices, weights = found.equal, found.at_most, found.point
-        slack = gains - dual @ rays[:k] - prices @ rays[k:]
-        dual = dual + max(0.0, float((slack / rays[:k].sum(axis=0)).max()))
         kept = weights > 0
         return FormSolution(
             Status.OPTIMAL,
             Assigned(rays[:k, kept] * weights[kept], numbers[kept]),
-            float(gains @ weights),
+            found.value,
             float(dual.sum() + prices @ most),
             {"dual": dual.tolist(), "prices": prices.tolist()},
             {"rays": float(rays.shape[1])},
         )
+
+
+def scaled_rays(form: MechanismProgram) -> tuple[Array, NDArray[np.integer]]:
+    """List the rays (w, t) of all cones with the largest w_x = 1, and the number of the cone of each."""
+    listed = form.rays()
+    rays = np.hstack(listed)
+    numbers = np.repeat(np.arange(len(listed)), [part.shape[1] for part in listed])
+    used = rays[: form.inputs].sum(axis=0) > 0
+    return rays[:, used] / rays[: form.inputs, used].max(axis=0), numbers[used]
+
+
+def best_weights(gains: Array, rays: Array, most: Array, limits: Limits) -> highs.Maximum | None:
+    """Maximise Σ θ_v g(v) over mechanisms Σ θ_v v = 1 that keep the budgets; None if there are none.
+
+    Its multipliers β, the rounding of HiGHS taken off, and λ are the dual of the form.
+    """
+    k = len(rays) - len(most)
+    found = highs.maximise(gains, rays[k:], most, rays[:k], np.ones(k), limits)
+    if found is None:
+        return None
+    slack = gains - found.equal @ rays[:k] - found.at_most @ rays[k:]
+    raised = max(0.0, float((slack / rays[:k].sum(axis=0)).max()))
+    return found._replace(equal=found.equal + raised)

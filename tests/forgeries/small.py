@@ -8,7 +8,7 @@ TWO = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
 
 def composed(objective, *privacy, **side):
     """The parameters of a program."""
-    sense = "minimise" if "loss" in objective else "maximise"
+    sense = "minimise" if {"loss", "queries"} & {*objective} else "maximise"
     return {"privacy": list(privacy), sense: objective, **side}
 
 
@@ -51,6 +51,12 @@ SMALL = {
             {"hellinger": {"hypotheses": TWO}}, {"secret": {"epsilon": 1, "secrets": ["a", "a", "b"]}}
         ),
         composed({"renyi": {"hypotheses": TWO, "order": 3}}, {"ldp": {"epsilon": 1, "delta": 0.1}}),
+        composed({"log-det": {"prior": THREE}}, {"ldp": {"epsilon": 1}}),
+        composed(
+            {"queries": {"queries": [[1, 0, 0], [1, 1, 0]], "prior": THREE}},
+            {"pml": {"epsilon": 0.5, "prior": THREE}},
+            {"maximal-leakage": {"leakage": 0.3}},
+        ),
     ],
     "statistic-leakage": [
         {"matrix": [[0.6, 0.4], [0.5, 0.5], [0.2, 0.8]], "secrets": ["a", "a", "b"]},

@@ -25,6 +25,8 @@ GOALS = {
     "guessing": objective.Guessing(THREE),
     "mutual-information": objective.MutualInformation(THREE),
     "loss": objective.Loss(THREE, [[0, 1, 1], [1, 0, 1], [1, 1, 0]]),
+    "queries": objective.Queries([[1, 0, 0], [0, 1, 0]], THREE),
+    "log-det": objective.LogDet(THREE),
 }
 
 
@@ -55,7 +57,7 @@ def said(document):
 def test_both_checkers_decide_the_statement_of_a_file(goal):
     document = carried(goal)
     assert said(document) == ("verified", "verified")
-    sign = -1 if goal == "loss" else 1
+    sign = -1 if goal in ("loss", "queries") else 1
     more = {"value": document["value"] + sign * 1e-6, "status": "gap"}
     more["bound"] = document["bound"] + sign * 1e-5
     document.pop("gap")
@@ -131,7 +133,7 @@ def test_inputs_stand_instead_of_an_objective():
     assert said(kind) == ("unreadable", "unreadable")
 
 
-@pytest.mark.parametrize("other", ["mutual-information", "loss"])
+@pytest.mark.parametrize("other", ["mutual-information", "loss", "queries", "log-det"])
 def test_another_objective_needs_its_own_value_and_proof(other):
     """Value and proof of one objective under the name of another."""
     document, stranger = carried(), carried(other)
@@ -173,7 +175,7 @@ def test_a_value_without_a_stated_objective_is_not_certified():
 def test_no_mutant_is_verified_by_one_checker_and_refuted_by_the_other():
     draw, found = random.Random(20), Counter()
     for n in range(300):
-        document = carried(list(GOALS)[n % 3]) if n % 4 else private_alone()
+        document = carried(list(GOALS)[n % 5]) if n % 4 else private_alone()
         asked = document.pop("statement")
         forged = mutant(document | {"params": asked}, draw)  # it changes what stands in params
         if "params" in forged:

@@ -4,14 +4,15 @@ import copy
 import json
 import math
 
+import cvxpy
 import numpy as np
 import pytest
 from scipy.optimize import linprog
 
 import ldpopt
 from ldpopt import Program, objective, privacy, solve, verify
-from ldpopt.core.errors import InvalidInputError, NoSolverError
-from ldpopt.problems import SecretStaircase, Staircase
+from ldpopt.core.errors import InvalidInputError, NoSolverError, UnreadableFileError
+from ldpopt.problems import RobustFidelity, SecretStaircase, Staircase
 
 E = math.e
 PRIOR = [0.4, 0.3, 0.2, 0.1]
@@ -19,7 +20,7 @@ PATH = np.abs(np.subtract.outer(range(6), range(6)))
 
 
 def proven(question, solver="auto", gap=1e-9):
-    result = solve(question, solver)
+    result = solve(question, solver, gap=gap)
     assert result.status.value == "optimal"
     assert result.gap <= gap
     assert verify(result)
@@ -190,6 +191,116 @@ def test_fisher_information_is_chi_squared_nearby():
     assert chi / h**2 == pytest.approx(fisher, rel=1e-3)
 
 
+# ---------------------------------------------------------------- designs
+
+
+def test_uniform_inputs_have_subset_selection_as_best_design():
+    """J is τK/(K − 1) on what sums to 0; τ = max_m m(K − m)(E − 1)²/(mE + K − m)²."""
+    for k, level in ((3, 0.5), (4, 1.0), (5, 2.0)):
+        e = math.exp(level)
+        tau = max(m * (k - m) * (e - 1) ** 2 / (m * e + k - m) ** 2 for m in range(1, k))
+        share, prior = k * tau / (k - 1), [1 / k] * k
+        det = proven(Program(privacy.LDP(level), objective.LogDet(prior)))
+        assert det.value == pytest.approx(math.log(k) + (k - 1) * math.log(share), abs=1e-9)
+        error = proven(Program(privacy.LDP(level), objective.Queries(np.eye(k), prior)))
+        assert error.value == pytest.approx((k - 1) / share, rel=1e-9)
+
+
+@pytest.mark.parametrize("queries", [[[1, 0, 0, 0]], [[1, 1, 0, 0], [1, 0, 1, 0]], np.tri(4)])
+def test_queries_are_those_of_robust_fidelity(queries):
+    """Also with one query alone, where the best information is singular."""
+    found = proven(Program(privacy.LDP(1), objective.Queries(queries, PRIOR)))
+    other = solve(RobustFidelity(1.0, [[p] for p in PRIOR], queries))
+    assert other.bound - 1e-9 <= found.value <= other.value + 1e-9
+
+
+def designed(prior, D, queries=None, leakage=None):
+    """The best design over one column for each of many directions, by cvxpy: a bound from inside."""
+    k, rng = len(prior), np.random.default_rng(5)
+    columns = [np.ones(k)]
+    for _ in range(300):
+        found = linprog(-rng.normal(size=k), D, np.zeros(len(D)), np.ones((1, k)), [1.0])
+        columns.append(found.x)
+    V = np.unique(np.round(columns, 12), axis=0).T
+    theta = cvxpy.Variable(V.shape[1], nonneg=True)
+    X = V / np.sqrt(prior @ V)
+    J = sum(theta[i] * np.outer(x, x) for i, x in enumerate(X.T))
+    limits = [V @ theta == 1]
+    if leakage is not None:
+        limits.append(V.max(axis=0) @ theta <= math.exp(leakage))
+    if queries is None:
+        model = cvxpy.Problem(cvxpy.Maximize(cvxpy.log_det(J)), limits)
+    else:
+        centred = queries - (queries @ prior)[:, None]
+        model = cvxpy.Problem(cvxpy.Minimize(sum(cvxpy.matrix_frac(c, J) for c in centred)), limits)
+    return model.solve(solver="CLARABEL")
+
+
+def test_designs_against_a_program_of_their_own():
+    rng = np.random.default_rng(2)
+    prior, queries = rng.dirichlet(np.full(3, 3.0)), rng.normal(size=(3, 3))
+    places = np.abs(np.subtract.outer(range(3), range(3)))
+    D = np.array(
+        [
+            np.eye(3)[x] - math.exp(places[x, z]) * np.eye(3)[z]
+            for x in range(3)
+            for z in range(3)
+            if x != z
+        ]
+    )
+    metric = privacy.Metric(1, places)
+    found = proven(Program(metric, objective.LogDet(prior)), gap=1e-6)
+    assert found.value == pytest.approx(designed(prior, D), abs=1e-6)
+    found = proven(Program(metric, objective.Queries(queries, prior)), gap=1e-6)
+    assert found.value == pytest.approx(designed(prior, D, queries), rel=1e-6)
+    both = [metric, privacy.MaximalLeakage(0.2)]
+    found = proven(Program(both, objective.LogDet(prior)), gap=1e-6)
+    inside = designed(prior, D, leakage=0.2)  # over rays of the metric alone: other columns leak less
+    assert inside - 1e-6 <= found.value
+
+
+def test_no_mechanism_has_a_better_design_than_the_bound():
+    """Random private mechanisms; the error and log det from their definitions."""
+    rng = np.random.default_rng(3)
+    prior, queries = np.array(PRIOR), rng.normal(size=(2, 4))
+    least = proven(Program(privacy.LDP(1), objective.Queries(queries, prior)), gap=1e-6).bound
+    most = proven(Program(privacy.LDP(1), objective.LogDet(prior)), gap=1e-6).bound
+    for _ in range(100):
+        columns = 1 + (E - 1) * rng.random((4, 8)).round(1)
+        rest = 9 - columns.sum(axis=1) / columns.sum(axis=1).max()  # entries from 8 to 9: a small level
+        W = np.column_stack([columns / columns.sum(axis=1).max(), rest]) / 9
+        assert W.sum(axis=1) == pytest.approx(np.ones(4))
+        assert np.log(W.max(axis=0) / W.min(axis=0)).max() <= 1 + 1e-12
+        J = (W / (prior @ W)) @ W.T
+        inverse = np.linalg.inv(J)
+        assert sum(c @ inverse @ c - (c @ prior) ** 2 for c in queries) >= least
+        assert np.linalg.slogdet(J)[1] <= most
+
+
+def test_a_design_needs_its_vectors(tmp_path):
+    path = saved(Program(privacy.LDP(1), objective.LogDet(PRIOR)), tmp_path)
+    genuine = json.loads(path.read_text())
+    vectors = genuine["certificate"]["proof"]["vectors"]
+    for forged, verdict in (
+        (None, None),
+        (vectors[:3], None),
+        ([vectors[0], *vectors[:3]], None),
+        ((np.array(vectors) * (1 + 1e-3)).tolist(), False),
+        ((np.array(vectors) * (1 - 1e-3)).tolist(), False),
+    ):
+        document = copy.deepcopy(genuine)
+        if forged is None:
+            del document["certificate"]["proof"]["vectors"]
+        else:
+            document["certificate"]["proof"]["vectors"] = forged
+        path.write_text(json.dumps(document))
+        if verdict is None:
+            with pytest.raises(UnreadableFileError, match="vectors"):
+                verify(path)
+        else:
+            assert verify(path).verdict is verdict
+
+
 # ---------------------------------------------------------------- files
 
 
@@ -206,8 +317,10 @@ def saved(question, tmp_path):
         Program([privacy.LDP(2), privacy.MaximalLeakage(0.5)], objective.MutualInformation(PRIOR)),
         Program(privacy.LDP(1, 0.05), objective.Guessing(PRIOR)),
         Program(privacy.Sensitive(1, [0, 1]), objective.MutualInformation(PRIOR)),
+        Program(privacy.LDP(1), objective.LogDet(PRIOR)),
+        Program(privacy.PML(0.5, PRIOR), objective.Queries(np.tri(4), PRIOR)),
     ],
-    ids=["metric", "two", "delta", "sensitive"],
+    ids=["metric", "two", "delta", "sensitive", "log-det", "queries"],
 )
 def test_forgeries_are_refuted(question, tmp_path):
     path = saved(question, tmp_path)
@@ -317,6 +430,9 @@ def test_questions_survive_json():
         (privacy.Secret(1, list("aaaa")), objective.Guessing(PRIOR), "two different labels"),
         (privacy.LDP(1), objective.Fisher(PRIOR, [1, 1, 1, 1]), "mean 0"),
         (privacy.LDP(1), objective.Renyi([PRIOR, PRIOR], 1), "order other than 1"),
+        (privacy.LDP(1), objective.LogDet([0.5, 0.5, 0]), "log-det needs a prior without zeros"),
+        (privacy.LDP(1), objective.Queries([[1, 0]], PRIOR), "4 entries, one for each input, not 2"),
+        (privacy.LDP(1), objective.Queries([[1] * 4], PRIOR), "two different entries"),
         ([], objective.Guessing(PRIOR), "privacy must be"),
         ("ldp", objective.Guessing(PRIOR), "a part must be a Privacy"),
         ({"lpd": {}}, objective.Guessing(PRIOR), "one of ldp, secret"),

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from mpmath import iv
 
-from second_checker import columns
+from second_checker import columns, queries
 from second_checker.intervals import both, interval, surely, top, total
 from second_checker.notions import of_notion
 from second_checker.reading import demand, distribution, in_order, keys, matrix, number, numbers, whole
@@ -63,8 +63,9 @@ class Goal:
         sense = "maximise" if "maximise" in params else "minimise"
         demand(isinstance(params[sense], dict) and len(params[sense]) == 1, "one objective")
         ((self.name, own),) = params[sense].items()
-        demand((self.name == "loss") == (sense == "minimise"), "only a loss is minimised")
-        self.extra, self.rows, self.pieces = None, [], None
+        minimised = self.name in ("loss", "queries")
+        demand(minimised == (sense == "minimise"), "only a loss and an error are minimised")
+        self.extra, self.rows, self.pieces, self.design = None, [], None, None
         if self.name in (*columns.OF_A_PRIOR, *columns.OF_TWO, "bayes"):
             self.of_columns(own)
         elif self.name == "fisher":
@@ -74,6 +75,8 @@ class Goal:
             demand(len(self.extra) == len(self.rows[0]), "a score per input")
             mean = sum(p * s for p, s in zip(self.rows[0], self.extra, strict=True))
             demand(abs(mean) <= max(map(abs, self.extra)) / 10**9, "the mean of the score")
+        elif self.name in ("queries", "log-det"):
+            self.of_information(own)
         elif self.name == "largest":
             keys(own, {"pieces"})
             self.pieces = table(own["pieces"])
@@ -114,8 +117,47 @@ class Goal:
             half = [(p - q) / 2 for p, q in zip(*self.rows, strict=True)]
             self.pieces = [half, [-h for h in half]]
 
+    def of_information(self, own):
+        keys(own, {"prior", "queries"} if self.name == "queries" else {"prior"})
+        self.rows = [distribution(own["prior"])]
+        demand(0 not in self.rows[0], "a prior without zeros")
+        given = table(own["queries"]) if self.name == "queries" else []
+        demand(all(len(c) == len(self.rows[0]) for c in given), "an entry per input")
+        demand(not given or any(len(set(c)) > 1 for c in given), "constant queries")
+        self.design = given
+
+    def reached(self, W):
+        """The design of a mechanism, an error with the sign changed; None if it is not known."""
+        (p,) = self.rows
+        if self.name == "queries":
+            found = queries.error(W, p, self.design)
+            return None if found is None or found is False else -found
+        if len(p) > queries.MOST_INPUTS:
+            return None
+        used = [(w, dot(p, w)) for w in zip(*W, strict=True) if any(w)]
+        J = [[sum(w[a] * w[b] / q for w, q in used) for b in range(len(p))] for a in range(len(p))]
+        found = determinant(J)
+        return iv.log(interval(found)) if found > 0 else None
+
+    def offset(self, vectors):
+        """What a bound of Σ_y worth(w_y), with these vectors, is short of one of the design."""
+        rows = len(self.design) if self.design else self.k
+        demand(isinstance(vectors, list) and len(vectors) == rows, "a vector per query or input")
+        self.vectors = [numbers(z, self.k) for z in vectors]
+        demand(all(abs(a) <= 1e30 for z in self.vectors for a in z), "numbers up to 10^30")
+        if self.name == "log-det":
+            size = abs(determinant(self.vectors))
+            demand(size > 0, "independent vectors")
+            return -self.k - 2 * iv.log(interval(size))
+        (p,) = self.rows
+        return -2 * sum(
+            dot(z, c) - dot(p, c) * sum(z) for z, c in zip(self.vectors, self.design, strict=True)
+        )
+
     def worth(self, w):
         """g(w), or an interval around it: its limit where a mass is 0, None if that is infinite."""
+        if self.design is not None:
+            return sum(dot(z, w) ** 2 for z in self.vectors) / dot(self.rows[0], w)
         if self.pieces:
             return max(dot(piece, w) for piece in self.pieces)
         masses = [dot(row, w) for row in self.rows]
@@ -132,10 +174,26 @@ class Goal:
         return columns.worth(self.name, self.rows, w, self.extra)
 
 
+def determinant(matrix):
+    """The determinant of a square matrix of fractions."""
+    rows, found = [list(row) for row in matrix], Fraction(1)
+    while rows:
+        pivot = next((row for row in rows if row[0]), None)
+        if pivot is None:
+            return Fraction(0)
+        found *= pivot[0] * (-1) ** rows.index(pivot)
+        rows = [
+            [a - row[0] * b / pivot[0] for a, b in zip(row[1:], pivot[1:], strict=True)]
+            for row in rows
+            if row is not pivot
+        ]
+    return found
+
+
 class Unstated:
     """The objective that a statement leaves out: it says how many inputs there are instead."""
 
-    pieces = None
+    pieces = design = None
 
     def __init__(self, params):
         demand("maximise" not in params and "minimise" not in params, "inputs instead of an objective")
@@ -208,12 +266,18 @@ def claims(found):
             yield "side", sum(map(dot, costs, W)) <= most
     if "inputs" in params:
         return
-    reached = sum(map(dot, goal.pieces, own)) if conditions else summed([goal.worth(w) for w in own])
     sign = 1 if maximise(found) else -1
-    yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
+    if goal.design is not None:
+        reached = goal.reached(W)
+        yield "value", None if reached is None else least(sign * Fraction(found["value"]), reached)
+    else:
+        pieces = sum(map(dot, goal.pieces, own)) if conditions else None
+        reached = pieces if conditions else summed([goal.worth(w) for w in own])
+        yield "value", reached is None or least(sign * Fraction(found["value"]), reached)
     proof = found["certificate"]["proof"]
     if proof is not None or found["bound"] is not None:
-        keys(proof, {"dual"}, {"prices", "costs", "rows", "budgets"})
+        optional = {"prices", "costs", "rows", "budgets"}
+        keys(proof, {"dual"} | ({"vectors"} if goal.design is not None else set()), optional)
         numbers(proof["dual"], goal.k)
     if found["bound"] is not None:
         bound = sign * Fraction(found["bound"])
@@ -273,7 +337,11 @@ def is_bound(bound, proof, goal, notions, budgets, conditions):
     )
     spent = [times(price, limit) for price, (_, limit) in zip(prices, budgets, strict=True)]
     spent += [{0: price * most} for price, (_, most) in zip(kappa, conditions, strict=True)]
-    answer = is_at_most(added({0: sum(beta)}, *spent), {0: bound})
+    if goal.design is None:
+        answer = is_at_most(added({0: sum(beta)}, *spent), {0: bound})
+    else:
+        paid = [interval(a) * iv.exp(interval(c)) for part in spent for c, a in part.items() if a]
+        answer = least(summed([goal.offset(proof["vectors"]), *beta, *paid]), bound)
     if answer is False:
         return False
     cones = [

@@ -42,6 +42,8 @@ OBJECTIVES = {
     "bayes": objective.Bayes(TWO, [0.6, 0.4]),
     "largest": objective.Largest([[1, 0, -1], [0, 2, 0.5]]),
     "loss": objective.Loss(THREE, [[0, 1], [1, 0], [0.5, 2]]),
+    "queries": objective.Queries([[1, 0, 0], [1, 1, 0]], THREE),
+    "log-det": objective.LogDet(THREE),
 }
 
 
@@ -60,7 +62,7 @@ def test_compositions(notion):
     for goal in OBJECTIVES:
         document = json.loads(text(notion, goal))
         assert said(document) == ("verified", "verified"), goal
-        sign = -1 if goal == "loss" else 1
+        sign = -1 if goal in ("loss", "queries") else 1
         document.pop("gap")
         document["status"] = "gap"
         more = {name: document[name] + sign * 1e-6 for name in ("value", "bound")}
@@ -70,7 +72,7 @@ def test_compositions(notion):
         assert said(document | less) == ("refuted", "refuted"), goal
 
 
-@pytest.mark.parametrize("goal", ["mutual-information", "guessing", "loss"])
+@pytest.mark.parametrize("goal", ["mutual-information", "guessing", "loss", "queries", "log-det"])
 def test_proofs_of_other_questions(goal):
     """A bound with the proof of another notion is verified by both or none, and then is a true one."""
     verified = 0
@@ -86,7 +88,7 @@ def test_proofs_of_other_questions(goal):
             assert (first == "verified") == (second == "verified"), (own, other)
             if first == "verified":
                 verified += 1
-                assert bound <= best if goal == "loss" else bound >= best
+                assert bound <= best if goal in ("loss", "queries") else bound >= best
     assert verified >= len(notions)
 
 

@@ -52,9 +52,9 @@ from ..kernel.proofs.asymptotic_value import (
     contrast,
     distinguishes,
     utility,
-    whole_columns,
 )
 from ..kernel.proofs.dirichlet_points import prior_points
+from ..kernel.proofs.fisher_information import whole_columns
 from ..kernel.proofs.private_rows import (
     Rows,
     is_private,

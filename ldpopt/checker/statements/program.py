@@ -2,8 +2,10 @@
 
 Statement. Maximise Σ_y g(w_y) over mechanisms W ≥ 0 whose rows sum to 1, whose columns w_y each lie in
 one of the cones of every part of privacy, and which keep the budgets Σ_y h_j(w_y) ≤ b_j of all parts
-(:mod:`.privacy_parts`, :mod:`.objective_parts`). Side conditions Σ_i c_i·w_i ≤ b are about mechanisms
-with one report i for each linear piece a_i of the objective, and value Σ_i a_i·w_i.
+(:mod:`.privacy_parts`, :mod:`.objective_parts`). What a design gains from all columns together is at
+most such a sum, with a g that vectors of the file say, and an offset (:mod:`.designs`). Side conditions
+Σ_i c_i·w_i ≤ b are about mechanisms with one report i for each linear piece a_i of the objective, and
+value Σ_i a_i·w_i.
 
 Theorem (weak duality). Let β be a vector and λ ≥ 0. If g(w) − Σ_j λ_j h_j(w) ≤ β·w for every w of every
 cone, each such W has Σ_y g(w_y) ≤ Σ_x β_x + Σ_j λ_j b_j. Proof. Add up over y; Σ_y w_y = 1. ∎
@@ -35,6 +37,7 @@ from ..kernel.budget import tick
 from ..kernel.claims import Claim, decided
 from ..kernel.proofs import corners
 from ..kernel.proofs.column_utilities import MOST_DUAL, UTILITIES
+from ..kernel.proofs.designs import Vectors
 from ..kernel.proofs.differences import Budget, Difference, dot
 from ..kernel.proofs.extreme_rays import extreme_rays
 from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective, unstated
@@ -85,6 +88,8 @@ class Question:
 
     def gain(self, matrix: Sequence[Sequence[float]]) -> Interval:
         """Enclose what a mechanism is worth; a loss counts as negative."""
+        if self.objective.design is not None:
+            return self.objective.design.gain(matrix)
         columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
         if not self.conditions:
             return total(map(self.objective.gain, columns))
@@ -209,12 +214,13 @@ class Multipliers(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """β, λ, κ, and the multipliers of an objective of linear pieces."""
+    """β, λ, κ, the multipliers of an objective of linear pieces, and the vectors z_i of a design."""
 
     dual: Sequence[Fraction]
     prices: Sequence[Fraction]
     costs: Sequence[Fraction]
     multipliers: Multipliers | None
+    vectors: Vectors = ()
 
 
 PRICE = Number(0, MOST_DUAL)
@@ -223,7 +229,13 @@ ROWS = Record({"piece": INDEX, "cone": INDEX, "row": INDEX, "times": List(PRICE)
 BUDGETS = Record({"piece": INDEX, "cone": INDEX, "budget": INDEX, "part": INDEX, "times": List(PRICE)})
 PROOF = Record(
     {"dual": List(Number(-MOST_DUAL, MOST_DUAL), 2)},
-    {"prices": List(PRICE), "costs": List(PRICE), "rows": ROWS, "budgets": BUDGETS},
+    {
+        "prices": List(PRICE),
+        "costs": List(PRICE),
+        "rows": ROWS,
+        "budgets": BUDGETS,
+        "vectors": Matrix(Number(-MOST_DUAL, MOST_DUAL), 1, 2),
+    },
 )
 
 
@@ -241,8 +253,15 @@ def read_proof(plain: dict[str, Any], asked: Question) -> Proof:
             raise UnreadableError(
                 f"certificate.proof.{name} must have {needed} entries, not {len(given)}"
             )
+    design, vectors = asked.objective.design, plain.get("vectors", [])
+    shape = (0, 0) if design is None else (design.vectors, asked.objective.inputs)
+    if (len(vectors), len(vectors[0]) if vectors else 0) != shape:
+        raise UnreadableError(
+            f"certificate.proof.vectors must have {shape[0]} rows of {shape[1]} entries"
+        )
     if "rows" not in plain and "budgets" not in plain:
-        return Proof(dual, prices, costs, None)
+        exact = [list(map(Fraction, z)) for z in vectors]
+        return Proof(dual, prices, costs, None, exact)
     rows: dict[tuple[int, int], list[tuple[int, Fraction]]] = {}
     for i, c, r, times in _listed(plain, "rows"):
         rows.setdefault((i, c), []).append((r, Fraction(times)))
@@ -261,10 +280,12 @@ def _listed(plain: dict[str, Any], name: str) -> Iterator[tuple[Any, ...]]:
 
 
 def proven_bound(proof: Proof, asked: Question) -> Fraction:
-    """Compute Σβ + Σ λ_j b_j + Σ κ_m b_m, the b_j rounded up."""
+    """Compute Σβ + Σ λ_j b_j + Σ κ_m b_m and the offset of a design, rounded up."""
     paid = [price * budget.limit() for price, budget in zip(proof.prices, asked.budgets, strict=True)]
     paid += [price * one.most for price, one in zip(proof.costs, asked.conditions, strict=True)]
-    return sum([*proof.dual, *paid], Fraction(0))
+    design = asked.objective.design
+    offset = Fraction(0) if design is None else design.offset(proof.vectors)
+    return sum([*proof.dual, *paid], offset)
 
 
 def _bound(case: Case) -> Iterator[Claim]:
@@ -362,7 +383,10 @@ def lifted_rows(
 
 def _on_rays(proof: Proof, asked: Question) -> bool | None:
     """See the module; a budget without a price may be dropped, as it plays no part."""
-    k, found = asked.objective.inputs, True
+    k, objective, found = asked.objective.inputs, asked.objective, True
+    gain = (
+        objective.gain if objective.design is None else partial(objective.design.tangent, proof.vectors)
+    )
     priced = [(b, price) for b, price in zip(asked.budgets, proof.prices, strict=True) if price]
     budgets, prices = [b for b, _ in priced], [price for _, price in priced]
     for cone in asked.cones():
@@ -370,7 +394,7 @@ def _on_rays(proof: Proof, asked: Question) -> bool | None:
             tick()
             terms = zip([*proof.dual, *prices], ray, strict=True)
             paid = sum((price * entry for price, entry in terms), Fraction(0))
-            holds = asked.objective.gain(list(map(Fraction, ray[:k]))).at_most(enclose(paid))
+            holds = gain(list(map(Fraction, ray[:k]))).at_most(enclose(paid))
             if holds is False:
                 return False
             found = found and holds is True

@@ -6,6 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ldpopt.core.form import Form
 from ldpopt.core.forms.column_program import Sublinear
 from ldpopt.core.validate import Array
@@ -25,6 +28,16 @@ class SideCondition(NamedTuple):
     most: float
 
 
+class Design(NamedTuple):
+    """An objective of J = Σ_y w wᵀ/(prior·w): −Σ_i c_iᵀJ⁻¹c_i for the queries c_i, or log det J if None.
+
+    Every query has the mean 0 under the prior.
+    """
+
+    prior: Array
+    queries: Array | None
+
+
 @dataclass(frozen=True, eq=False)
 class MechanismProgram(Form):
     """Maximise Σ_y g(w_y) with Σ_y w_y = 1, every column w_y ≥ 0 in one of the cones, and budgets.
@@ -35,7 +48,8 @@ class MechanismProgram(Form):
         inputs: the number of entries of a column.
         cones: matrices D; a cone is {w ≥ 0 : D w ≤ 0}.
         budgets: what all columns together may spend.
-        utility: g, convex and positively homogeneous, on every column of a matrix.
+        utility: g, convex and positively homogeneous, on every column of a matrix; or a design, which is
+            maximised instead of Σ_y g(w_y).
         pieces: the rows a_i if g(w) = max_i a_i·w, else None.
         conditions: side conditions; only with pieces.
         rays: lists, for each cone, the rays of {(w, t) : w in the cone, t_j ≥ h_j(w)} as columns.
@@ -45,7 +59,7 @@ class MechanismProgram(Form):
     inputs: int
     cones: tuple[Array, ...]
     budgets: tuple[Spending, ...]
-    utility: Sublinear
+    utility: Sublinear | Design
     pieces: Array | None
     conditions: tuple[SideCondition, ...]
     rays: Callable[[], list[Array]]
@@ -59,5 +73,5 @@ class Assigned(NamedTuple):
     """
 
     matrix: Array
-    cones: Array
+    cones: NDArray[np.integer]
     inner: Array | None = None

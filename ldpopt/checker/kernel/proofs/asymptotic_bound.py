@@ -11,7 +11,7 @@ from ..arithmetic import Interval
 from ..budget import reserve, tick
 from ..reading import UnreadableError
 from ..schema import Number
-from .asymptotic_value import CONTRAST_BITS, DesignStatement, high_set, utility_of, whole_columns
+from .asymptotic_value import CONTRAST_BITS, DesignStatement, high_set, utility_of
 from .dirichlet_logarithms import expected_entropy, leakage
 from .dirichlet_points import BITS, UNIT, prior_points
 from .fisher_information import (
@@ -24,6 +24,7 @@ from .fisher_information import (
     sets_of,
     subset_sums,
     trace_above,
+    whole_columns,
 )
 from .private_rows import Rows
 

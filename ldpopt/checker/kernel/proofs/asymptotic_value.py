@@ -10,9 +10,17 @@ from typing import NamedTuple
 
 from .. import units
 from ..arithmetic import ONE, Interval, enclose, exp
-from ..budget import reserve, tick
+from ..budget import tick
 from .dirichlet_points import BITS, UNIT, prior_points
-from .fisher_information import Known, Whole, between, sets_of, subset_sums
+from .fisher_information import (
+    Known,
+    Whole,
+    between,
+    information,
+    sets_of,
+    subset_sums,
+    whole_columns,
+)
 from .private_rows import Rows
 
 CONTRAST_BITS = 160
@@ -73,22 +81,13 @@ def utility(matrix: Rows, question: DesignStatement) -> Interval | None:
     rule = prior_points(question.alpha, question.epsilon)
     for p, w in zip(rule.points, rule.weights, strict=True):
         tick()
-        F = _class_matrix(classes, shift, p) if question.equal else _column_matrix(columns, shift, p)
+        F = _class_matrix(classes, shift, p) if question.equal else information(columns, shift, p, UNIT)
         found = F.trimmed().solved()
         if found is None:
             return None
         ends = found.log_determinant()
         low, high = low + w * ends[0], high + w * ends[1]
     return utility_of(between(low, high, BITS + units.BITS), len(question.alpha))
-
-
-def whole_columns(matrix: Rows) -> tuple[Whole, int]:
-    """Write the columns that are not all zero as whole multiples of 2^−shift."""
-    reserve(3 * len(matrix) * len(matrix[0]), "the outputs of the mechanism")
-    ratios = [[entry.as_integer_ratio() for entry in row] for row in matrix]
-    shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)
-    rows = [[top << (shift - bottom.bit_length() + 1) for top, bottom in row] for row in ratios]
-    return [list(column) for column in zip(*rows, strict=True) if any(column)], shift
 
 
 def distinguishes(matrix: Rows) -> bool:
@@ -177,20 +176,3 @@ def _class_block(member: Class, shift: int, sums: list[int], k: int) -> tuple[Wh
         above
     )
     return [[delta * delta * entry for entry in row] for row in sets.sums(below)], off
-
-
-def _column_matrix(columns: Whole, shift: int, p: list[int]) -> Known:
-    """Enclose F(p) of a mechanism."""
-    one = 1 << (units.BITS + shift + BITS)
-    n, off = len(p) - 1, 0
-    F = [[0] * n for _ in range(n)]
-    for column in columns:
-        share = one // sum(map(int.__mul__, column, p))  # at most 1 below the truth
-        D = [entry - column[n] for entry in column[:n]]
-        off += max(map(abs, D)) ** 2
-        for a, scaled in enumerate([d * share for d in D]):
-            row = F[a]
-            for b in range(a + 1):
-                row[b] += scaled * D[b]
-    entries = [[F[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
-    return Known(entries, off, units.BITS + 2 * shift)

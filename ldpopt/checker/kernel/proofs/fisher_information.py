@@ -8,10 +8,11 @@ its determinant cancels; those of F do not.
 
 Lemma (nearby). Let 2^bits F = M + Δ with symmetric matrices of n rows, |Δ(a, b)| ≤ off, M positive
 definite and ρ = n off tr M⁻¹ ≤ 1/2 (:class:`Known`). Then F is positive definite, log det(2^bits F) is
-within off Σ_ab |M⁻¹(a, b)| + n ρ² of log det M, and tr(2^−bits F⁻¹ B) ≤ tr(M⁻¹ B)/(1 − ρ) for B ≽ 0.
+within off Σ_ab |M⁻¹(a, b)| + n ρ² of log det M, and tr(2^−bits F⁻¹ B) lies between tr(M⁻¹ B)/(1 + ρ) and
+tr(M⁻¹ B)/(1 − ρ) for B ≽ 0.
 Proof. The eigenvalues s_i of M^−½ Δ M^−½ are at most ρ in size, as ‖Δ‖ ≤ n off and ‖M⁻¹‖ ≤ tr M⁻¹. log
 det(2^bits F) − log det M = Σ log(1 + s_i), |log(1 + s) − s| ≤ s² for |s| ≤ 1/2, and Σ s_i = tr(M⁻¹ Δ).
-The last part: 2^−bits F⁻¹ = M^−½ (I + M^−½ Δ M^−½)⁻¹ M^−½ ≼ M⁻¹/(1 − ρ). ∎
+The last part: 2^−bits F⁻¹ = M^−½ (I + M^−½ Δ M^−½)⁻¹ M^−½, between M⁻¹/(1 + ρ) and M⁻¹/(1 − ρ). ∎
 
 Lemma (elimination; Bareiss 1968). With a_0 = 1 and a_k = A_kk, replacing A_ij by (A_ij a_k − A_ik A_kj)
 /a_(k−1) for i ≠ k and j > k, one k after the other, keeps whole numbers whole, and a_k is the leading
@@ -29,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from itertools import compress
 from operator import itemgetter, mul
@@ -42,6 +44,7 @@ from ..unit_logarithms import LOG_ERROR, log_units, twos_below
 KEPT = 224
 """A matrix is rounded to so many bits before its determinant is computed."""
 Whole = list[list[int]]
+ZERO = Fraction(0)
 
 
 def between(low: int, high: int, bits: int) -> Interval:
@@ -109,6 +112,12 @@ class Solved(NamedTuple):
         scale = n * self.bits
         return log_below(self.whole, scale) - error, log_above(self.whole, scale) + error
 
+    def quadratic(self, d: Sequence[Fraction]) -> tuple[Fraction, Fraction]:
+        """Enclose dᵀF⁻¹d."""
+        square = sum((x * sum(map(mul, d, row)) for x, row in zip(d, self.inverse, strict=True)), ZERO)
+        scaled = square * Fraction(2) ** self.bits
+        return scaled / (self.whole + self.loss), scaled / (self.whole - self.loss)
+
     def inverse_above(self) -> WholeInverse:
         """Compute M⁻¹/(1 − ρ), in units of F⁻¹."""
         up, divisor = units.BITS + self.bits, self.whole - self.loss
@@ -135,6 +144,42 @@ def adjugate(matrix: Whole) -> tuple[Whole, int] | None:
                     row[n + i] = row[n + i] * pivot // last
         last = pivot
     return [row[n:] for row in rows], last
+
+
+# ---------------------------------------------------------------- the matrix of a mechanism
+
+
+def whole_columns(matrix: Sequence[Sequence[float]]) -> tuple[Whole, int]:
+    """Write the columns that are not all zero as whole multiples of 2^−shift."""
+    reserve(3 * len(matrix) * len(matrix[0]), "the outputs of the mechanism")
+    ratios = [[entry.as_integer_ratio() for entry in row] for row in matrix]
+    shift = max(bottom.bit_length() - 1 for row in ratios for _, bottom in row)
+    rows = [[top << (shift - bottom.bit_length() + 1) for top, bottom in row] for row in ratios]
+    return [list(column) for column in zip(*rows, strict=True) if any(column)], shift
+
+
+def information(columns: Whole, shift: int, p: Sequence[int], unit: int) -> Known:
+    """Enclose F(p) of a mechanism.
+
+    Args:
+        columns: those that are not all zero, in whole multiples of 2^−shift.
+        shift: see ``columns``.
+        p: the distribution, in whole multiples of 1/unit.
+        unit: see ``p``.
+    """
+    one = unit << (units.BITS + shift)
+    n, off = len(p) - 1, 0
+    F = [[0] * n for _ in range(n)]
+    for column in columns:
+        share = one // sum(map(mul, column, p))  # at most 1 below the truth
+        D = [entry - column[n] for entry in column[:n]]
+        off += max(map(abs, D)) ** 2
+        for a, scaled in enumerate([d * share for d in D]):
+            row = F[a]
+            for b in range(a + 1):
+                row[b] += scaled * D[b]
+    entries = [[F[max(a, b)][min(a, b)] for b in range(n)] for a in range(n)]
+    return Known(entries, off, units.BITS + 2 * shift)
 
 
 # ---------------------------------------------------------------- sums over sets

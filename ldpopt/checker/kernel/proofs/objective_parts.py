@@ -1,4 +1,4 @@
-"""Objectives: sums over the columns w of a mechanism of a convex, positively homogeneous g(w).
+"""Objectives: sums over the columns w of a mechanism of a convex, positively homogeneous g(w); designs.
 
 | objective | g(w) |
 |---|---|
@@ -8,6 +8,7 @@
 | total-variation, bayes, guessing | the largest of linear pieces; see :mod:`piecewise_linear` |
 | largest | max_i a_i·w |
 | loss, minimised | −max_d Σ_x −P_x loss(x, d) w_x: each report is answered by its best decision d |
+| log-det; queries, minimised | of all columns together; see :mod:`designs` |
 
 Lemma (fisher). z²/q is convex in (z, q), q > 0, and positively homogeneous; z and q are linear in w. ∎
 """
@@ -15,7 +16,7 @@ Lemma (fisher). z²/q is convex in (z, q), q > 0, and positively homogeneous; z 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Literal
 
@@ -24,13 +25,14 @@ from ..budget import UndecidedError
 from ..reading import UnreadableError
 from ..schema import Distribution, List, Matrix, Number, Record
 from .column_utilities import OF_TWO_HYPOTHESES, ORDER
+from .designs import Design
 from .differences import Vector, dot
 from .piecewise_linear import linear_pieces
 from .privacy_parts import named
 from .two_hypotheses import Divergence
 
 LARGEST = 1e15
-"""The largest size of a loss, of a score, or of an entry of a piece."""
+"""The largest size of a loss, of a score, or of an entry of a piece or a query."""
 
 
 @dataclass(frozen=True)
@@ -41,11 +43,12 @@ class Objective:
         name: its name in files; empty if the file does not say what is maximised.
         inputs: the number of inputs.
         words: what it is called in a claim.
-        gain: encloses g at a column.
+        gain: encloses g at a column; of a design there is none.
         pieces: the linear functions of which g is the largest; None if it is not piecewise linear.
         distributions: the prior or the hypotheses of a named utility of :mod:`.corners`.
         weights: of bayes.
         order: of renyi.
+        design: what the objective is of all columns together, where it is no sum over them.
     """
 
     name: str
@@ -56,15 +59,16 @@ class Objective:
     distributions: Sequence[Sequence[Fraction]] = ()
     weights: Sequence[Fraction] = ()
     order: float | None = None
+    design: Design | None = None
 
 
 def unstated(inputs: int) -> Objective:
     """Stand for an objective that a statement leaves out, as only a package of another hand knows it."""
+    return Objective("", inputs, "", _no_sum)
 
-    def gain(column: Sequence[Fraction]) -> Interval:
-        raise UndecidedError("the statement has no objective")
 
-    return Objective("", inputs, "", gain)
+def _no_sum(column: Sequence[Fraction]) -> Interval:
+    raise UndecidedError("the objective is no sum over the columns")
 
 
 def _of_pieces(name: str, k: int, words: str, pieces: Sequence[Vector], **more: Any) -> Objective:
@@ -178,6 +182,32 @@ def _loss(name: str, given: dict[str, Any]) -> Objective:
     return _of_pieces(name, len(prior), words, pieces)
 
 
+def _log_det(name: str, given: dict[str, Any]) -> Objective:
+    prior = given["prior"]
+    if not all(prior):
+        raise UnreadableError(f"{name} needs a prior without zeros")
+    words = "log det of the information of a report"
+    return Objective(name, len(prior), words, _no_sum, design=Design(prior, None))
+
+
+def _queries(name: str, given: dict[str, Any]) -> Objective:
+    found, rows = _log_det(name, given), given["queries"]
+    if len(rows[0]) != found.inputs:
+        raise UnreadableError(
+            f"queries must have {found.inputs} entries, one for each input, not {len(rows[0])}"
+        )
+    if all(len(set(row)) == 1 for row in rows):
+        raise UnreadableError("some query must have two different entries: else every answer is known")
+    vectors = [_entries([Fraction(c) for c in row]) for row in rows]
+    means = [dot(vector, given["prior"]) for vector in vectors]
+    centred = [[Fraction(c) - mean for c in row] for row, mean in zip(rows, means, strict=True)]
+    words = (
+        "error of the queries (n times the summed variance of efficient estimates from n reports, the "
+        "inputs being distributed as the prior)"
+    )
+    return replace(found, words=words, design=Design(given["prior"], centred))
+
+
 def _entries(row: Sequence[Fraction]) -> Vector:
     return {x: a for x, a in enumerate(row) if a}
 
@@ -193,9 +223,11 @@ MAXIMISED: dict[str, tuple[Record, Builder]] = {
     **dict.fromkeys(OF_TWO_HYPOTHESES, (PAIR, _divergence)),
     "fisher": (Record({"prior": Distribution(2), "score": List(SIZE, 2)}), _fisher),
     "largest": (Record({"pieces": Matrix(SIZE, 1, 2)}), _largest),
+    "log-det": (PRIOR, _log_det),
 }
 MINIMISED: dict[str, tuple[Record, Builder]] = {
     "loss": (Record({"prior": Distribution(2), "loss": Matrix(SIZE, 2, 1)}), _loss),
+    "queries": (Record({"queries": Matrix(SIZE, 1, 2), "prior": Distribution(2)}), _queries),
 }
 """What each objective may say, and what it means."""
 

@@ -1,0 +1,101 @@
+"""Designs: objectives of the information J of a report, each bounded by a sum over the columns.
+
+J = Σ_y w wᵀ/(p·w) over the columns w ≠ 0 of a mechanism, p a distribution without zeros. J p = 1, so
+J⁻¹ − p pᵀ is n times the covariance of efficient estimates of the input's distribution P from n reports,
+at P = p. *Queries* c_1 … c_r have the error Σ_i c_iᵀ(J⁻¹ − p pᵀ)c_i, n times the summed variance of the
+estimates of c_i·P. A number added to all entries of c_i changes nothing, as (J⁻¹ − p pᵀ)1 = p − p = 0;
+so let c_i·p = 0, and the error is Σ_i c_iᵀJ⁻¹c_i. Where J has no inverse, c_iᵀJ⁻¹c_i stands for aᵀJa if
+c_i = Ja, and for ∞ if no such a exists. *Log-det* is log det J.
+
+Both depend on all columns together. For vectors z_1, … of the file, g(w) = Σ_i (z_i·w)²/(p·w) is convex
+and positively homogeneous, and Σ_y g(w_y) = Σ_i z_iᵀJz_i.
+
+Lemma 1 (queries). −error ≤ Σ_y g(w_y) − 2 Σ_i z_i·c_i. Proof. If c = Ja, 0 ≤ (a − z)ᵀJ
+(a − z) = aᵀJa − 2 z·c + zᵀJz; so c_iᵀJ⁻¹c_i ≥ 2 z_i·c_i − z_iᵀJz_i. Add up over i. ∎
+
+Lemma 2 (log-det). For a square Z with the rows z_i and det Z ≠ 0, log det J ≤ Σ_y g(w_y) − k − log
+det(ZᵀZ). Proof. log x ≤ x − 1 for the eigenvalues of ZJZᵀ ≽ 0, whose trace is Σ_y g(w_y). ∎
+
+So a bound of Σ_y g(w_y) over all mechanisms, which the rules for columns give, bounds the objective.
+
+Lemma 3 (values). Let F be the matrix of :mod:`.fisher_information`. det J = det F, and the error is Σ_i
+d_iᵀF⁻¹d_i with d_i(a) = c_i(a) − c_i(k). Proof. The first is shown there. With the columns e_a − e_k of
+B, F = BᵀJB. On vectors v = Bx, which sum to 0, Σ = J⁻¹ − p pᵀ has ΣJv = v − p (1·v) = v, and Σ1 = p − p
+= 0; so Σ = B F⁻¹Bᵀ, and Bᵀc_i = d_i. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from operator import mul
+from typing import NamedTuple
+
+from .. import units
+from ..arithmetic import ZERO, Interval, enclose
+from ..budget import UndecidedError, reserve
+from ..reading import UnreadableError
+from .fisher_information import adjugate, between, information, log_below, whole_columns
+
+Vectors = Sequence[Sequence[Fraction]]
+"""The z_i of a proof, floats of its file."""
+
+
+class Design(NamedTuple):
+    """An objective of J: the error of queries of mean 0 under p, or log det J where there are none.
+
+    It counts as a gain, to be maximised, so that an error has the sign changed.
+    """
+
+    prior: Sequence[Fraction]
+    queries: Sequence[Sequence[Fraction]] | None
+
+    @property
+    def vectors(self) -> int:
+        """The number of z_i that a proof needs."""
+        return len(self.prior) if self.queries is None else len(self.queries)
+
+    def gain(self, matrix: Sequence[Sequence[float]]) -> Interval:
+        """Enclose the gain of a mechanism whose rows sum to 1: Lemma 3.
+
+        Raises:
+            UndecidedError: J is singular, or so nearly that the digits do not tell.
+        """
+        k = len(self.prior)
+        reserve(6 * k * k, "the information of a report")
+        columns, shift = whole_columns(matrix)
+        common = math.lcm(*(p.denominator for p in self.prior))
+        found = information(columns, shift, [int(p * common) for p in self.prior], common)
+        solved = found.trimmed().solved()
+        if solved is None:
+            raise UndecidedError("the information of a report is singular, or too nearly so")
+        if self.queries is None:
+            return between(*solved.log_determinant(), units.BITS)
+        ends = [solved.quadratic([c - row[-1] for c in row[:-1]]) for row in self.queries]
+        low, high = (sum(end, Fraction(0)) for end in zip(*ends, strict=True))
+        return -Interval(enclose(low).low, enclose(high).high)
+
+    def tangent(self, vectors: Vectors, column: Sequence[Fraction]) -> Interval:
+        """Enclose g of a column, which is 0 for the column of zeros."""
+        mass = _dot(self.prior, column)
+        squares = sum((_dot(z, column) ** 2 for z in vectors), Fraction(0))
+        return enclose(squares / mass) if mass else ZERO
+
+    def offset(self, vectors: Vectors) -> Fraction:
+        """Compute a number that the gain less Σ_y g(w_y) does not exceed."""
+        if self.queries is not None:
+            return -2 * sum(map(_dot, vectors, self.queries), Fraction(0))
+        k, whole = len(vectors), math.lcm(*(entry.denominator for z in vectors for entry in z))
+        reserve(6 * k * k, "the vectors of the proof")
+        rows = [[int(entry * whole) for entry in z] for z in vectors]
+        columns = list(zip(*rows, strict=True))
+        found = adjugate([[sum(map(mul, a, b)) for b in columns] for a in columns])
+        if found is None:
+            raise UnreadableError("certificate.proof.vectors must be linearly independent")
+        bits = 2 * k * (whole.bit_length() - 1)  # entries are floats, so that whole is a power of two
+        return -k - Fraction(log_below(found[1], bits), units.UNIT)
+
+
+def _dot(a: Sequence[Fraction], b: Sequence[Fraction]) -> Fraction:
+    return sum(map(mul, a, b), Fraction(0))
