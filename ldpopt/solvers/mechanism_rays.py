@@ -72,7 +72,13 @@ def scaled_rays(form: MechanismProgram) -> tuple[Array, NDArray[np.integer]]:
 def best_weights(gains: Array, rays: Array, most: Array, limits: Limits) -> highs.Maximum | None:
     """Maximise Σ θ_v g(v) over mechanisms Σ θ_v v = 1 that keep the budgets; None if there are none.
 
-    Its multipliers β, the rounding of HiGHS taken off, and λ are the dual of the form.
+    Its multipliers β, raised by what rounding left short, and λ are the dual of the form.
+
+    Args:
+        gains: g of every ray.
+        rays: the rays (v, t), one per column.
+        most: the budgets.
+        limits: the time.
     """
     k = len(rays) - len(most)
     found = highs.maximise(gains, rays[k:], most, rays[:k], np.ones(k), limits)
