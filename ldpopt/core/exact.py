@@ -109,6 +109,13 @@ if TYPE_CHECKING:
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Scenarios as ScenarioSet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import UncertaintySet
     from ldpopt.checker.kernel.proofs.uncertainty_sets import Wasserstein as WassersteinBall
+    from ldpopt.checker.kernel.proofs.weak_duality import Proof as ProgramProof
+    from ldpopt.checker.kernel.proofs.weak_duality import Question as ProgramQuestion
+    from ldpopt.checker.kernel.proofs.weak_duality import dominates as dominates_program
+    from ldpopt.checker.kernel.proofs.weak_duality import left_sides as program_left_sides
+    from ldpopt.checker.kernel.proofs.weak_duality import lifted_rows
+    from ldpopt.checker.kernel.proofs.weak_duality import proven_bound as program_bound
+    from ldpopt.checker.kernel.proofs.weak_duality import read_proof as read_program_proof
     from ldpopt.checker.kernel.proofs.worst_alpha import loss_above, worst_alpha_above
     from ldpopt.checker.kernel.reading import DEEPEST, UnreadableError, unshown
     from ldpopt.checker.kernel.schema import LEAST_EPSILON, MOST_EPSILON, Schema, normalised
@@ -137,14 +144,7 @@ if TYPE_CHECKING:
         worst_cost,
     )
     from ldpopt.checker.statements.polyopt import grouping as public_grouping
-    from ldpopt.checker.statements.program import Proof as ProgramProof
-    from ldpopt.checker.statements.program import Question as ProgramQuestion
-    from ldpopt.checker.statements.program import dominates as dominates_program
     from ldpopt.checker.statements.program import keeps as keeps_condition
-    from ldpopt.checker.statements.program import left_sides as program_left_sides
-    from ldpopt.checker.statements.program import lifted_rows
-    from ldpopt.checker.statements.program import proven_bound as program_bound
-    from ldpopt.checker.statements.program import read_proof as read_program_proof
     from ldpopt.checker.statements.public_mechanism import PROMISES, RECOVERABLE, public_digest
     from ldpopt.checker.statements.reporting import MOST_SECRETS as MOST_UNARY_SECRETS
     from ldpopt.checker.statements.robust_fidelity import Queries
@@ -224,6 +224,11 @@ HOMES = {
         "is_private:is_unary_private read_unary value_below:unary_value_below"
     ),
     "kernel.proofs.uncertainty_sets": "Scenarios:ScenarioSet UncertaintySet Wasserstein:WassersteinBall",
+    "kernel.proofs.weak_duality": (
+        "Proof:ProgramProof Question:ProgramQuestion dominates:dominates_program "
+        "left_sides:program_left_sides lifted_rows "
+        "proven_bound:program_bound read_proof:read_program_proof"
+    ),
     "kernel.proofs.worst_alpha": "loss_above worst_alpha_above",
     "kernel.reading": "DEEPEST UnreadableError unshown",
     "kernel.schema": ("LEAST_EPSILON MOST_EPSILON SUM_TOLERANCE:EXACT_SUM_TOLERANCE Schema normalised"),
@@ -245,12 +250,7 @@ HOMES = {
         "LeakageStatement cost_bound count_histograms leaks_within worst_cost"
     ),
     "statements.polyopt": "grouping:public_grouping",
-    "statements.program": (
-        "Proof:ProgramProof Question:ProgramQuestion "
-        "dominates:dominates_program keeps:keeps_condition "
-        "left_sides:program_left_sides lifted_rows "
-        "proven_bound:program_bound read_proof:read_program_proof"
-    ),
+    "statements.program": "keeps:keeps_condition",
     "statements.public_mechanism": "PROMISES RECOVERABLE public_digest",
     "statements.reporting": "MOST_SECRETS:MOST_UNARY_SECRETS",
     "statements.robust_fidelity": (

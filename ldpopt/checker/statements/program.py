@@ -7,94 +7,36 @@ most such a sum, with a g that vectors of the file say, and an offset (:mod:`.de
 Σ_i c_i·w_i ≤ b are about mechanisms with one report i for each linear piece a_i of the objective, and
 value Σ_i a_i·w_i.
 
-Theorem (weak duality). Let β be a vector and λ ≥ 0. If g(w) − Σ_j λ_j h_j(w) ≤ β·w for every w of every
-cone, each such W has Σ_y g(w_y) ≤ Σ_x β_x + Σ_j λ_j b_j. Proof. Add up over y; Σ_y w_y = 1. ∎
-
-It is decided in one of three ways, with e^ε rounded up, which makes cones and budgets larger:
-
-* :func:`_by_multipliers` (g = max_i a_i·w). Let a cone be {w ≥ 0 : D w ≤ 0}, and h_j = max_l c_jl·w.
-  If for each piece i and each cone there are ν ≥ 0 and η_jl ≥ 0 with Σ_l η_jl ≤ λ_j and, entry by entry,
-  a_i − Σ_jl η_jl c_jl − Σ_m κ_m c_mi − Σ_r ν_r D_r ≤ β, then a_i·w ≤ β·w + Σ_j λ_j h_j(w) + Σ_m κ_m
-  c_mi·w on the cone, as D w ≤ 0, c_jl·w ≤ h_j(w) and h_j(w) ≥ 0. The file holds the multipliers, so
-  that nothing is searched for. ∎
-* :func:`_on_rays` (any g). With t_j for h_j, {(w, t) : w in the cone, t_j ≥ c_jl·w} is a polyhedral
-  cone, and g(w) − λ·t − β·w is convex and positively homogeneous on it: its rays suffice
-  (:mod:`extreme_rays`). ∎
-* secrets that are hidden at one level, and a utility of :mod:`.corners`: the corners of boxes suffice.
+It is bounded by weak duality: :mod:`.weak_duality`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import partial
-from itertools import product
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-from ..kernel.arithmetic import Interval, enclose, total
-from ..kernel.budget import tick
+from ..kernel.arithmetic import enclose
 from ..kernel.claims import Claim, decided
-from ..kernel.proofs import corners
-from ..kernel.proofs.column_utilities import MOST_DUAL, UTILITIES
-from ..kernel.proofs.designs import Vectors
-from ..kernel.proofs.differences import Budget, Difference, dot
-from ..kernel.proofs.extreme_rays import extreme_rays
 from ..kernel.proofs.objective_parts import MAXIMISED, MINIMISED, Objective, read_objective, unstated
-from ..kernel.proofs.privacy_parts import MOST_INPUTS, PARTS, Part, listed, read_part
+from ..kernel.proofs.privacy_parts import MOST_INPUTS, PARTS, listed, read_part
 from ..kernel.proofs.private_rows import read_matrix, stochastic
+from ..kernel.proofs.weak_duality import (
+    PROOF,
+    Condition,
+    Question,
+    dominates,
+    proven_bound,
+    read_proof,
+)
 from ..kernel.reading import UnreadableError
 from ..kernel.schema import List, Matrix, Number, Record, Whole, Word
 from ..kernel.section import Case, Decider, Kind, Section
 
 MOST_PARTS = 8
-MOST_CONES = 4096
 LARGEST = 1e15
 """The largest size of an entry of a side condition."""
-
-
-class Condition(NamedTuple):
-    """Σ_i c_i·w_i ≤ most, where c[x][i] is what the report i costs at the input x."""
-
-    words: str
-    costs: list[list[Fraction]]
-    most: Fraction
-
-
-@dataclass(frozen=True)
-class Question:
-    """The composed question, read."""
-
-    parts: Sequence[Part]
-    objective: Objective
-    sense: Literal["maximise", "minimise"]
-    conditions: Sequence[Condition]
-
-    @property
-    def budgets(self) -> list[Budget]:
-        """The budgets of all parts."""
-        return [budget for part in self.parts for budget in part.budgets]
-
-    def cones(self) -> Iterator[tuple[Difference, ...]]:
-        """List the cones of which a column lies in one: an intersection for each choice in all parts."""
-        for chosen in product(*(part.cones() for part in self.parts)):
-            yield tuple(difference for cone in chosen for difference in cone)
-
-    @property
-    def corners(self) -> Part | None:
-        """The one part, where the corners of boxes prove a bound."""
-        known = self.objective.name in UTILITIES and not self.conditions and len(self.parts) == 1
-        return self.parts[0] if known and self.parts[0].secrets else None
-
-    def gain(self, matrix: Sequence[Sequence[float]]) -> Interval:
-        """Enclose what a mechanism is worth; a loss counts as negative."""
-        if self.objective.design is not None:
-            return self.objective.design.gain(matrix)
-        columns = [list(map(Fraction, column)) for column in zip(*matrix, strict=True)]
-        if not self.conditions:
-            return total(map(self.objective.gain, columns))
-        assert self.objective.pieces is not None
-        return total(enclose(dot(a, w)) for a, w in zip(self.objective.pieces, columns, strict=True))
 
 
 # ---------------------------------------------------------------- reading
@@ -206,88 +148,6 @@ def _value(case: Case) -> Iterator[Claim]:
         )
 
 
-class Multipliers(NamedTuple):
-    """ν_r and η_jl of each piece i and cone c, where they are not 0."""
-
-    rows: dict[tuple[int, int], list[tuple[int, Fraction]]]
-    budgets: dict[tuple[int, int], list[tuple[int, int, Fraction]]]
-
-
-class Proof(NamedTuple):
-    """β, λ, κ, the multipliers of an objective of linear pieces, and the vectors z_i of a design."""
-
-    dual: Sequence[Fraction]
-    prices: Sequence[Fraction]
-    costs: Sequence[Fraction]
-    multipliers: Multipliers | None
-    vectors: Vectors = ()
-
-
-PRICE = Number(0, MOST_DUAL)
-INDEX = List(Whole(0, 10**7))
-ROWS = Record({"piece": INDEX, "cone": INDEX, "row": INDEX, "times": List(PRICE)})
-BUDGETS = Record({"piece": INDEX, "cone": INDEX, "budget": INDEX, "part": INDEX, "times": List(PRICE)})
-PROOF = Record(
-    {"dual": List(Number(-MOST_DUAL, MOST_DUAL), 2)},
-    {
-        "prices": List(PRICE),
-        "costs": List(PRICE),
-        "rows": ROWS,
-        "budgets": BUDGETS,
-        "vectors": Matrix(Number(-MOST_DUAL, MOST_DUAL), 1, 2),
-    },
-)
-
-
-def read_proof(plain: dict[str, Any], asked: Question) -> Proof:
-    """Read β, λ, κ and the multipliers; prices that are left out are 0."""
-    dual = list(map(Fraction, plain["dual"]))
-    prices = list(map(Fraction, plain.get("prices", [0] * len(asked.budgets))))
-    costs = list(map(Fraction, plain.get("costs", [0] * len(asked.conditions))))
-    for name, given, needed in (
-        ("dual", dual, asked.objective.inputs),
-        ("prices", prices, len(asked.budgets)),
-        ("costs", costs, len(asked.conditions)),
-    ):
-        if len(given) != needed:
-            raise UnreadableError(
-                f"certificate.proof.{name} must have {needed} entries, not {len(given)}"
-            )
-    design, vectors = asked.objective.design, plain.get("vectors", [])
-    shape = (0, 0) if design is None else (design.vectors, asked.objective.inputs)
-    if (len(vectors), len(vectors[0]) if vectors else 0) != shape:
-        raise UnreadableError(
-            f"certificate.proof.vectors must have {shape[0]} rows of {shape[1]} entries"
-        )
-    if "rows" not in plain and "budgets" not in plain:
-        exact = [list(map(Fraction, z)) for z in vectors]
-        return Proof(dual, prices, costs, None, exact)
-    rows: dict[tuple[int, int], list[tuple[int, Fraction]]] = {}
-    for i, c, r, times in _listed(plain, "rows"):
-        rows.setdefault((i, c), []).append((r, Fraction(times)))
-    budgets: dict[tuple[int, int], list[tuple[int, int, Fraction]]] = {}
-    for i, c, j, part, times in _listed(plain, "budgets"):
-        budgets.setdefault((i, c), []).append((j, part, Fraction(times)))
-    return Proof(dual, prices, costs, Multipliers(rows, budgets))
-
-
-def _listed(plain: dict[str, Any], name: str) -> Iterator[tuple[Any, ...]]:
-    """List the multipliers of one sort, which the file holds as columns of one length."""
-    columns = list(plain.get(name, {}).values())
-    if len({len(column) for column in columns}) > 1:
-        raise UnreadableError(f"the lists of certificate.proof.{name} must have one length")
-    return zip(*columns, strict=True)
-
-
-def proven_bound(proof: Proof, asked: Question) -> Fraction:
-    """Compute Σβ + Σ λ_j b_j + Σ κ_m b_m and the offset of a design, rounded up."""
-    paid = [price * budget.limit() for price, budget in zip(proof.prices, asked.budgets, strict=True)]
-    paid += [price * one.most for price, one in zip(proof.costs, asked.conditions, strict=True)]
-    design = asked.objective.design
-    offset = Fraction(0) if design is None else design.offset(proof.vectors)
-    return sum([*proof.dual, *paid], offset)
-
-
 def _bound(case: Case) -> Iterator[Claim]:
     asked: Question = case.question
     assert case.bound is not None
@@ -302,103 +162,6 @@ def _bound(case: Case) -> Iterator[Claim]:
 
     about = f"mechanisms of this privacy{' and these side conditions' if asked.conditions else ''}"
     yield decided("bound", words, test, about=about, value=case.bound)
-
-
-# ---------------------------------------------------------------- the bound
-
-
-def dominates(proof: Proof, asked: Question) -> bool | None:
-    """Return whether g(w) − Σ_j λ_j h_j(w) ≤ β·w for every w of every cone: the theorem above."""
-    if proof.multipliers is not None:
-        return _by_multipliers(proof, asked)
-    if asked.conditions:
-        return False
-    part, objective = asked.corners, asked.objective
-    if part is not None:
-        dual = [float(b) for b in proof.dual]
-        named = (objective.name, objective.distributions, objective.weights, objective.order)
-        return corners.dominates(dual, part.secrets, part.epsilon, *named)
-    return _on_rays(proof, asked)
-
-
-def _by_multipliers(proof: Proof, asked: Question) -> bool:
-    return all(
-        all(entry <= b for entry, b in zip(left, proof.dual, strict=True))
-        and all(entry <= price for entry, price in zip(spent, proof.prices, strict=True))
-        for left, spent in left_sides(proof, asked)
-    )
-
-
-def left_sides(proof: Proof, asked: Question) -> Iterator[tuple[list[Fraction], list[Fraction]]]:
-    """Compute, for each piece and cone, the vector that β must not be below, and the least prices.
-
-    The vector is a_i − Σ_jl η_jl c_jl − Σ_m κ_m c_mi − Σ_r ν_r D_r; the least price of the budget j is
-    Σ_l η_jl.
-    """
-    pieces, multipliers = asked.objective.pieces, proof.multipliers
-    if pieces is None or multipliers is None:
-        raise UnreadableError(
-            f"multipliers prove nothing about {asked.objective.name}: it has no pieces"
-        )
-    budgets = [[piece.coefficients() for piece in budget.pieces] for budget in asked.budgets]
-    for c, cone in enumerate(asked.cones()):
-        rows = [difference.coefficients() for difference in cone]
-        for i, piece in enumerate(pieces):
-            tick()
-            left, spent = [Fraction(0)] * asked.objective.inputs, [Fraction(0)] * len(budgets)
-            _add(left, piece, Fraction(1))
-            for condition, price in zip(asked.conditions, proof.costs, strict=True):
-                _add(left, {x: row[i] for x, row in enumerate(condition.costs)}, -price)
-            for r, times in multipliers.rows.get((i, c), ()):
-                _add(left, rows[r], -times)
-            for j, part, times in multipliers.budgets.get((i, c), ()):
-                _add(left, budgets[j][part], -times)
-                spent[j] += times
-            yield left, spent
-
-
-def _add(left: list[Fraction], vector: Mapping[int, Fraction], times: Fraction) -> None:
-    if times:
-        for x, entry in vector.items():
-            left[x] += times * entry
-
-
-def lifted_rows(
-    cone: Sequence[Difference], budgets: Sequence[Budget], inputs: int
-) -> list[dict[int, Fraction]]:
-    """List the rows a with a·(w, t) ≥ 0 of {(w, t) : w in the cone, t_j ≥ c_jl·w}, e^ε rounded up.
-
-    Args:
-        cone: its differences.
-        budgets: those that have a t_j.
-        inputs: the number of entries of w.
-    """
-    rows = [{x: -entry for x, entry in difference.coefficients().items()} for difference in cone]
-    for j, budget in enumerate(budgets):
-        for piece in budget.pieces:
-            row = {x: -entry for x, entry in piece.coefficients().items()}
-            rows.append({**row, inputs + j: Fraction(1)})
-    return rows
-
-
-def _on_rays(proof: Proof, asked: Question) -> bool | None:
-    """See the module; a budget without a price may be dropped, as it plays no part."""
-    k, objective, found = asked.objective.inputs, asked.objective, True
-    gain = (
-        objective.gain if objective.design is None else partial(objective.design.tangent, proof.vectors)
-    )
-    priced = [(b, price) for b, price in zip(asked.budgets, proof.prices, strict=True) if price]
-    budgets, prices = [b for b, _ in priced], [price for _, price in priced]
-    for cone in asked.cones():
-        for ray in extreme_rays(lifted_rows(cone, budgets, k), k + len(budgets)):
-            tick()
-            terms = zip([*proof.dual, *prices], ray, strict=True)
-            paid = sum((price * entry for price, entry in terms), Fraction(0))
-            holds = gain(list(map(Fraction, ray[:k]))).at_most(enclose(paid))
-            if holds is False:
-                return False
-            found = found and holds is True
-    return True if found else None
 
 
 SECTION = Section(
