@@ -46,8 +46,6 @@ from ldpopt.tables.files import open_table
 
 REPORTS, MOST_SAMPLES = 4_000_000, 1_000_000
 """Reports drawn per distribution by default, and the most per secret."""
-LEAST_SECONDS = 1.0
-"""The least that the checker gets, and on a page the audit and the curve."""
 MOST_WORDS = 1 << 24
 """Random words that the reports of an encoding may take, per input that is attacked."""
 
@@ -129,7 +127,7 @@ def _audit(
 def _verified(design: Audited, limits: Limits) -> Verification:
     if isinstance(design, AnyDesign):
         return design.verification
-    return verify(design, budget=min(max(limits.part(0.5).remaining(), LEAST_SECONDS), SECONDS))
+    return verify(design, budget=min(limits.left(0.5) or SECONDS, SECONDS))
 
 
 # ------------------------------------------------------------ reports

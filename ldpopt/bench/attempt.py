@@ -37,15 +37,14 @@ MEASURED = (
 class Curve:
     """What a solve knew on its way: (seconds, value, bound), infinite ones as None."""
 
-    def __init__(self) -> None:
-        self.start = time.perf_counter()
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
         self.points: list[tuple[float, float | None, float | None]] = []
 
     def __call__(self, value: float, bound: float, /) -> None:
         """Note the best value and the proven bound so far."""
-        at = time.perf_counter() - self.start
         finite = [number if math.isfinite(number) else None for number in (value, bound)]
-        self.points.append((at, finite[0], finite[1]))
+        self.points.append((self.limits.elapsed(), finite[0], finite[1]))
 
     def rows(self, row: Row) -> list[Row]:
         """Return a row per note and one for the result, with what names the solve."""
@@ -81,8 +80,8 @@ def attempt(
             gc.collect()
             gc.freeze()  # collections before every solve would go through all that is imported
         with peak_memory() as memory:
-            curve, cpu = Curve(), _processor_time()
             allowed = Limits.within(limit + GRACE)
+            curve, cpu = Curve(allowed), _processor_time()
             result = allowed.in_time(lambda: _finished(task.problem, solver, gap, limit, curve))
             cpu = _processor_time() - cpu
         row["verified"], row["reason"] = _verified(result, limit + GRACE)

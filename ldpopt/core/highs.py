@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -15,8 +14,6 @@ from ldpopt.core.limits import Limits, OutOfTime
 from ldpopt.core.validate import Array
 
 Setting = bool | int | float | str
-LEAST_SECONDS = 0.01
-"""HiGHS reads a limit of zero seconds as none at all in some of its methods."""
 
 
 def new_model(
@@ -77,15 +74,15 @@ def run_within(model: highspy.Highs, limits: Limits) -> bool:
 
 def limit_time(model: highspy.Highs, limits: Limits) -> None:
     """Let the next run of a model end with the limits; its clock goes on from run to run."""
-    left = limits.remaining()
-    end = highspy.kHighsInf if left == math.inf else model.getRunTime() + max(left, LEAST_SECONDS)
+    left = limits.left()
+    end = highspy.kHighsInf if left is None else model.getRunTime() + left
     model.setOptionValue("time_limit", end)
 
 
 def scipy_options(limits: Limits) -> dict[str, float]:
     """Return the limits as options of scipy's ``linprog`` and ``milp``."""
-    left = limits.remaining()
-    return {} if left == math.inf else {"time_limit": max(left, LEAST_SECONDS)}
+    left = limits.left()
+    return {} if left is None else {"time_limit": left}
 
 
 class Maximum(NamedTuple):

@@ -74,7 +74,10 @@ CHECKED = 1.5
 LATE = 0.5
 """Seconds between two attempts to end work; work that begins late gets at least as many."""
 LEAST_LEFT = 0.1
-"""The least seconds that :meth:`Limits.left` gives to a step, however late it begins."""
+"""The least seconds that :meth:`Limits.left` gives to a step, however late it begins.
+
+HiGHS reads a limit of zero seconds as none at all in some of its methods.
+"""
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,10 @@ class Limits:
         """Return the seconds that are left: at least 0, infinite without a deadline."""
         return math.inf if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
+    def elapsed(self) -> float:
+        """Return the seconds since the work began."""
+        return time.monotonic() - self.start
+
     def expired(self) -> bool:
         """Return whether the time is over."""
         return self.remaining() <= 0
@@ -165,7 +172,7 @@ class Limits:
         if self.deadline is None:
             return SECONDS
         whole = self.deadline - self.start
-        late = LATEST * whole + CHECKED - (time.monotonic() - self.start)
+        late = LATEST * whole + CHECKED - self.elapsed()
         return min(SECONDS, max(1.0, whole / 3, late))
 
     def part(self, share: float, kept: FormSolution | None = None) -> Self:
@@ -263,11 +270,11 @@ class Limits:
     @contextmanager
     def proving(self) -> Iterator[None]:
         """Count the time within as spent on the proof."""
-        start = time.perf_counter()
+        start = self.elapsed()
         try:
             yield
         finally:
-            self._proofs.append(time.perf_counter() - start)
+            self._proofs.append(self.elapsed() - start)
 
     def proof_seconds(self) -> float:
         """Return the time spent on proofs so far, parts included."""

@@ -7,7 +7,6 @@ import csv
 import hashlib
 import inspect
 import json
-import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,14 +223,13 @@ def measure_row(
         point: the parameters of the row.
         time_limit: seconds.
     """
-    start = time.perf_counter()
+    limits = Limits.within(time_limit)
     with whole_answers():  # what Ctrl-C leaves of a solve is not the row
-        found = Limits.within(time_limit).in_time(lambda: measure(**point), lambda: None)
+        found = limits.in_time(lambda: measure(**point), lambda: None)
     if found is None:
         return None
-    seconds = time.perf_counter() - start
     provenance = {"experiment": experiment, "version": environment()["ldpopt"]}
-    return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": seconds}
+    return {**provenance, "seed": None, "solver": None, **point, **found, "seconds": limits.elapsed()}
 
 
 def read_journal(path: Path) -> dict[str, Row]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,8 @@ from matplotlib.figure import Figure
 from scipy.optimize import linprog
 from scipy.sparse import vstack
 
+from ldpopt.core.highs import scipy_options
+from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.drawing import save
@@ -35,25 +36,22 @@ def measure(case: str, size: int, solver: str, seed: int) -> Row:
     """Compute seconds, value and bound of one method on one instance of the benchmark."""
     instances = StatisticLeakage.random(size, np.random.default_rng(seed))
     problem = next(instance for label, instance in instances if label.startswith(case))
-    start = time.perf_counter()
     if solver == "full LP":
-        bound = _full_lp(problem)
-        return {"value": None, "bound": bound, "solving": time.perf_counter() - start}
+        limits = Limits.within(600.0)
+        bound = _full_lp(problem, limits)
+        return {"value": None, "bound": bound, "solving": limits.elapsed()}
     result = solve(problem, solver)
     return {"value": result.value, "bound": result.bound, "solving": result.seconds}
 
 
-def _full_lp(problem: StatisticLeakage) -> float | None:
-    """Solve the facility-location LP, all variables at once, and take the log.
-
-    The answer is None if it is not done in ten minutes.
-    """
+def _full_lp(problem: StatisticLeakage, limits: Limits) -> float | None:
+    """Solve the facility-location LP, all variables at once, and take the log; None if not in time."""
     model: Any = FacilityModel(problem.form)
     link, assign, equal = (constraint.A for constraint in model.constraints)
     upper: Any = vstack([link, assign])
-    limits = np.concatenate([np.zeros(link.shape[0]), np.ones(assign.shape[0])])
-    options: Any = {"time_limit": 600.0}
-    found = linprog(model.cost, upper, limits, equal, np.ones(equal.shape[0]), options=options)
+    most = np.concatenate([np.zeros(link.shape[0]), np.ones(assign.shape[0])])
+    options: Any = scipy_options(limits)
+    found = linprog(model.cost, upper, most, equal, np.ones(equal.shape[0]), options=options)
     return float(np.log(-found.fun)) if found.fun is not None else None
 
 

@@ -15,7 +15,6 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from ldpopt.audit.auditing import LEAST_SECONDS
 from ldpopt.core.exact import SECONDS
 from ldpopt.core.files import write_whole
 from ldpopt.core.limits import UNLIMITED, Limits
@@ -70,8 +69,8 @@ def described(
     content, result = loaded.content, loaded.result
     made = content if isinstance(content, Design) else None
     audit, signed = audited(content, limits.part(AUDIT_SHARE)), signing(loaded)
-    left = max(limits.part(CURVE_SHARE).remaining(), LEAST_SECONDS)
-    curve, sentence = trade_off_curve(loaded, name, min(seconds, left), progress)
+    most = min(seconds, limits.left(CURVE_SHARE) or seconds)
+    curve, sentence = trade_off_curve(loaded, name, most, progress)
     return Part(
         id=name,
         title=title(loaded),
@@ -168,10 +167,10 @@ def report(
     limits, opened = Limits.within(time_limit), []
     with limits.held():
         for i, path in enumerate(paths):
-            left = limits.part(CHECKER_SHARE / (len(paths) - i)).remaining()
+            left = limits.left(CHECKER_SHARE / (len(paths) - i)) or SECONDS
             step(f"check of {os.fspath(path)}")
             reading = read_public if SECTION in read_document(path) else read
-            opened.append(reading(path, min(max(left, LEAST_SECONDS), SECONDS)))
+            opened.append(reading(path, min(left, SECONDS)))
         found = parts(opened, curve_seconds, progress, limits.part(1 - PAGE_SHARE), step)
         text = page(found)
     write_whole(out, text)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from ldpopt.audit.auditing import LEAST_SECONDS, audit
+from ldpopt.audit.auditing import audit
 from ldpopt.audit.findings import Audit
 from ldpopt.core.limits import UNLIMITED, Limits
 from ldpopt.core.rounding import factor_at_most
@@ -28,8 +28,8 @@ def audited(content: AnyDesign | Result, limits: Limits = UNLIMITED) -> Audit | 
     """Compute every measure of a mechanism, and attack its sampler, within the time of the limits."""
     if isinstance(content, Result) and content.mechanism is None:
         return None
-    seconds = None if limits.deadline is None else max(limits.remaining(), LEAST_SECONDS)
-    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE, time_limit=seconds)
+    left = limits.left()
+    return audit(content, samples=AUDIT_SAMPLES, confidence=AUDIT_CONFIDENCE, time_limit=left)
 
 
 def worst_case(made: Design) -> list[Fact]:

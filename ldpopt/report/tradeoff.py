@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
 from ldpopt.core.errors import LdpoptError, from_ctrl_c
+from ldpopt.core.limits import Limits
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.problem import Problem
 from ldpopt.core.status import Status
@@ -196,7 +196,7 @@ class _Work:
         self.tasks, self.seconds, self.progress = tasks, seconds, progress
         levels = [epsilon * factor for factor in FACTORS]
         self.levels = [level for level in levels if EPSILON_RANGE[0] <= level <= EPSILON_RANGE[1]]
-        self.start = time.perf_counter()
+        self.limits = Limits.within(seconds)
         single = tasks[own_name].repeats is None
         own_seconds = min(result.seconds, SECONDS) if single else result.seconds
         self.took = {name: [own_seconds] if name == own_name else [] for name in tasks}
@@ -223,8 +223,7 @@ class _Work:
             for name, task in self.tasks.items()
             if self.points[name]
         )
-        spent = time.perf_counter() - self.start
-        omitted = (*refused, *self.omitted)
+        omitted, spent = (*refused, *self.omitted), self.limits.elapsed()
         return TradeOff(tuple(series), self.own, self.own_name, omitted, spent, self.mechanisms)
 
     def _missing(self, name: str) -> Iterator[float]:
@@ -239,7 +238,7 @@ class _Work:
             self.omitted.append(f"{name} at other levels: it was built for its own.")
             return
         for i, epsilon in enumerate(levels):
-            left = self.seconds - (time.perf_counter() - self.start)
+            left = self.limits.remaining()
             if self._expected(name) >= left:
                 at = ", ".join(f"{level:.4g}" for level in sorted(levels[i:]))
                 self.omitted.append(f"{name} at ε = {at}: {self._reason(name)}.")
@@ -257,12 +256,12 @@ class _Work:
                 self.progress(finished, len(self.tasks) * len(self.levels))
 
     def _solve(self, name: str, epsilon: float, seconds: float) -> None:
-        task, start = self.tasks[name], time.perf_counter()
+        task, start = self.tasks[name], self.limits.elapsed()
         try:
             with whole_answers():  # what Ctrl-C leaves of a solve is not a point of the curve
                 found = solve(task.problem(epsilon), task.solver, gap=GAP, time_limit=seconds)
         finally:
-            self.took[name].append(time.perf_counter() - start)
+            self.took[name].append(self.limits.elapsed() - start)
         value, bound = task.worth(found)
         short = seconds < SECONDS and self.took[name][-1] > CUT * seconds
         if short and found.status is not Status.OPTIMAL:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from itertools import product
 from typing import ClassVar
 
@@ -39,7 +38,7 @@ class Tree:
 
     def __init__(self, form: ScalarSearch, limits: Limits) -> None:
         self.form, self.limits = form, limits
-        self.start = time.monotonic()
+        self.start = limits.elapsed()
         self.lows, self.highs = form.low[None, :], form.high[None, :]
         self.uppers = form.upper(self.lows, self.highs)
         corners = np.array([form.low, form.high, (form.low + form.high) / 2])
@@ -70,7 +69,7 @@ class Tree:
 
     def _affordable(self) -> int:
         """Count the boxes that can be halved in a quarter of the time left, at the pace so far."""
-        pace = (time.monotonic() - self.start) / self.spent
+        pace = (self.limits.elapsed() - self.start) / self.spent
         return int(np.clip(self.limits.remaining() / 4 / max(3 * pace, 1e-12), 1, 256))
 
     def solution(self) -> FormSolution:

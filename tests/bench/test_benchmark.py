@@ -26,6 +26,7 @@ from ldpopt.bench.attempt import Curve, peak_memory
 from ldpopt.bench.figures import draw_curves, draw_profile
 from ldpopt.bench.rows import exponent, judge
 from ldpopt.core.errors import InvalidInputError, UnknownNameError
+from ldpopt.core.limits import Limits
 from ldpopt.problems import PROBLEMS, Staircase
 from ldpopt.solvers import BY_FORM, SOLVERS, solvers_of
 
@@ -88,7 +89,7 @@ def test_the_curve_of_a_solve_ends_with_its_result(tmp_path):
 
 
 def test_a_report_without_a_bound_is_kept_without():
-    curve = Curve()
+    curve = Curve(Limits())
     curve(0.25, np.inf)
     assert curve.points[0][1:] == (0.25, None)
 

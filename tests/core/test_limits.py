@@ -1,7 +1,9 @@
 """One clock: what is left of a time limit, for the checker too, and what ends work that forgets it."""
 
+import re
 import signal
 import time
+from pathlib import Path
 
 import pytest
 from alarms import time_is_over
@@ -12,6 +14,30 @@ from ldpopt.core.errors import InvalidInputError
 from ldpopt.core.form import FormSolution
 from ldpopt.core.limits import LEAST_LEFT, Limits, OutOfTime, Overdue
 from ldpopt.core.status import Status
+
+MEASURING = re.compile(r"\bimport (time|signal)\b|\bfrom (time|signal) import\b")
+OTHERS = {
+    "checker": "its budget; it imports nothing of the package",
+    "bench/attempt.py": "processor time is what a benchmark measures",
+    "bench/comparison.py": "processor time is what a benchmark measures",
+    "cli/terminal.py": "signals that end a process",
+    "core/ending.py": "signals that end a process",
+    "core/workers.py": "signals that end a process",
+    "protocol": "silence between parties on a network",
+}
+"""Who measures time or hears signals besides the clock of all time limits, and why."""
+
+
+def test_no_other_file_has_a_clock():
+    house = Path(limits.__file__).parent.parent
+    found = {
+        path.relative_to(house).as_posix()
+        for path in house.rglob("*.py")
+        if MEASURING.search(path.read_text(encoding="utf-8"))
+    }
+    known = {name for name in found if name in OTHERS or name.split("/")[0] in OTHERS}
+    assert found - known == {"core/limits.py"}
+    assert all(any(name == one or name.startswith(f"{one}/") for name in found) for one in OTHERS)
 
 
 def forever():

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from alarms import time_is_over
 from known import TABLE
 
 from ldpopt import Status, solve, testing, verify
@@ -364,21 +365,37 @@ def test_no_stage_is_started_after_the_deadline():
     assert solution.bound is not None
 
 
-def test_ctrl_c_in_a_later_stage_keeps_the_answer_of_an_earlier_one():
-    """The later stage has kept nothing yet."""
-    runs = []
+class Stopped(Enumerate):
+    """Is stopped at the beginning of one of the stages, when that has kept nothing yet."""
 
-    class Interrupted(Enumerate):
-        def run(self, form, limits):
-            runs.append(form)
-            if len(runs) == 3:
-                raise KeyboardInterrupt
-            return super().run(form, limits)
+    def __init__(self, stage, stop):
+        self.stage, self.stop, self.runs = stage, stop, 0
 
-    result = solve(PolyOpt(1.0, TABLE, 1000, calibrate=True), Interrupted())
-    assert len(runs) == 3
-    assert result.stats["interrupted"]
+    def run(self, form, limits):
+        self.runs += 1
+        if self.runs == self.stage:
+            self.stop()
+        return super().run(form, limits)
+
+
+def ctrl_c():
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("stop", [ctrl_c, time_is_over])
+def test_a_stop_in_a_later_stage_keeps_the_answer_of_an_earlier_one(stop):
+    question = PolyOpt(1.0, TABLE, 1000, calibrate=True)
+    solver = Stopped(3, stop)
+    result = solve(question, solver, time_limit=1000.0)
+    assert result.stats.get("interrupted") == (1.0 if stop is ctrl_c else None)
+    assert solver.runs == 3 or stop is time_is_over  # the time of one stage may be over, not of all
+    assert result.value >= solve(replace(question, calibrate=False)).value * (1 - 1e-9)
     assert verify(result)
+
+
+def test_ctrl_c_before_there_is_an_answer_ends_the_solve():
+    with pytest.raises(KeyboardInterrupt):
+        solve(PolyOpt(1.0, TABLE, 1000), Stopped(1, ctrl_c))
 
 
 @pytest.mark.parametrize("options", [{}, {"width": 2}, {"pairs": "all"}])
