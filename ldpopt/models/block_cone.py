@@ -286,7 +286,7 @@ def best_vertices(p: Array, low: float, high: float, directions: Array) -> Array
     array([[2., 1.]])
     """
     free, rows = 1 - p.sum(), np.arange(len(directions))
-    ratio = directions / np.where(p > 0, p, 1e-300)
+    ratio = directions / max(1.0, np.abs(directions).max()) / np.maximum(p, 1e-300)  # no overflow
     order = np.argsort(-ratio, axis=1)
     gains = np.take_along_axis(directions, order, axis=1)
     mass = np.hstack([np.zeros((len(rows), 1)), np.cumsum(p[order], axis=1)])

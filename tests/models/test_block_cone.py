@@ -129,6 +129,7 @@ def test_the_best_vertex_is_that_of_the_list():
         p[0] *= rng.random() < 0.7
         high, c = 1 + rng.exponential(2), rng.normal(size=(3, len(p)))
         found = best_vertices(p, 1.0, high, c)
+        assert (best_vertices(p, 1.0, high, 1e12 * c) == found).all()  # and no overflow where p is 0
         y = (1 - p.sum()) * found + (found @ p)[:, None]
         assert found.min() >= -1e-12
         assert 1 - 1e-9 <= y.min() <= y.max() <= high + 1e-9
