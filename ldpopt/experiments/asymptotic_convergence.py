@@ -6,10 +6,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, distinct, grid, save, where
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.information_metrics import (
     asymptotic_utility,
@@ -24,9 +22,7 @@ from ldpopt.models.priors import Dirichlet
 def points(quick: bool) -> Iterable[Point]:
     """List randomised response on three values, priors with α = 1/2, 2, 5, growing n."""
     counts = (5, 20, 80) if quick else (5, 10, 20, 40, 80, 160, 320, 10_000, 1_000_000)
-    for alpha in (0.5, 2.0, 5.0):
-        for n in counts:
-            yield {"alpha": alpha, "a": 3, "epsilon": 2.0, "n": n}
+    return grid(alpha=(0.5, 2.0, 5.0), a=(3,), epsilon=(2.0,), n=counts)
 
 
 def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
@@ -53,34 +49,29 @@ def measure(alpha: float, a: int, epsilon: float, n: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw the distance to the limit, on logarithmic axes."""
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.subplots()
-    for alpha, style in ((0.5, "o-"), (2.0, "s--"), (5.0, "^-.")):
-        curve = sorted((row["n"], abs(row["distance"])) for row in rows if row["alpha"] == alpha)
-        axes.plot(*zip(*curve, strict=True), style, markersize=4, label=f"α = {alpha:g}")
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    counts = sorted({row["n"] for row in rows})
+    shown = [row | {"off": abs(row["distance"])} for row in rows]
+    lines = [
+        Curve("off", style, f"Dirichlet prior, α = {alpha:g}", {"alpha": alpha}, {"ms": 4})
+        for alpha, style in ((0.5, "o-"), (2.0, "s--"), (5.0, "^-."))
+    ]
+    title = "Randomised response, a = {a}, ε = {epsilon:g}: distance to the limit (6.4)"
+    labels = "number of users n", "|digit utility − (½ log n + asymptotic utility)|"
+    figure, (axes,) = curves(shown, "n", lines, *labels, title=title, scale="log log", height=3.7)
+    counts = sorted(distinct(rows, "n"))
     axes.set_xticks(counts, [str(n) for n in counts])
     axes.set_yticks([0.05, 0.1, 0.2, 0.5, 1], ["0.05", "0.1", "0.2", "0.5", "1"])
     axes.minorticks_off()
-    axes.set_xlabel("number of users n")
-    axes.set_ylabel("|digit utility − (½ log n + asymptotic utility)|")
-    axes.set_title("Randomised response, a = 3, ε = 2: distance to the limit (6.4)")
-    axes.legend(title="symmetric Dirichlet prior")
-    axes.grid(alpha=0.3, which="both")
     return [save(figure, out / "asymptotic-convergence.svg")]
 
 
 def conclude(rows: list[Row]) -> str:
     """State the distances at the largest n."""
     n = max(row["n"] for row in rows)
-    last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in rows if row["n"] == n]
+    last = [f"{abs(row['distance']):.2g} for α = {row['alpha']:g}" for row in where(rows, n=n)]
     shares = [
         f"{row['distribution_utility']:.3f} ({row['distribution_predicted']:.3f} by (6.5)) for "
         f"α = {row['alpha']:g}"
-        for row in rows
-        if row["n"] == n
+        for row in where(rows, n=n)
     ]
     return (
         f"At n = {n} the digit utility is off its limit by {', '.join(last)}: under Jeffreys' prior, "

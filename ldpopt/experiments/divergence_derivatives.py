@@ -9,7 +9,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import grid, panels, save
 from ldpopt.measures.losses import DIVERGENCES
 
 STYLES = {"kl": "C0-", "hellinger": "C1--", "chi-squared": "C2-.", "triangular": "C3:"}
@@ -19,8 +19,7 @@ HALF_WIDTH = 0.2
 
 def points(quick: bool) -> Iterable[Point]:
     """List the divergences of the table."""
-    for name in DIVERGENCES:
-        yield {"divergence": name}
+    return grid(divergence=DIVERGENCES)
 
 
 def measure(divergence: str) -> Row:
@@ -47,8 +46,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         rest.plot(x, f - tangent - expanded, STYLES[row["divergence"]])
     plain.set(xlabel="x", ylabel="f(x) − f'(1)(x − 1)")
     rest.set(xlabel="x", ylabel="less the terms of order 2 to 4")
-    legend_below(figure, [plain], ncols=4)
-    return [save(figure, out / "divergence-derivatives.svg")]
+    return [save(figure, out / "divergence-derivatives.svg", 4)]
 
 
 def conclude(rows: list[Row]) -> str:

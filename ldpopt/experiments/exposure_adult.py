@@ -19,7 +19,7 @@ from ldpopt.core.forms.threshold_search import ThresholdSearch
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import grid, panels, save, where
 from ldpopt.measures.exposure_curve import exposure, exposure_curve
 from ldpopt.measures.exposure_rules import best_choice
 from ldpopt.problems.composition_bound import CompositionBound
@@ -35,9 +35,8 @@ LINES: dict[str, tuple[str, str, str, Literal["pre", "post"]]] = {
 
 def points(quick: bool) -> Iterable[Point]:
     """List the first two, three and four columns against a range of thresholds."""
-    for features in (2, 3) if quick else (2, 3, 4):
-        for t in np.geomspace(1e-4, 0.5, 4 if quick else 23):
-            yield {"features": features, "threshold": float(f"{t:.6g}")}
+    thresholds = [float(f"{t:.6g}") for t in np.geomspace(1e-4, 0.5, 4 if quick else 23)]
+    return grid(features=(2, 3) if quick else (2, 3, 4), threshold=thresholds)
 
 
 def measure(features: int, threshold: float) -> Row:
@@ -66,10 +65,9 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     figure, axes = panels(1 + len(numbers), height=3.1)
     _single(axes[0])
     for axis, number in zip(axes[1:], numbers, strict=True):
-        _panel(axis, [row for row in rows if row["features"] == number])
+        _panel(axis, where(rows, features=number))
     for axis in axes[::2]:
         axis.set_ylabel("exposure Q(t)")
-    legend_below(figure, axes)
     return [save(figure, out / "exposure-adult.svg")]
 
 
@@ -98,8 +96,8 @@ def _panel(axis: Axes, rows: list[Row]) -> None:
     """
     rows = sorted(rows, key=lambda row: float(row["threshold"]))
     t = [row["threshold"] for row in rows]
-    for name, (label, colour, style, where) in LINES.items():
-        axis.step(t, [row[name] for row in rows], style, where=where, color=colour, label=label)
+    for name, (label, colour, style, step) in LINES.items():
+        axis.step(t, [row[name] for row in rows], style, where=step, color=colour, label=label)
     data = adult_features()
     names = data.joint_names[: rows[0]["features"]]
     axis.step(*_steps(data.joint_distribution(names)), where="post", color="tab:blue", lw=1)

@@ -17,7 +17,7 @@ import numpy as np
 from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.experiments.study import coloured, curves, grid, save, where
 from ldpopt.measures import channel_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 
@@ -28,11 +28,8 @@ LOSSES = {"kl": "f-divergence", "mse": "mse", "tv": "tv"}
 
 def points(quick: bool) -> Iterable[Point]:
     """List ε = 0.1 and 1, sample sizes on a logarithmic grid."""
-    sizes = np.geomspace(2, 45, 5) if quick else np.geomspace(2, 1e5, 24)
-    for epsilon in (0.1, 1.0):
-        for n in sizes:
-            for loss in LOSSES:
-                yield {"epsilon": epsilon, "n": round(n), "loss": loss, "seed": 0}
+    sizes = map(round, np.geomspace(2, 45, 5) if quick else np.geomspace(2, 1e5, 24))
+    return grid(epsilon=(0.1, 1.0), n=sizes, loss=LOSSES, seed=(0,))
 
 
 def measure(epsilon: float, n: int, loss: str, seed: int) -> Row:
@@ -63,22 +60,15 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     ]
 
 
-def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
-    levels = sorted({row["epsilon"] for row in rows})
+def _panels(rows: list[Row], shown: Any, label: str, path: Path) -> Path:
+    lines = coloured("loss", LOSSES, shown)
+    title = f"step mechanism, K = {len(P)}, ε = {{epsilon:g}}"
+    labels = "number of reports n", label
+    figure, panels = curves(rows, "n", lines, *labels, title=title, scale="log log", height=3.6)
     short = max(row["n"] for row in rows) < 1000
-    figure, grid = panels(len(levels), height=3.6)
-    for axes, epsilon in zip(grid, levels, strict=True):
-        for color, (loss, pen) in enumerate(zip(LOSSES, nested(3), strict=True)):
-            curve = [row for row in rows if (row["epsilon"], row["loss"]) == (epsilon, loss)]
-            for column, style, name in lines:
-                heights = [row[column] for row in curve]
-                text = f"{loss.upper()}, {name}"
-                numbers = [row["n"] for row in curve]
-                axes.loglog(numbers, heights, style, color=f"C{color}", label=text, **pen)
+    for axes in panels:
         if label == "expected loss":  # the expansions start far above every possible loss
             axes.set_ylim(top=10)
-        axes.set_title(f"step mechanism, K = {len(P)}, ε = {epsilon:g}", fontsize=10)
-        axes.set_xlabel("number of reports n")
         axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if short else (1.0,)))
         axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
         axes.xaxis.set_minor_formatter(NullFormatter())
@@ -87,8 +77,8 @@ def _panels(rows: list[Row], lines: Any, label: str, path: Path) -> Path:
         if high < 100 * low:  # powers of ten alone would leave the axis with one number
             axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    grid[0].set_ylabel(label)
-    legend_below(figure, grid)
+    for axes in panels[1:]:
+        axes.set_ylabel("")
     return save(figure, path)
 
 
@@ -97,8 +87,7 @@ def conclude(rows: list[Row]) -> str:
     last = max(row["n"] for row in rows)
     parts = [
         f"ε = {row['epsilon']:g}, {row['loss']}: ratio {row['ratio_ml']:.4g}, limit {row['alpha']:.4g}"
-        for row in rows
-        if row["n"] == last
+        for row in where(rows, n=last)
     ]
     return (
         f"At n = {last} (ML against the limit α of Pastore and Gastpar 2021, (20a)–(20c)): "

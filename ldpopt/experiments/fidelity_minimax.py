@@ -15,7 +15,7 @@ import numpy as np
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.experiments.study import coloured, curves, grid, rounded, save
 from ldpopt.measures import channel_fidelity
 from ldpopt.measures.minimax import worst_step_alpha
 from ldpopt.problems.minimax_fidelity import MinimaxFidelity
@@ -23,17 +23,10 @@ from ldpopt.problems.minimax_fidelity import MinimaxFidelity
 
 def points(quick: bool) -> Iterable[Point]:
     """List K, p0 as a share of 1/K, loss and level; the paper's K and p0 are in its figures only."""
-    sizes = (7, 13) if quick else (5, 13, 21)
-    for k in sizes:
-        for share in (0.5, 0.1):
-            for loss in channel_fidelity.LOSSES:
-                for epsilon in np.geomspace(0.1, 5, 3 if quick else 9):
-                    yield {
-                        "k": k,
-                        "p0": round(share / k, 9),
-                        "loss": loss,
-                        "epsilon": round(float(epsilon), 6),
-                    }
+    levels = rounded(np.geomspace(0.1, 5, 3 if quick else 9))
+    for k in (7, 13) if quick else (5, 13, 21):
+        least = [round(share / k, 9) for share in (0.5, 0.1)]
+        yield from grid(k=(k,), p0=least, loss=channel_fidelity.LOSSES, epsilon=levels)
 
 
 def measure(k: int, p0: float, loss: str, epsilon: float) -> Row:
@@ -77,21 +70,12 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     ]
 
 
-def _figure(rows: list[Row], lines: tuple[tuple[str, str, str], ...], path: Path) -> Path:
-    cases = list(dict.fromkeys((row["k"], row["p0"]) for row in rows))
-    figure, grid = panels(len(cases), height=2.7)
-    for axes, (k, p0) in zip(grid, cases, strict=True):
-        for color, (loss, pen) in enumerate(zip(channel_fidelity.LOSSES, nested(3), strict=True)):
-            curve = [r for r in rows if (r["k"], r["p0"], r["loss"]) == (k, p0, loss)]
-            levels, paint = [row["epsilon"] for row in curve], f"C{color}"
-            for column, style, name in lines:
-                heights = [row[column] for row in curve]
-                text = f"{loss}: {name}"
-                axes.loglog(levels, heights, style, color=paint, label=text, **pen)
-        axes.set_title(f"K = {k}, p0 = {p0:.3g}", fontsize=10)
-        axes.set_xlabel("ε (nats)")
-        axes.set_ylabel("worst α")
-    legend_below(figure, grid)
+def _figure(rows: list[Row], shown: tuple[tuple[str, str, str], ...], path: Path) -> Path:
+    lines = coloured("loss", channel_fidelity.LOSSES, shown)
+    labels = "ε (nats)", "worst α"
+    figure, _ = curves(
+        rows, "epsilon", lines, *labels, title="K = {k}, p0 = {p0:.3g}", scale="log log", height=2.7
+    )
     return save(figure, path)
 
 
@@ -112,12 +96,4 @@ def conclude(rows: list[Row]) -> str:
     )
 
 
-EXPERIMENT = Experiment(
-    name="fidelity-minimax",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="k",
-    method="loss",
-)
+EXPERIMENT = Experiment("fidelity-minimax", points, measure, draw, conclude, panel="k", method="loss")

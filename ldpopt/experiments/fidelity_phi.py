@@ -13,15 +13,14 @@ from pathlib import Path
 import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import Curve, curves, distinct, grid, save, where
 from ldpopt.measures import channel_fidelity
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List ε and K on a logarithmic grid, until the curves of ε = 10 near their asymptotes, too."""
-    for epsilon in (0.1, 1.0, 2.5, 5.0, 10.0):
-        for k in np.unique(np.geomspace(2, 1e6, 10 if quick else 50).round().astype(int)):
-            yield {"epsilon": epsilon, "k": int(k)}
+    sizes = np.unique(np.geomspace(2, 1e6, 10 if quick else 50).round().astype(int)).tolist()
+    return grid(epsilon=(0.1, 1.0, 2.5, 5.0, 10.0), k=sizes)
 
 
 def measure(epsilon: float, k: int) -> Row:
@@ -38,29 +37,28 @@ def measure(epsilon: float, k: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw φ against K, one colour per ε."""
-    figure, (axes,) = panels(1, height=5.0)
-    lines = (("step", "-"), ("best", "o"), ("printed_bound", ":"))
-    names = {"step": "step mechanism", "best": "optimum = φ*", "printed_bound": "Lemma 11 as printed"}
-    for color, epsilon in enumerate(sorted({row["epsilon"] for row in rows})):
-        curve = [row for row in rows if row["epsilon"] == epsilon]
-        for column, style in lines:
-            heights = [row[column] for row in curve]
-            axes.loglog([r["k"] for r in curve], heights, style, ms=3, color=f"C{color}")
-        axes.plot([], [], "-", color=f"C{color}", label=f"ε = {epsilon:g}")
-    for column, style in lines:
-        axes.plot([], [], style, ms=3, color="black", label=names[column])
-    axes.set_xlabel("number of inputs K")
-    axes.set_ylabel("φ")
-    legend_below(figure, [axes], ncols=2)
-    return [save(figure, out / "fidelity-phi.svg")]
+    shown = {"step": "step mechanism", "best": "optimum = φ*", "printed_bound": "Lemma 11 as printed"}
+    styles, levels = ("-", "o", ":"), sorted(distinct(rows, "epsilon"))
+    lines = [
+        Curve(column, f"C{color}{style}", "", {"epsilon": epsilon}, {"ms": 3})
+        for color, epsilon in enumerate(levels)
+        for column, style in zip(shown, styles, strict=True)
+    ]
+    labels = "number of inputs K", "φ"
+    figure, (axes,) = curves(rows, "k", lines, *labels, scale="log log", height=5.0)
+    for color, epsilon in enumerate(levels):
+        axes.plot([], [], f"C{color}-", label=f"ε = {epsilon:g}")
+    for style, name in zip(styles, shown.values(), strict=True):
+        axes.plot([], [], f"k{style}", ms=3, label=name)
+    return [save(figure, out / "fidelity-phi.svg", 2)]
 
 
 def conclude(rows: list[Row]) -> str:
     """State the growth of the optimum, and where the printed bound fails."""
     broken = [row for row in rows if row["printed_bound"] > row["best"]]
     slopes = []
-    for epsilon in sorted({row["epsilon"] for row in rows}):
-        one, two = [row for row in rows if row["epsilon"] == epsilon][-2:]
+    for epsilon in sorted(distinct(rows, "epsilon")):
+        one, two = where(rows, epsilon=epsilon)[-2:]
         step = np.log(two["k"] / one["k"])
         growth = [np.log(two[c] / one[c]) / step for c in ("step", "best")]
         slopes.append(f"ε = {epsilon:g}: step K^{growth[0]:.2f}, optimum K^{growth[1]:.2f}")

@@ -16,7 +16,7 @@ import numpy as np
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.experiments.study import coloured, curves, grid, rounded, save
 from ldpopt.measures import channel_fidelity
 from ldpopt.mechanisms.balanced_designs import step_mechanism
 from ldpopt.problems.fidelity import Fidelity
@@ -46,10 +46,8 @@ def points(quick: bool) -> Iterable[Point]:
     """List sources, losses and levels."""
     sources = ["uniform-5", "zipf-5", "age-5"]
     sources += [] if quick else ["uniform-10", "uniform-20", "uniform-50", "age-10", "age-20", "age-50"]
-    for name in sources:
-        for loss in channel_fidelity.LOSSES:
-            for epsilon in np.geomspace(0.1, 6, 3 if quick else 13):
-                yield {"source": name, "loss": loss, "epsilon": round(float(epsilon), 6)}
+    levels = rounded(np.geomspace(0.1, 6, 3 if quick else 13))
+    return grid(source=sources, loss=channel_fidelity.LOSSES, epsilon=levels)
 
 
 def measure(source: str, loss: str, epsilon: float) -> Row:
@@ -78,29 +76,21 @@ _SOURCE = source
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw α against ε, one panel per source and one colour per loss: Figure 5, then Figure 6."""
-    sources = list(dict.fromkeys(row["source"] for row in rows))
-    uniform = [name for name in sources if name.startswith("uniform")]
-    others = [name for name in sources if name not in uniform]
-    named = (("uniform", uniform), ("known", others))
-    return [_figure(rows, chosen, out / f"fidelity-tradeoff-{n}.svg") for n, chosen in named if chosen]
+    shown: dict[str, list[Row]] = {"uniform": [], "known": []}
+    for row in rows:
+        family, _, k = row["source"].partition("-")
+        shown["uniform" if family == "uniform" else "known"].append({**row, "family": family, "k": k})
+    named = [(mine, out / f"fidelity-tradeoff-{name}.svg") for name, mine in shown.items() if mine]
+    return [_figure(mine, path) for mine, path in named]
 
 
-def _figure(rows: list[Row], sources: list[str], path: Path) -> Path:
-    figure, grid = panels(len(sources), height=3.1)
-    for axes, name in zip(grid, sources, strict=True):
-        for color, (loss, pen) in enumerate(zip(channel_fidelity.LOSSES, nested(3), strict=True)):
-            curve = [row for row in rows if (row["source"], row["loss"]) == (name, loss)]
-            levels, paint = [row["epsilon"] for row in curve], f"C{color}"
-            for column, style in (("step", "-"), ("bound", "--")):
-                heights = [row[column] for row in curve]
-                axes.loglog(levels, heights, style, color=paint, label=f"{loss}: {column}", **pen)
-            if curve and curve[0]["optimum"] is not None:
-                best = [row["optimum"] for row in curve]
-                axes.loglog(levels, best, "o", color=paint, label=f"{loss}: proven optimum", **pen)
-        axes.set_title(f"{name.partition('-')[0]}, K = {name.partition('-')[2]}", fontsize=10)
-        axes.set_xlabel("ε (nats)")
-        axes.set_ylabel("α: times more reports")
-    legend_below(figure, grid)
+def _figure(rows: list[Row], path: Path) -> Path:
+    columns = (("step", "-", "step"), ("bound", "--", "bound"), ("optimum", "o", "proven optimum"))
+    lines = coloured("loss", channel_fidelity.LOSSES, columns)
+    labels = "ε (nats)", "α: times more reports"
+    figure, _ = curves(
+        rows, "epsilon", lines, *labels, title="{family}, K = {k}", scale="log log", height=3.1
+    )
     return save(figure, path)
 
 
@@ -118,11 +108,5 @@ def conclude(rows: list[Row]) -> str:
 
 
 EXPERIMENT = Experiment(
-    name="fidelity-tradeoff",
-    points=points,
-    measure=measure,
-    draw=draw,
-    conclude=conclude,
-    panel="source",
-    method="loss",
+    "fidelity-tradeoff", points, measure, draw, conclude, panel="source", method="loss"
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import Curve, curves, grid, save
 from ldpopt.measures.split_information import information_split
 from ldpopt.mechanisms import randomized_response
 from ldpopt.models.priors import Dirichlet
@@ -20,8 +20,7 @@ PARTS = {"distribution": "about P", "group": "about T given P", "individual": "a
 
 def points(quick: bool) -> Iterable[Point]:
     """List numbers of users for randomised response on three values at ε = 1, Jeffreys' prior."""
-    for n in (1, 4) if quick else (1, 2, 4, 8, 16, 32):
-        yield {"a": 3, "epsilon": 1.0, "n": n}
+    return grid(a=(3,), epsilon=(1.0,), n=(1, 4) if quick else (1, 2, 4, 8, 16, 32))
 
 
 def measure(a: int, epsilon: float, n: int) -> Row:
@@ -36,16 +35,20 @@ def measure(a: int, epsilon: float, n: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw what each part is per user: held by the users, given away by the reports."""
-    figure, grid = panels(2, height=3.2)
-    for axes, side in zip(grid, ("users", "reports"), strict=True):
-        for (part, label), style in zip(PARTS.items(), ("o-", "s--", "^:"), strict=True):
-            heights = [row[f"{side}_{part}"] / row["n"] for row in rows]
-            axes.plot([row["n"] for row in rows], heights, style, ms=4, label=label)
+    sides = {"users": "held by the users", "reports": "given by the reports"}
+    each = [
+        {"n": row["n"], "side": title, **{part: row[f"{side}_{part}"] / row["n"] for part in PARTS}}
+        for side, title in sides.items()
+        for row in rows
+    ]
+    lines = [
+        Curve(part, style, label, {}, {"ms": 4})
+        for (part, label), style in zip(PARTS.items(), ("o-", "s--", "^:"), strict=True)
+    ]
+    labels = "users n", "nats per user"
+    figure, panels = curves(each, "n", lines, *labels, title="{side}", height=3.2)
+    for axes in panels:
         axes.set_xscale("log", base=2)
-        axes.set(xlabel="users n", ylabel="nats per user")
-        title = {"users": "held by the users", "reports": "given by the reports"}[side]
-        axes.set_title(title, fontsize=10)
-    legend_below(figure, grid)
     return [save(figure, out / "information-split.svg")]
 
 

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.core.rounding import at_most
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
 from ldpopt.mechanisms import binary_mechanism, randomized_response
 from ldpopt.problems.staircase import Staircase
 
@@ -32,12 +31,9 @@ def prior(name: str, k: int) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 def points(quick: bool) -> Iterable[Point]:
     """List a grid of k, prior and ε."""
-    sizes = (3, 5) if quick else (3, 5, 8, 12)
-    levels = np.linspace(0.25, 5, 8 if quick else 39)
-    for k in sizes:
-        for name in ("uniform", "zipf", "geometric"):
-            for level in levels:
-                yield {"k": k, "prior": name, "epsilon": round(float(level), 6)}
+    levels = rounded(np.linspace(0.25, 5, 8 if quick else 39))
+    priors = ("uniform", "zipf", "geometric")
+    return grid(k=(3, 5) if quick else (3, 5, 8, 12), prior=priors, epsilon=levels)
 
 
 def measure(k: int, prior: str, epsilon: float) -> Row:
@@ -84,52 +80,44 @@ def _attains(row: Row, mechanism: str) -> bool:
     return bool(row["bound"] - row[mechanism] <= 1e-8 * row["bound"])
 
 
-def curves(rows: list[Row]) -> dict[tuple[int, str], list[Row]]:
-    """Group the rows by (k, prior), by increasing ε."""
-    groups: dict[tuple[int, str], list[Row]] = {}
-    for row in sorted(rows, key=lambda row: float(row["epsilon"])):
-        groups.setdefault((row["k"], row["prior"]), []).append(row)
-    return groups
-
-
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per (k, prior): the share of the optimum that each mechanism reaches."""
-    groups = curves(rows)
-    priors = list(dict.fromkeys(name for _, name in groups))
-    sizes = sorted({k for k, _ in groups})
-    figure = Figure(figsize=(4 * len(priors), 2.8 * len(sizes)), layout="constrained")
-    panels = figure.subplots(len(sizes), len(priors), squeeze=False, sharex=True, sharey=True)
-    for (k, name), curve in groups.items():
-        axes = panels[sizes.index(k), priors.index(name)]
-        levels = [row["epsilon"] for row in curve]
-        for column, style, label in (
-            ("best_binary", "o-", "best binary mechanism"),
-            ("randomized_response", "s--", "randomised response"),
-        ):
-            share = [row[column] / row["bound"] for row in curve]
-            axes.plot(levels, share, style, markersize=3, label=label)
+    shares = [
+        {**row, **{name: row[name] / row["bound"] for name in ("best_binary", "randomized_response")}}
+        for row in rows
+    ]
+    lines = [
+        Curve("best_binary", "o-", "best binary mechanism", {}, {"ms": 3}),
+        Curve("randomized_response", "s--", "randomised response", {}, {"ms": 3}),
+    ]
+    title, labels = "k = {k}, {prior} prior", ("ε (nats)", "share of the optimum")
+    figure, panels = curves(
+        shares, "epsilon", lines, *labels, title=title, columns=3, sharex=True, sharey=True
+    )
+    for axes, curve in zip(panels, frontiers(rows), strict=True):
         binary, randomized = switches(curve)
         if binary is not None:
-            axes.axvspan(levels[0], binary, alpha=0.12, color="C0")
+            axes.axvspan(curve[0]["epsilon"], binary, alpha=0.12, color="C0")
         if randomized is not None:
-            axes.axvspan(randomized, levels[-1], alpha=0.12, color="C1", hatch="//")
-        axes.set_title(f"k = {k}, {name} prior", fontsize=10)
-        axes.grid(alpha=0.3)
-    for axes in panels[-1]:
-        axes.set_xlabel("ε (nats)")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("share of the optimum")
-    panels[0, 0].legend(fontsize=8, loc="lower center")
+            axes.axvspan(randomized, curve[-1]["epsilon"], alpha=0.12, color="C1", hatch="//")
+        axes.label_outer()
     figure.suptitle(
         "Shaded: there the mechanism is optimal (plain: binary, hatched: randomised response)"
     )
     return [save(figure, out / "ldp-frontier.svg")]
 
 
+def frontiers(rows: list[Row]) -> list[list[Row]]:
+    """Group the rows by k and prior, by increasing ε."""
+    ordered = sorted(rows, key=lambda row: float(row["epsilon"]))
+    pairs = dict.fromkeys((row["k"], row["prior"]) for row in rows)
+    return [where(ordered, k=k, prior=prior) for k, prior in pairs]
+
+
 def conclude(rows: list[Row]) -> str:
     """State where each mechanism is optimal, and how far the better of the two is below the optimum."""
     parts = []
-    for (k, name), curve in curves(rows).items():
+    for curve in frontiers(rows):
         binary, randomized = switches(curve)
         loss = max(
             1 - max(row["best_binary"], row["randomized_response"]) / row["bound"] for row in curve
@@ -137,7 +125,8 @@ def conclude(rows: list[Row]) -> str:
         until = "at no ε" if binary is None else f"up to ε = {binary:g}"
         since = "at no ε" if randomized is None else f"from ε = {randomized:g} on"
         parts.append(
-            f"k = {k}, {name}: the binary mechanism is optimal {until}, randomised response {since}; "
+            f"k = {curve[0]['k']}, {curve[0]['prior']}: the binary mechanism is optimal {until}, "
+            f"randomised response {since}; "
             f"the better of the two is at most {at_most(100 * loss, 2)} % below the optimum"
         )
     return "On this grid:\n" + "\n".join(parts)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.experiments.study import nested, panels, save, where
 from ldpopt.measures.misspecified_support import MisspecifiedSupport
 from ldpopt.mechanisms.histograms import log_count
 
@@ -81,15 +81,14 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
         signed.set(xlabel="SML (nats)", ylabel="quantisation − response")
         for axes in (plain, signed):
             axes.set_title(f"{count} missed", fontsize=10)
-    legend_below(figure, grid, ncols=2)
-    return [save(figure, out / "leakage-bounds.svg")]
+    return [save(figure, out / "leakage-bounds.svg", 2)]
 
 
 def _curve(
     rows: list[Row], missed: int, mechanism: str, leakage: str, distortion: str
 ) -> tuple[list[float], list[float]]:
     """List leakage and distortion of a mechanism, by increasing leakage."""
-    own = [r for r in rows if (r["missed"], r["mechanism"]) == (missed, mechanism)]
+    own = where(rows, missed=missed, mechanism=mechanism)
     own.sort(key=lambda r: (float(r[leakage]), -float(r[distortion])))
     return [r[leakage] for r in own], [r[distortion] for r in own]
 
@@ -119,7 +118,7 @@ def conclude(rows: list[Row]) -> str:
     parts = []
     for count in sorted({row["missed"] for row in rows}):
         least = [
-            min(r["bound"] for r in rows if (r["missed"], r["mechanism"]) == (count, mechanism))
+            min(r["bound"] for r in where(rows, missed=count, mechanism=mechanism))
             for mechanism in ("quantisation", "response")
         ]
         parts.append(f"{least[0]:.2f} and {least[1]:.2f} with {count} missed")

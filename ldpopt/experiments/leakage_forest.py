@@ -22,8 +22,8 @@ from matplotlib.ticker import MaxNLocator
 from ldpopt.core.errors import InvalidInputError, MissingDependencyError
 from ldpopt.core.validate import Array
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, nested, panels, save
 from ldpopt.experiments.leakage_tradeoff import COLUMNS
+from ldpopt.experiments.study import nested, panels, save
 from ldpopt.mechanisms.rate_quantization import RateQuantization
 
 CELLS = 17
@@ -185,7 +185,6 @@ def _draw_roc(rows: list[Row], out: Path) -> Path:
         areas.errorbar(sml, mean_area, deviation, fmt="o-", ms=3, capsize=3)
     curves.set(xlabel="false positive rate", ylabel="true positive rate")
     areas.set(xlabel="SML (nats)", ylabel="area under the ROC curve")
-    legend_below(figure, [curves])
     return save(figure, out / "leakage-forest-roc.svg")
 
 
@@ -216,7 +215,6 @@ def _draw_misjudged(rows: list[Row], out: Path) -> Path:
     leakage.set_ylabel("nats")
     for axes in (by_added, leakage):
         axes.xaxis.set_major_locator(MaxNLocator(4))
-    leakage.legend(fontsize=8)
     return save(figure, out / "leakage-forest-misjudged.svg")
 
 

@@ -6,11 +6,9 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, save, where
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
@@ -47,21 +45,17 @@ def measure(tau: int, d: int, bins: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw distortion against budget, one panel per space."""
-    spaces = list(dict.fromkeys((row["tau"], row["d"]) for row in rows))
-    figure = Figure(figsize=(3.4 * len(spaces), 3.6), layout="constrained")
-    panels = figure.subplots(1, len(spaces), squeeze=False, sharey=True)[0]
+    lines = [Curve(key, "o--", label) for key, label in MECHANISMS.items()]
+    lines += [Curve("optimum", "k.-", "best design")]
+    title = "{tau} records, {d} categories"
+    labels = "leakage budget (nats)", "worst expected distortion (TV)"
+    figure, panels = curves(rows, "budget", lines, *labels, title=title, height=3.1, sharey=True)
+    spaces = dict.fromkeys((row["tau"], row["d"]) for row in rows)
     for axes, (tau, d) in zip(panels, spaces, strict=True):
-        own = [row for row in rows if (row["tau"], row["d"]) == (tau, d)]
-        budgets = [row["budget"] for row in own]
-        for key, label in MECHANISMS.items():
-            axes.plot(budgets, [row[key] for row in own], "o--", label=label)
-        axes.plot(budgets, [row["optimum"] for row in own], "k.-", label="best design")
-        axes.fill_between(budgets, [r["bound"] for r in own], [r["optimum"] for r in own], alpha=0.3)
-        axes.set_title(f"{tau} records, {d} categories", fontsize=10)
-        axes.set_xlabel("leakage budget (nats)")
-    panels[0].set_ylabel("worst expected distortion (TV)")
-    panels[0].legend(fontsize=8)
-    return [save(figure, out / "leakage-optimum.svg")]
+        own = where(rows, tau=tau, d=d)
+        budgets, low, high = ([r[name] for r in own] for name in ("budget", "bound", "optimum"))
+        axes.fill_between(budgets, low, high, alpha=0.3)
+    return [save(figure, out / "leakage-optimum.svg", 2)]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 from scipy.optimize import linprog
 from scipy.sparse import vstack
 
@@ -15,7 +14,7 @@ from ldpopt.core.highs import scipy_options
 from ldpopt.core.limits import Limits
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, distinct, save
 from ldpopt.problems import StatisticLeakage
 from ldpopt.solvers.milp_highs import FacilityModel
 
@@ -57,16 +56,15 @@ def _full_lp(problem: StatisticLeakage, limits: Limits) -> float | None:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw seconds against size, one panel per case."""
-    figure = Figure(figsize=(9, 3.8), layout="constrained")
-    titles = {"deterministic": "parameters (deterministic)", "dirichlet": "parameters (20 per secret)"}
-    for axes, (case, label) in zip(figure.subplots(1, 2), titles.items(), strict=True):
-        for solver in dict.fromkeys(row["solver"] for row in rows if row["case"] == case):
-            own = [row for row in rows if (row["case"], row["solver"]) == (case, solver)]
-            axes.loglog([r["size"] for r in own], [r["solving"] for r in own], "o-", label=solver)
-        axes.set_xlabel(label)
-        axes.set_ylabel("seconds")
-        axes.legend()
-    return [save(figure, out / "leakage-scale.svg")]
+    sizes = {"deterministic": "parameters (deterministic)", "dirichlet": "parameters (20 per secret)"}
+    shown = [{**row, "named": sizes[row["case"]]} for row in rows]
+    lines = [
+        Curve("solving", f"C{i}o-", name, {"solver": name})
+        for i, name in enumerate(distinct(rows, "solver"))
+    ]
+    labels = "size", "seconds"
+    figure, _ = curves(shown, "size", lines, *labels, title="{named}", scale="log log", height=3.3)
+    return [save(figure, out / "leakage-scale.svg", 4)]
 
 
 def conclude(rows: list[Row]) -> str:

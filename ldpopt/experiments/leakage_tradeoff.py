@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import Curve, panels, save, where
 from ldpopt.mechanisms.histograms import (
     HistogramMaxL,
     HistogramQuantization,
@@ -73,17 +73,18 @@ def measure(
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw Fig. 4; then Fig. 5 beside the sizes at which each mechanism wins."""
-    own = {name: [r for r in rows if r["figure"] == name] for name in ("4a", "4b", "budget", "winner")}
+    own = {name: where(rows, figure=name) for name in ("4a", "4b", "budget", "winner")}
     return [_draw_attribute(own, out), _draw_budget(own, out)]
 
 
 def _draw_attribute(own: dict[str, list[Row]], out: Path) -> Path:
     figure, (secrets, level) = panels(2, height=3.2)
-    secrets.semilogx([r["secrets"] for r in own["4a"]], [r["log10_sml"] for r in own["4a"]], "o-")
+    secrets.set_xscale("log")
+    Curve("log10_sml", "o-", "").draw(secrets, own["4a"], "secrets")
     secrets.set(xlabel="number of secret values", ylabel="log10 of SML in nats")
     secrets.ticklabel_format(axis="y", useOffset=False)
     secrets.set_title("(a) response at ε = 4", fontsize=10)
-    level.plot([r["epsilon"] for r in own["4b"]], [r["response"] for r in own["4b"]], "o-")
+    Curve("response", "o-", "").draw(level, own["4b"], "epsilon")
     level.set(xlabel="attribute privacy ε (nats)", ylabel="distortion")
     level.set_title("(b) randomised response", fontsize=10)
     level.ticklabel_format(useOffset=False)
@@ -93,23 +94,16 @@ def _draw_attribute(own: dict[str, list[Row]], out: Path) -> Path:
 
 def _draw_budget(own: dict[str, list[Row]], out: Path) -> Path:
     figure, (budget, winner) = panels(2, height=3.8)
-    for key, label in (("response", "randomised response"), ("quantisation", "quantisation")):
-        budget.plot(
-            [r["sml"] for r in own["budget"]], [r[key] for r in own["budget"]], "o-", ms=3, label=label
-        )
-    shown = [r for r in own["budget"] if r.get("maxl") is not None]
-    budget.plot([r["sml"] for r in shown], [r["maxl"] for r in shown], "x", label="MaxL (lower bound)")
-    budget.plot(
-        [r["sml"] for r in own["budget"]],
-        [r["printed"] for r in own["budget"]],
-        ":",
-        label="QM as printed",
-    )
-    budget.set(xlabel="SML (nats)", ylabel="distortion")
+    for curve in (
+        Curve("response", "o-", "randomised response", {}, {"ms": 3}),
+        Curve("quantisation", "o-", "quantisation", {}, {"ms": 3}),
+        Curve("maxl", "x", "MaxL (lower bound)"),
+        Curve("printed", ":", "QM as printed"),
+    ):
+        curve.draw(budget, own["budget"], "sml")
+    budget.set(xlabel="SML (nats)", ylabel="distortion", ylim=(0, 1.05))
     budget.set_title(f"τ = {TAU}, d = {PAPER_COMBINATIONS}", fontsize=10)
-    budget.set_ylim(0, 1.05)
     _draw_winner(winner, own["winner"])
-    legend_below(figure, [budget, winner])
     return save(figure, out / "leakage-tradeoff-budget.svg")
 
 

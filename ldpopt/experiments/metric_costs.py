@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import Curve, curves, grid, save, where
 
 A = 3
 STYLES = {"general": "o-", "GRR": "s--", "UE": "^:"}
@@ -20,9 +20,7 @@ STYLES = {"general": "o-", "GRR": "s--", "UE": "^:"}
 
 def points(quick: bool) -> Iterable[Point]:
     """List numbers of users for three values."""
-    for case in STYLES:
-        for n in (10, 1000) if quick else (1, 3, 10, 30, 100, 300, 1000, 10_000):
-            yield {"case": case, "a": A, "n": n}
+    return grid(case=STYLES, a=(A,), n=(10, 1000) if quick else (1, 3, 10, 30, 100, 300, 1000, 10_000))
 
 
 def measure(case: str, a: int, n: int) -> Row:
@@ -35,22 +33,29 @@ def measure(case: str, a: int, n: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw the decimal logarithm of the number of terms against n."""
-    figure, (axes,) = panels(1, height=3.4)
-    for case, style in STYLES.items():
-        mine = [row for row in rows if row["case"] == case]
-        label = f"{case}: n^{mine[0]['exponent']}, printed n^{mine[0]['printed']}" if mine else case
-        axes.semilogx([r["n"] for r in mine], [r["log10_terms"] for r in mine], style, ms=4, label=label)
-    axes.set(xlabel="users n", ylabel="log10 of the number of terms")
-    axes.set_title(f"a = {A} values; general: a protocol with 2^a outputs", fontsize=10)
-    legend_below(figure, [axes], ncols=1)
-    return [save(figure, out / "metric-costs.svg")]
+    first = {row["case"]: row for row in reversed(rows)}
+    lines = [
+        Curve(
+            "log10_terms",
+            style,
+            "{case}: n^{exponent}, printed n^{printed}".format(**first[case]),
+            {"case": case},
+            {"ms": 4},
+        )
+        for case, style in STYLES.items()
+        if case in first
+    ]
+    title = "a = {a} values; general: a protocol with 2^a outputs"
+    labels = "users n", "log10 of the number of terms"
+    figure, _ = curves(rows, "n", lines, *labels, title=title, scale="log linear", height=3.4)
+    return [save(figure, out / "metric-costs.svg", 1)]
 
 
 def conclude(rows: list[Row]) -> str:
     """State the growth of each case beside the printed one, and what it is measured to be."""
     parts = []
     for case in STYLES:
-        one, two = [row for row in rows if row["case"] == case][-2:]
+        one, two = where(rows, case=case)[-2:]
         slope = (two["log10_terms"] - one["log10_terms"]) / math.log10(two["n"] / one["n"])
         parts.append(f"{case} n^{two['exponent']} (counted: {slope:.2f}; printed: {two['printed']})")
     return f"The number of terms grows for a = {A} as: {', '.join(parts)}."

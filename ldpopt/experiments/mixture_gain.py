@@ -6,11 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, grid, rounded, save
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.models.priors import Dirichlet
 
@@ -20,8 +19,7 @@ SECOND = Mechanism([[2 / 3, 1 / 3, 0.0], [1 / 3, 2 / 3, 0.0], [0.0, 0.0, 1.0]])
 
 def points(quick: bool) -> Iterable[Point]:
     """List weights of the second protocol from 0 to 1."""
-    for w in np.linspace(0, 1, 9 if quick else 41):
-        yield {"weight": round(float(w), 6)}
+    return grid(weight=rounded(np.linspace(0, 1, 9 if quick else 41)))
 
 
 def measure(weight: float) -> Row:
@@ -38,16 +36,12 @@ def measure(weight: float) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw U^as against the weight, with the straight line that (7.12) guarantees."""
-    figure = Figure(figsize=(6.4, 4.2), layout="constrained")
-    axes = figure.subplots()
-    curve = sorted((row["weight"], row["asymptotic_utility"]) for row in rows)
-    axes.plot(*zip(*curve, strict=True), "o-", markersize=4, label="mixture")
-    axes.plot([0, 1], [curve[0][1], curve[-1][1]], "--", color="grey", label="guaranteed by (7.12)")
-    axes.set_xlabel("weight of the second protocol")
-    axes.set_ylabel("asymptotic utility (nats)")
-    axes.set_title("Same average privacy at every weight, more utility in between")
-    axes.legend()
-    axes.grid(alpha=0.3)
+    ends = [row for row in rows if row["weight"] in (0.0, 1.0)]
+    lines = [Curve("asymptotic_utility", "o-", "mixture", {}, {"ms": 4})]
+    title = "Same average privacy at every weight, more utility in between"
+    labels = "weight of the second protocol", "asymptotic utility (nats)"
+    figure, (axes,) = curves(rows, "weight", lines, *labels, title=title, height=3.7)
+    Curve("asymptotic_utility", "--", "guaranteed by (7.12)").draw(axes, ends, "weight")
     return [save(figure, out / "mixture-gain.svg")]
 
 

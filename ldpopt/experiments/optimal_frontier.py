@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, grid, rounded, save, where
 from ldpopt.measures.asymptotics import unobfuscated_utility
 from ldpopt.measures.information_metrics import asymptotic_utility, average_privacy
 from ldpopt.mechanisms.encodings import SetMechanism
@@ -23,12 +22,10 @@ from ldpopt.problems.privacy_utility_frontier import PrivacyUtilityFrontier
 
 def points(quick: bool) -> Iterable[Point]:
     """List the frontier at ε = 1, 2 and free, and the protocols by ε, for a = 3 values."""
-    for limit in (1.0, 2.0, None):
-        for floor in np.linspace(0.1, 0.95, 3 if quick else 18):
-            yield {"protocol": "optimum", "epsilon": limit, "floor": round(float(floor), 6)}
-    for name in PROTOCOLS:
-        for level in np.geomspace(0.2, 8, 3 if quick else 25):
-            yield {"protocol": name, "epsilon": round(float(level), 6), "floor": None}
+    floors = rounded(np.linspace(0.1, 0.95, 3 if quick else 18))
+    yield from grid(protocol=("optimum",), epsilon=(1.0, 2.0, None), floor=floors)
+    levels = rounded(np.geomspace(0.2, 8, 3 if quick else 25))
+    yield from grid(protocol=PROTOCOLS, epsilon=levels, floor=(None,))
 
 
 def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
@@ -54,19 +51,15 @@ def measure(protocol: str, epsilon: float | None, floor: float | None) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw F_μ against S_μ: the protocols and the optimal curves."""
-    figure = Figure(figsize=(7, 5), layout="constrained")
-    axes = figure.subplots()
-    for name, style in STYLES.items():
-        axes.plot(*_curve([row for row in rows if row["protocol"] == name]), style, ms=3, label=name)
-    for limit, colour in ((1.0, "C4"), (2.0, "C5"), (None, "black")):
-        mine = [row for row in rows if row["protocol"] == "optimum" and row["epsilon"] == limit]
+    factor = "participation_factor"
+    lines = [Curve(factor, style, name, {"protocol": name}, {"ms": 3}) for name, style in STYLES.items()]
+    for limit, colour in ((1.0, "C4"), (2.0, "C5"), (None, "k")):
         label = "optimum, ε free" if limit is None else f"optimum, ε ≤ {limit:g}"
-        axes.plot(*_curve(mine), "-", color=colour, linewidth=2, label=label)
-    axes.set_xlabel("average privacy S")
-    axes.set_ylabel("participation factor F")
-    axes.set_title("The optimal frontier, a = 3, Jeffreys' prior")
-    axes.legend(fontsize=9)
-    axes.grid(alpha=0.3)
+        optimum = {"protocol": "optimum", "epsilon": limit}
+        lines.append(Curve(factor, f"{colour}-", label, optimum, {"lw": 2}))
+    labels = "average privacy S", "participation factor F"
+    title = "The optimal frontier, a = 3, Jeffreys' prior"
+    figure, _ = curves(rows, "average_privacy", lines, *labels, title=title, height=4.5)
     return [save(figure, out / "optimal-frontier.svg")]
 
 
@@ -77,12 +70,12 @@ def _curve(rows: list[Row]) -> tuple[list[float], list[float]]:
 
 def conclude(rows: list[Row]) -> str:
     """State what the free frontier looks like, and how far the protocols stay below it."""
-    free = [row for row in rows if row["protocol"] == "optimum" and row["epsilon"] is None]
+    free = where(rows, protocol="optimum", epsilon=None)
     privacy, factor = map(np.array, _curve(free))
     off = float(np.abs(factor - (1 - privacy)).max())
     shares = []
     for name in PROTOCOLS:
-        s, f = map(np.array, _curve([row for row in rows if row["protocol"] == name]))
+        s, f = map(np.array, _curve(where(rows, protocol=name)))
         if s[0] <= 0.8 <= s[-1]:
             shares.append(f"{name} {np.interp(0.8, s, f) / np.interp(0.8, privacy, factor):.0%}")
     return (

@@ -10,12 +10,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.core.mechanism import Mechanism
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, grid, rounded, save
 from ldpopt.measures.information_metrics import asymptotic_utility
 from ldpopt.mechanisms import SubsetSelection, UnaryEncoding, randomized_response
 from ldpopt.mechanisms.encodings import SetMechanism
@@ -27,9 +26,8 @@ STYLES = {"GRR": "o-", "RAPPOR": "s--", "OUE": "^-.", "subset selection": "v:"}
 
 def points(quick: bool) -> Iterable[Point]:
     """List sizes and levels under Jeffreys' prior."""
-    for k in (3, 5) if quick else (3, 4, 5, 6, 8):
-        for level in np.geomspace(0.2, 4, 3 if quick else 21):
-            yield {"k": k, "epsilon": round(float(level), 6)}
+    levels = rounded(np.geomspace(0.2, 4, 3 if quick else 21))
+    return grid(k=(3, 5) if quick else (3, 4, 5, 6, 8), epsilon=levels)
 
 
 def measure(k: int, epsilon: float) -> Row:
@@ -57,25 +55,17 @@ def measure(k: int, epsilon: float) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per k: effective users relative to the optimal protocol."""
-    sizes = sorted({row["k"] for row in rows})
-    figure = Figure(figsize=(3.6 * len(sizes), 3.6), layout="constrained")
-    panels = figure.subplots(1, len(sizes), squeeze=False, sharey=True)[0]
-    for axes, k in zip(panels, sizes, strict=True):
-        curve = sorted((row for row in rows if row["k"] == k), key=lambda row: float(row["epsilon"]))
-        for name, style in STYLES.items():
-            share = [row[name] for row in curve]
-            axes.plot([row["epsilon"] for row in curve], share, style, ms=3.5, label=name)
-        axes.set_xscale("log")
+    lines = [Curve(name, style, name, {}, {"ms": 3.5}) for name, style in STYLES.items()]
+    scale, labels = "log linear", ("ε (nats)", "users / those of the optimum")
+    figure, panels = curves(
+        rows, "epsilon", lines, *labels, title="k = {k}", scale=scale, height=3.1, sharey=True
+    )
+    for axes in panels:
         axes.set_xticks([0.2, 0.5, 1, 2, 4], ["0.2", "0.5", "1", "2", "4"])
         axes.minorticks_off()
-        axes.set_xlabel("ε (nats)")
-        axes.set_title(f"k = {k}")
         axes.set_ylim(0, 1.05)
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("effective users / those of the optimum")
-    panels[0].legend(fontsize=8, loc="lower left")
     figure.suptitle("Known protocols against the optimal one, Jeffreys' prior")
-    return [save(figure, out / "optimal-protocols.svg")]
+    return [save(figure, out / "optimal-protocols.svg", 4)]
 
 
 def conclude(rows: list[Row]) -> str:

@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import grid, panels, save
 from ldpopt.measures import channel_fidelity
 from ldpopt.mechanisms.balanced_designs import difference_sets, is_difference_set
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List all K up to 40, or to 200."""
-    for k in range(2, 41 if quick else 201):
-        yield {"k": k}
+    return grid(k=range(2, 41 if quick else 201))
 
 
 def measure(k: int) -> Row:
@@ -43,8 +40,7 @@ def measure(k: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one bar per design: K against the range of ε."""
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
-    axes = figure.subplots()
+    figure, (axes,) = panels(1, height=4.7)
     top = 1.15 * max(entry["from"] for row in rows for entry in row["designs"])
     for row in rows:
         for entry in row["designs"]:
@@ -53,11 +49,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
             axes.plot([entry["from"], high], [row["k"]] * 2, color=color, linewidth=2.5)
     for color, label in (("0.75", "step"), ("C0", "circulant design"), ("C1", "other symmetric design")):
         axes.plot([], [], color=color, linewidth=2.5, label=label)
-    axes.set_xlim(0, top)
-    axes.set_xlabel("ε at which it is exactly optimal")
-    axes.set_ylabel("number of inputs K")
-    axes.grid(alpha=0.3)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8)
+    axes.set(xlim=(0, top), xlabel="ε at which it is exactly optimal", ylabel="number of inputs K")
     return [save(figure, out / "optimal-squares.svg")]
 
 

@@ -11,16 +11,14 @@ import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import Curve, grid, panels, rounded, save, where
 from ldpopt.measures.information_metrics import average_privacy, participation_factor
 from ldpopt.models.priors import Dirichlet
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List every protocol with a = 3 values, ε from high privacy to nearly none."""
-    for name in PROTOCOLS:
-        for level in np.geomspace(0.1, 10, 9 if quick else 41):
-            yield {"protocol": name, "a": 3, "epsilon": round(float(level), 6)}
+    return grid(protocol=PROTOCOLS, a=(3,), epsilon=rounded(np.geomspace(0.1, 10, 9 if quick else 41)))
 
 
 def measure(protocol: str, a: int, epsilon: float) -> Row:
@@ -38,23 +36,19 @@ def measure(protocol: str, a: int, epsilon: float) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw two panels: F_μ against S_μ, and against S^wc with square-root axes as in the paper."""
-    figure, grid = panels(2, height=3.6)
-    for axes, key in zip(grid, ("average_privacy", "worst_case_privacy"), strict=True):
-        for name, style in STYLES.items():
-            mine = [row for row in rows if row["protocol"] == name]
-            curve = sorted((row[key], row["participation_factor"]) for row in mine)
-            if curve:
-                axes.plot(*zip(*curve, strict=True), style, markersize=2.5, lw=1.2, label=name)
-        axes.set_xlabel(key.replace("_", " ").replace("worst case", "worst-case"))
-        axes.set_ylabel("participation factor F")
-        if key == "worst_case_privacy":
-            axes.set_xscale("function", functions=(np.sqrt, np.square))
-            axes.set_yscale("function", functions=(np.sqrt, np.square))
-        axes.set_xlim(0, 1)
-        axes.set_ylim(0, 1)
-    legend_below(figure, grid, ncols=4)
+    figure, axes = panels(2, height=3.6)
+    for name, style in STYLES.items():
+        curve = Curve("participation_factor", style, name, {"protocol": name}, {"ms": 2.5, "lw": 1.2})
+        curve.draw(axes[0], rows, "average_privacy")
+        curve.draw(axes[1], rows, "worst_case_privacy")
+    for panel, name in zip(axes, ("average privacy", "worst-case privacy"), strict=True):
+        panel.set(xlabel=name, ylabel="participation factor F")
+    axes[1].set_xscale("function", functions=(np.sqrt, np.square))
+    axes[1].set_yscale("function", functions=(np.sqrt, np.square))
+    for panel in axes:
+        panel.set(xlim=(0, 1), ylim=(0, 1))
     figure.suptitle("a = 3, Jeffreys' prior (right: square-root axes)", fontsize=10)
-    return [save(figure, out / "privacy-utility-tradeoff.svg")]
+    return [save(figure, out / "privacy-utility-tradeoff.svg", 4)]
 
 
 def conclude(rows: list[Row]) -> str:
@@ -70,7 +64,7 @@ def _best(rows: list[Row], key: str, level: float) -> str:
     """Find the protocol with the largest F_μ where its curve crosses the level, by interpolation."""
     reached = {}
     for name in PROTOCOLS:
-        mine = [row for row in rows if row["protocol"] == name]
+        mine = where(rows, protocol=name)
         curve = sorted((row[key], row["participation_factor"]) for row in mine)
         privacy, factor = np.array(curve).T
         if privacy[0] <= level <= privacy[-1]:

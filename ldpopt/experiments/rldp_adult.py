@@ -15,6 +15,7 @@ from ldpopt.core.exact import MOST_UNARY_SECRETS
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import STYLES
+from ldpopt.experiments.study import distinct, where
 from ldpopt.tables.datasets import table as read_table
 from ldpopt.tables.datasets import tables
 
@@ -54,14 +55,9 @@ def measure(table: str, source: str, method: str, epsilon: float, draws: int = 1
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one figure for the data, one for the drawn tables."""
     files = []
-    for source in ("adult", "synthetic"):
-        mine = [row for row in rows if row["source"] == source]
-        if mine:
-            files += robust_study.draw_curves(
-                mine,
-                out / f"rldp-adult-{source}.svg",
-                panel=_title,
-            )
+    for source in distinct(rows, "source"):
+        path = out / f"rldp-adult-{source}.svg"
+        files += robust_study.draw_curves(where(rows, source=source), path, panel=_title)
     return files
 
 

@@ -11,7 +11,7 @@ from matplotlib.path import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
-from ldpopt.experiments.drawing import panels, save
+from ldpopt.experiments.study import grid, panels, save
 from ldpopt.models.utilities import entropy
 from ldpopt.problems.grr_conditional import GRRConditional
 from ldpopt.problems.independent_reporting import IndependentReporting
@@ -25,8 +25,7 @@ EQUAL = 1e-4
 
 def points(quick: bool) -> Iterable[Point]:
     """List 5 × 5 tables at ε = 4; 2000 of them in the full run, as in the paper."""
-    for seed in range(25 if quick else 2000):
-        yield {"size": 5, "epsilon": 4.0, "seed": seed}
+    return grid(size=(5,), epsilon=(4.0,), seed=range(25 if quick else 2000))
 
 
 def measure(size: int, epsilon: float, seed: int) -> Row:

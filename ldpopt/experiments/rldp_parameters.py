@@ -12,6 +12,7 @@ import numpy as np
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS
+from ldpopt.experiments.study import grid, where
 from ldpopt.problems.ue_conditional import UEConditional
 
 STYLES = {
@@ -25,10 +26,12 @@ LEVELS = (0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0)
 
 def points(quick: bool) -> Iterable[Point]:
     """List 5 × 5 tables (3 × 3 in the quick run), 200 of them as in the paper."""
-    for method in PROTOCOLS:
-        for epsilon in (0.25, 3.0) if quick else LEVELS:
-            for seed in range(2 if quick else 200):
-                yield {"method": method, "size": 3 if quick else 5, "epsilon": epsilon, "seed": seed}
+    return grid(
+        method=PROTOCOLS,
+        size=(3 if quick else 5,),
+        epsilon=(0.25, 3.0) if quick else LEVELS,
+        seed=range(2 if quick else 200),
+    )
 
 
 def measure(method: str, size: int, epsilon: float, seed: int) -> Row:
@@ -48,7 +51,7 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw two single tables and the average, as in the paper."""
     seeds = sorted({row["seed"] for row in rows})
     many = f"{len(seeds)} tables"
-    shown = [(f"table {s + 1} of {many}", [r for r in rows if r["seed"] == s]) for s in seeds[:2]]
+    shown = [(f"table {s + 1} of {many}", where(rows, seed=s)) for s in seeds[:2]]
     shown.append((f"average of {many}", rows))
     curves = [
         {"panel": title, "method": name, "epsilon": epsilon, **robust_study.averaged(values)}

@@ -8,15 +8,15 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import RIVALS, STYLES
+from ldpopt.experiments.study import grid
 
 LEVELS = (0.2, 0.5, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List levels and methods, with the paper's 200 draws of a 3 × 3 table."""
-    for method in STYLES:
-        for epsilon in (0.5, 4.0) if quick else LEVELS:
-            yield {"method": method, "epsilon": epsilon, "draws": 2 if quick else 200}
+    levels = (0.5, 4.0) if quick else LEVELS
+    return grid(method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 
 def measure(method: str, epsilon: float, draws: int) -> Row:

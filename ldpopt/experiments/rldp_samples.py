@@ -11,15 +11,18 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import RIVALS, STYLES
+from ldpopt.experiments.study import grid
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List n, methods and levels; 5 × 5 tables (3 × 3 in the quick run)."""
-    for n in (100, 10_000) if quick else (100, 1000, 10_000, 100_000):
-        for method in STYLES:
-            for epsilon in (1.0,) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0):
-                given = {"n": n, "method": method, "epsilon": epsilon}
-                yield {**given, "size": 3 if quick else 5, "draws": 2 if quick else 200}
+    return grid(
+        n=(100, 10_000) if quick else (100, 1000, 10_000, 100_000),
+        method=STYLES,
+        epsilon=(1.0,) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0, 8.0),
+        size=(3 if quick else 5,),
+        draws=(2 if quick else 200,),
+    )
 
 
 def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:

@@ -9,6 +9,7 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
+from ldpopt.experiments.study import distinct, grid, where
 
 ALPHAS = {
     0.1: ("C0-o", "α = 0.1"),
@@ -22,11 +23,13 @@ PRINTED = {"ir": 0.0, "grr-cr": 0.36, "ue-cr": 0.47}
 
 def points(quick: bool) -> Iterable[Point]:
     """List methods, α and levels from the paper's 0.1 on; 5 × 5 tables (3 × 3 in the quick run)."""
-    for method in PROTOCOLS:
-        for alpha in ALPHAS:
-            for epsilon in (0.1, 1.0) if quick else (0.1, 0.5, 1.0, 2.0, 4.0, 6.0):
-                given = {"method": method, "alpha": alpha, "epsilon": epsilon}
-                yield {**given, "size": 3 if quick else 5, "draws": 2 if quick else 200}
+    return grid(
+        method=PROTOCOLS,
+        alpha=ALPHAS,
+        epsilon=(0.1, 1.0) if quick else (0.1, 0.5, 1.0, 2.0, 4.0, 6.0),
+        size=(3 if quick else 5,),
+        draws=(2 if quick else 200,),
+    )
 
 
 def measure(method: str, alpha: float, epsilon: float, size: int, draws: int) -> Row:
@@ -37,8 +40,8 @@ def measure(method: str, alpha: float, epsilon: float, size: int, draws: int) ->
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per method, one curve per α; and the loss, relative to α = 0.1."""
     shown: list[Row] = []
-    for method in dict.fromkeys(row["method"] for row in rows):
-        mine, name = [row for row in rows if row["method"] == method], STYLES[method][1]
+    for method in distinct(rows, "method"):
+        mine, name = where(rows, method=method), STYLES[method][1]
         shown += [{**row, "panel": name} for row in mine]
         shown += [{**row, "panel": f"{name}, relative", **_share(row, rows)} for row in mine]
     return robust_study.draw_curves(
@@ -54,8 +57,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 
 def _at(rows: list[Row], row: Row, alpha: float) -> float | None:
     """Return the mean of the same method and level at another α; None if it is not measured."""
-    same = (row["method"], row["epsilon"], alpha)
-    return next((r["mean"] for r in rows if (r["method"], r["epsilon"], r["alpha"]) == same), None)
+    same = where(rows, method=row["method"], epsilon=row["epsilon"], alpha=alpha)
+    return same[0]["mean"] if same else None
 
 
 def _share(row: Row, rows: list[Row]) -> Row:

@@ -14,16 +14,14 @@ from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.rldp_polyopt import LEVELS
 from ldpopt.experiments.robust_study import RIVALS, STYLES
+from ldpopt.experiments.study import distinct, grid, where
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List sizes, methods and levels, with the paper's 200 draws."""
-    sizes = [(2, 2), (3, 3)] if quick else [(a1, a2) for a1 in (3, 5, 7, 9) for a2 in (3, 5, 7, 9)]
-    for a1, a2 in sizes:
-        for method in STYLES:
-            for epsilon in (0.5, 1.5, 4.0) if quick else LEVELS:
-                measured = {"size": f"{a1}x{a2}", "method": method, "epsilon": epsilon}
-                yield {**measured, "draws": 2 if quick else 200}
+    sizes = ["2x2", "3x3"] if quick else [f"{a1}x{a2}" for a1 in (3, 5, 7, 9) for a2 in (3, 5, 7, 9)]
+    levels = (0.5, 1.5, 4.0) if quick else LEVELS
+    return grid(size=sizes, method=STYLES, epsilon=levels, draws=(2 if quick else 200,))
 
 
 def measure(size: str, method: str, epsilon: float, draws: int) -> Row:
@@ -45,8 +43,8 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
 def conclude(rows: list[Row]) -> str:
     """State from which level on SRR is the best of the methods, by size, and how others compare."""
     since = {}
-    for size in dict.fromkeys(row["size"] for row in rows):
-        levels = sorted({row["epsilon"] for row in rows if row["size"] == size})
+    for size in distinct(rows, "size"):
+        levels = sorted(distinct(where(rows, size=size), "epsilon"))
         behind = [epsilon for epsilon in levels if not _srr_leads(rows, size, epsilon)]
         since[size] = next((epsilon for epsilon in levels if epsilon > max(behind, default=0)), None)
     pairs = [(one, two) for one in since for two in since if one != two and _fits(one, two)]

@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, distinct, save
 from ldpopt.problems.polyopt import PolyOpt
 
 SMALL = ((2, 2), (2, 3), (3, 3))
@@ -46,20 +44,16 @@ def measure(a1: int, a2: int, pairs: str, solver: str) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw logarithmic time against a."""
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    panels = figure.subplots(1, 2, sharey=True)
-    for axes, pairs in zip(panels, ("all", "distinct"), strict=True):
-        for solver, style in (("cdd", "C7-s"), ("enumerate", "C0-^"), ("column-generation", "C3-o")):
-            mine = [r for r in rows if r["solver"] == solver and r["pairs"] == pairs]
-            mine.sort(key=lambda r: int(r["a"]))
-            axes.plot([r["a"] for r in mine], [r["solve_seconds"] for r in mine], style, label=solver)
-        axes.set(xscale="log", yscale="log", xlabel="inputs a", title=f"pairs = {pairs}")
-        sizes = sorted({int(r["a"]) for r in rows})
+    styles = {"cdd": "C7-s", "enumerate": "C0-^", "column-generation": "C3-o"}
+    lines = [Curve("solve_seconds", style, name, {"solver": name}) for name, style in styles.items()]
+    title, labels = "pairs = {pairs}", ("inputs a", "seconds, certificate included")
+    figure, panels = curves(
+        rows, "a", lines, *labels, title=title, scale="log log", height=3.1, sharey=True
+    )
+    sizes = sorted(distinct(rows, "a"))
+    for axes in panels:
         axes.set_xticks(sizes, [str(a) for a in sizes])
         axes.minorticks_off()
-        axes.grid(alpha=0.3)
-    panels[0].set_ylabel("seconds, certificate included")
-    panels[0].legend(fontsize=8)
     return [save(figure, out / "rldp-time.svg")]
 
 

@@ -9,16 +9,19 @@ from pathlib import Path
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments import robust_study
 from ldpopt.experiments.robust_study import PROTOCOLS, STYLES
+from ldpopt.experiments.study import grid, where
 from ldpopt.models.utilities import MutualInformation, entropy
 
 
 def points(quick: bool) -> Iterable[Point]:
     """List n, methods and levels; 5 × 5 tables (3 × 3 in the quick run)."""
-    for n in (100, 100_000) if quick else (100, 1000, 10_000):
-        for method in PROTOCOLS:
-            for epsilon in (1.0, 3.0) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0):
-                given = {"n": n, "method": method, "epsilon": epsilon}
-                yield {**given, "size": 3 if quick else 5, "draws": 2 if quick else 200}
+    return grid(
+        n=(100, 100_000) if quick else (100, 1000, 10_000),
+        method=PROTOCOLS,
+        epsilon=(1.0, 3.0) if quick else (0.2, 0.5, 1.0, 2.0, 4.0, 6.0),
+        size=(3 if quick else 5,),
+        draws=(2 if quick else 200,),
+    )
 
 
 def measure(n: int, method: str, epsilon: float, size: int, draws: int) -> Row:
@@ -53,7 +56,7 @@ def conclude(rows: list[Row]) -> str:
     """State the sign of the difference, and how fast it vanishes."""
     parts = []
     for n in sorted({row["n"] for row in rows}):
-        mine = [row for row in rows if row["n"] == n]
+        mine = where(rows, n=n)
         below = sum(row["mean"] < 0 for row in mine)
         extremes = [min(row["mean"] for row in mine), max(row["mean"] for row in mine)]
         parts.append(

@@ -20,7 +20,7 @@ from ldpopt.core.limits import Limits
 from ldpopt.core.validate import Array
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Row
-from ldpopt.experiments.drawing import legend_below, nested, panels, save
+from ldpopt.experiments.study import nested, panels, save, where
 from ldpopt.mechanisms import randomized_response, secret_randomized_response
 from ldpopt.models.utilities import MutualInformation, entropy
 from ldpopt.problems.grr_conditional import GRRConditional
@@ -177,14 +177,9 @@ def draw_curves(
         axes.set_xlabel("ε (nats)")
         if place % columns < len(ylabels):
             axes.set_ylabel(ylabels[place % columns])
-    legend_below(figure, grid)
     return [save(figure, path)]
 
 
 def means(rows: list[Row], **chosen: Any) -> dict[str, float]:
     """Map each method to its mean in the rows that have the chosen values."""
-    return {
-        row["method"]: row["mean"]
-        for row in rows
-        if all(row[column] == value for column, value in chosen.items())
-    }
+    return {row["method"]: row["mean"] for row in where(rows, **chosen)}

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import panels, save
+from ldpopt.experiments.study import grid, panels, save
 from ldpopt.measures.exposure_curve import exposure_curve
 from ldpopt.measures.exposure_of_future_users import statistical_exposure
 
@@ -18,8 +18,8 @@ USERS = 128
 
 def points(quick: bool) -> Iterable[Point]:
     """List every anonymity level k, with the paper's 1000 simulations (100 in the quick study)."""
-    for k in range(1, USERS // 2 + 8, 6 if quick else 1):
-        yield {"k": k, "draws": 100 if quick else 1000, "seed": 0}
+    levels = range(1, USERS // 2 + 8, 6 if quick else 1)
+    return grid(k=levels, draws=(100 if quick else 1000,), seed=(0,))
 
 
 def measure(k: int, draws: int, seed: int) -> Row:
@@ -53,7 +53,6 @@ def draw(rows: list[Row], out: Path) -> list[Path]:
     axis.step(k, [row["truth"] for row in rows], "k--", where="mid", lw=1, label="truth")
     axis.set(xlabel="k", ylabel="fraction of users below k-anonymity")
     axis.set_title(f"{rows[0]['draws']} databases of {USERS} users, p = {P}", fontsize=10)
-    axis.legend()
     return [save(figure, out / "statistical-exposure.svg")]
 
 

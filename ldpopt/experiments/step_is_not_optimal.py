@@ -13,11 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib.figure import Figure
 
 from ldpopt.engine.solving import solve
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, distinct, save, where
 from ldpopt.measures import channel_fidelity
 from ldpopt.problems.broad_fidelity import BroadFidelity
 from ldpopt.problems.circulant_fidelity import CirculantFidelity
@@ -58,33 +57,21 @@ def measure(k: int, epsilon: float, starts: int, seed: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw one panel per K: φ relative to the bound."""
-    sizes = sorted({row["k"] for row in rows})
-    columns = min(3, len(sizes))
-    lines = -(-len(sizes) // columns)
-    figure = Figure(figsize=(4 * columns, 3.1 * lines), layout="constrained")
-    panels = figure.subplots(lines, columns, squeeze=False).ravel()
-    styles = (("step", "k-"), ("circulant", "C0s--"), ("square", "C1o:"), ("broad", "C2-"))
-    for axes, k in zip(panels, sizes, strict=False):
-        curve = sorted((row for row in rows if row["k"] == k), key=lambda row: float(row["epsilon"]))
-        for column, style in styles:
-            heights = [row[column] / row["bound"] for row in curve]
-            axes.plot([row["epsilon"] for row in curve], heights, style, ms=3.5, label=column)
-        axes.set_title(f"K = {k}", fontsize=10)
-        axes.set_xlabel("ε (nats)")
-        axes.set_ylabel("φ / φ*")
+    styles = {"step": "k-", "circulant": "C0s--", "square": "C1o:", "broad": "C2-"}
+    shown = [{**row, **{name: row[name] / row["bound"] for name in styles}} for row in rows]
+    lines = [Curve(name, style, name, {}, {"ms": 3.5}) for name, style in styles.items()]
+    labels = "ε (nats)", "φ / φ*"
+    figure, panels = curves(shown, "epsilon", lines, *labels, title="K = {k}", columns=3, height=2.6)
+    for axes, k in zip(panels, distinct(rows, "k"), strict=True):
         axes.set_yscale("log" if k > 20 else "linear")
-        axes.grid(alpha=0.3)
-    panels[0].legend(fontsize=8)
-    for axes in panels[len(sizes) :]:
-        axes.set_visible(False)
-    return [save(figure, out / "step-is-not-optimal.svg")]
+    return [save(figure, out / "step-is-not-optimal.svg", 4)]
 
 
 def conclude(rows: list[Row]) -> str:
     """State for every K up to which ε each family beats the step mechanism, and where it is optimal."""
     parts = []
     for k in sorted({row["k"] for row in rows}):
-        curve = [row for row in rows if row["k"] == k]
+        curve = where(rows, k=k)
         beaten = []
         for name in FAMILIES:
             # a mechanism counts as better than the step mechanism if its φ is lower by this relative

@@ -11,10 +11,8 @@ import math
 from collections.abc import Iterable
 from pathlib import Path
 
-from matplotlib.figure import Figure
-
 from ldpopt.engine.sweep import Experiment, Point, Row
-from ldpopt.experiments.drawing import save
+from ldpopt.experiments.study import Curve, curves, grid, save
 from ldpopt.measures.exposure_of_future_users import statistical_exposure, statistical_exposure_error
 
 SHIFT = 1e-4
@@ -22,8 +20,7 @@ SHIFT = 1e-4
 
 def points(quick: bool) -> Iterable[Point]:
     """List database sizes, doubling."""
-    for power in range(1, 9 if quick else 14):
-        yield {"n": 2**power}
+    return grid(n=[2**power for power in range(1, 9 if quick else 14)])
 
 
 def measure(n: int) -> Row:
@@ -40,15 +37,13 @@ def measure(n: int) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw all three on logarithmic axes."""
-    rows = sorted(rows, key=lambda row: int(row["n"]))
-    n = [row["n"] for row in rows]
-    figure = Figure(figsize=(6, 4.5), layout="constrained")
-    axis = figure.subplots()
-    axis.plot(n, [row["corrected"] for row in rows], "-", label="corrected bound")
-    axis.plot(n, [row["error"] for row in rows], "k.-", label="true error")
-    axis.plot(n, [row["printed"] for row in rows], "--", label="bound as printed")
-    axis.set(xscale="log", yscale="log", xlabel="n = k", ylabel="error of the plug-in estimate")
-    axis.legend()
+    lines = [
+        Curve("corrected", "-", "corrected bound"),
+        Curve("error", "k.-", "true error"),
+        Curve("printed", "--", "bound as printed"),
+    ]
+    labels = "n = k", "error of the plug-in estimate"
+    figure, _ = curves(rows, "n", lines, *labels, scale="log log", height=4.0)
     return [save(figure, out / "theorem-8.svg")]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ldpopt.engine.sweep import Experiment, Point, Row
 from ldpopt.experiments.average_privacy import PROTOCOLS, STYLES
-from ldpopt.experiments.drawing import legend_below, panels, save
+from ldpopt.experiments.study import Curve, grid, panels, save
 from ldpopt.mechanisms import UnaryEncoding
 
 NAMES = ("RAPPOR", "OUE", "BLH")
@@ -16,9 +16,8 @@ NAMES = ("RAPPOR", "OUE", "BLH")
 
 def points(quick: bool) -> Iterable[Point]:
     """List the three encodings at several levels."""
-    for name in NAMES:
-        for epsilon in (0.5, 2.0) if quick else (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0):
-            yield {"protocol": name, "epsilon": epsilon}
+    levels = (0.5, 2.0) if quick else (0.25, 0.5, 1.0, 2.0, 3.0, 4.0, 6.0, 8.0)
+    return grid(protocol=NAMES, epsilon=levels)
 
 
 def measure(protocol: str, epsilon: float) -> Row:
@@ -31,15 +30,11 @@ def measure(protocol: str, epsilon: float) -> Row:
 
 def draw(rows: list[Row], out: Path) -> list[Path]:
     """Draw κ and λ against ε."""
-    figure, grid = panels(2, height=3.0)
-    for axes, column, label in zip(grid, ("kappa", "lambda"), ("κ", "λ"), strict=True):
+    figure, axes = panels(2, height=3.0)
+    for panel, column, label in zip(axes, ("kappa", "lambda"), ("κ", "λ"), strict=True):
         for name in NAMES:
-            mine = [row for row in rows if row["protocol"] == name]
-            axes.plot(
-                [r["epsilon"] for r in mine], [r[column] for r in mine], STYLES[name], ms=4, label=name
-            )
-        axes.set(xlabel="ε (nats)", ylabel=label, ylim=(0, 1))
-    legend_below(figure, grid)
+            Curve(column, STYLES[name], name, {"protocol": name}, {"ms": 4}).draw(panel, rows, "epsilon")
+        panel.set(xlabel="ε (nats)", ylabel=label, ylim=(0, 1))
     return [save(figure, out / "unary-encodings.svg")]
 
 

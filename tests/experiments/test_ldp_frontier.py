@@ -1,6 +1,6 @@
 """The frontier experiment: ordering of the curves and where each mechanism is optimal."""
 
-from ldpopt.experiments.ldp_frontier import EXPERIMENT, curves, switches
+from ldpopt.experiments.ldp_frontier import EXPERIMENT, frontiers, switches
 
 
 def test_quick_run(tmp_path):
@@ -9,9 +9,9 @@ def test_quick_run(tmp_path):
     for row in study.rows:
         assert max(row["best_binary"], row["randomized_response"]) <= row["bound"]
         assert row["optimum"] <= row["bound"] <= row["optimum"] * (1 + 1e-8)
-    for (k, prior), curve in curves(study.rows).items():
+    for curve in frontiers(study.rows):
         binary, randomized = switches(curve)
         assert randomized is not None, "randomised response is optimal for large ε"
-        if prior != "uniform":
-            assert binary == 0.25 or k == 3
+        if curve[0]["prior"] != "uniform":
+            assert binary == 0.25 or curve[0]["k"] == 3
     assert "k = 5, zipf" in study.conclusion
